@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { constants } from 'node:os'
+
+// Plain JavaScript that any Node can read: it decides which Node runs the sources.
+const NEEDED = [22, 18]
+
+const fits = version => {
+  const [major, minor] = version.split('.').map(Number)
+  return major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1])
+}
+
+/** The Node that is carried as a dependency, for machines whose own one is too old. */
+const carried = () =>
+  ['x64', 'arm64']
+    .map(arch => new URL(`../node_modules/node-linux-${arch}/bin/node`, import.meta.url).pathname)
+    .find(path => path.includes(`-${process.arch}/`) && existsSync(path))
+
+const again = node => {
+  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' })
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  process.on('SIGINT', () => {}) // the terminal sends it to the child as well
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
+}
+
+/** Runs `main(argv, env)` of a TypeScript source; `source` is relative to this folder. */
+export const launch = async source => {
+  if (fits(process.versions.node)) {
+    const { enableCompileCache } = await import('node:module')
+    enableCompileCache()
+    const { main } = await import(new URL(source, import.meta.url).href)
+    await main(process.argv.slice(2), process.env)
+    return
+  }
+  const node = carried()
+  if (node) return again(node)
+  console.error(
+    `shoal needs Node ${NEEDED.join('.')} or newer and this is ${process.versions.node}; ` +
+      'run npm ci in its folder, which brings one along',
+  )
+  process.exit(78)
+}

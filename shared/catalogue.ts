@@ -1,0 +1,117 @@
+import * as z from 'zod'
+
+export const TIER_NAMES = ['free', 'pro', 'enterprise'] as const
+export type TierName = (typeof TIER_NAMES)[number]
+
+/** One model id that clients may name. */
+export const CatalogueEntry = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9._:/-]{0,127}$/i)
+    .describe('What clients send as `model`.'),
+  kind: z.enum(['chat', 'embedding']),
+  minimum_tier: z.enum(TIER_NAMES),
+  weights: z
+    .string()
+    .min(1)
+    .describe('`bundled:<id>` for weights that come with shoal, or the path of a GGUF file.'),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional()
+    .describe(
+      'Digest the weights must have; unchecked when absent. Bundled weights carry their own.',
+    ),
+  context_length: z.int().min(128).describe('Tokens of one request: prompt and answer.'),
+  note: z.string().default(''),
+  typical_latency_ms: z.int().positive().optional(),
+  owned_by: z.string().default('shoal'),
+})
+export type CatalogueEntry = z.infer<typeof CatalogueEntry>
+
+const CONTEXT = 2048
+
+/**
+ * The catalogue that is shipped: the ids of the interface specification on the bundled
+ * demonstration weights. An operator replaces `weights` (and the rest) in the configuration.
+ */
+export const SHIPPED_CATALOGUE: z.input<typeof CatalogueEntry>[] = [
+  {
+    id: 'model-a:7b',
+    kind: 'chat',
+    minimum_tier: 'free',
+    weights: 'bundled:shoal-demo-large',
+    context_length: CONTEXT,
+    note: 'Best all-round.',
+    typical_latency_ms: 250,
+  },
+  {
+    id: 'model-b:3b',
+    kind: 'chat',
+    minimum_tier: 'pro',
+    weights: 'bundled:shoal-demo-small',
+    context_length: CONTEXT,
+    note: 'Fastest.',
+    typical_latency_ms: 100,
+  },
+  {
+    id: 'model-c:7b',
+    kind: 'chat',
+    minimum_tier: 'pro',
+    weights: 'bundled:shoal-demo-large',
+    context_length: CONTEXT,
+    note: 'European origin.',
+    typical_latency_ms: 220,
+  },
+  {
+    id: 'model-d:9b',
+    kind: 'chat',
+    minimum_tier: 'pro',
+    weights: 'bundled:shoal-demo-large',
+    context_length: CONTEXT,
+    note: 'Good for question answering.',
+    typical_latency_ms: 300,
+  },
+  {
+    id: 'model-e:70b',
+    kind: 'chat',
+    minimum_tier: 'enterprise',
+    weights: 'bundled:shoal-demo-large',
+    context_length: CONTEXT,
+    note: 'Best quality.',
+    typical_latency_ms: 800,
+  },
+  {
+    id: 'model-f:72b',
+    kind: 'chat',
+    minimum_tier: 'enterprise',
+    weights: 'bundled:shoal-demo-large',
+    context_length: CONTEXT,
+  },
+  {
+    id: 'embed-a',
+    kind: 'embedding',
+    minimum_tier: 'pro',
+    weights: 'bundled:shoal-demo-embed',
+    context_length: CONTEXT,
+  },
+  {
+    id: 'embed-b:8b',
+    kind: 'embedding',
+    minimum_tier: 'pro',
+    weights: 'bundled:shoal-demo-embed',
+    context_length: CONTEXT,
+  },
+]
+
+/** `bundled-demo` for weights that come with shoal; undefined for an operator's own. */
+export const weightsLabel = (entry: CatalogueEntry): string | undefined =>
+  entry.weights.startsWith('bundled:') ? 'bundled-demo' : undefined
+
+/** The catalogue as a configuration key; ids must be unique. */
+export const Catalogue = z
+  .array(CatalogueEntry)
+  .refine(list => new Set(list.map(entry => entry.id)).size === list.length, {
+    error: 'every model id may stand in the catalogue once',
+  })
+export type Catalogue = z.infer<typeof Catalogue>

@@ -1,0 +1,197 @@
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { parse, stringify } from 'yaml'
+import * as z from 'zod'
+import { ShoalError } from './errors.ts'
+import { VERSION } from './version.ts'
+
+/**
+ * Configuration of one process: one strict zod object, filled from (later wins) its defaults, a
+ * YAML file, the environment and flags. A key `http.port` is `SHOAL_HTTP_PORT` in the environment
+ * and `--http-port` as a flag. Units stand at the end of the key names.
+ */
+export interface ConfigSource<T extends z.ZodObject> {
+  program: string
+  schema: T
+  /** Arguments after the program's name. */
+  argv: string[]
+  env: Record<string, string | undefined>
+}
+
+/** One value that can be set: its path, what it may hold and what it holds by default. */
+export interface Key {
+  path: string[]
+  schema: z.ZodType
+  description: string
+  defaultValue: unknown
+}
+
+export type LoadedConfig<T> =
+  | { action: 'run'; config: T }
+  /** `--help`, `--version` or `--print-config` was asked: print the text and end. */
+  | { action: 'print'; text: string }
+
+export const loadConfig = <T extends z.ZodObject>(
+  source: ConfigSource<T>,
+): LoadedConfig<z.output<T>> => {
+  const keys = keysOf(source.schema)
+  const flags = readFlags(source, keys)
+  if (flags.help === true) return { action: 'print', text: helpText(source.program, keys) }
+  if (flags.version === true) return { action: 'print', text: `${VERSION}\n` }
+
+  const values = readFile(stringFlag(flags.config) ?? source.env.SHOAL_CONFIG)
+  for (const key of keys) {
+    const text = stringFlag(flags[flagName(key)]) ?? source.env[environmentName(key)]
+    if (text !== undefined) setAt(values, key.path, fromText(key.schema, text))
+  }
+  const config = check(source.schema, values)
+  return flags['print-config'] === true
+    ? { action: 'print', text: printConfig(keys, config) }
+    : { action: 'run', config }
+}
+
+/** Every key of a schema, depth first, in the order of the schema. */
+export const keysOf = (schema: z.ZodObject, path: string[] = []): Key[] =>
+  Object.entries(schema.shape).flatMap(([name, field]) => {
+    const here = [...path, name]
+    const { inner, description } = unwrap(field as z.ZodType)
+    if (inner instanceof z.ZodObject) return keysOf(inner, here)
+    return [{ path: here, schema: inner, description, defaultValue: defaultOf(field as z.ZodType) }]
+  })
+
+export const flagName = (key: Key): string => key.path.join('-').replaceAll('_', '-')
+export const environmentName = (key: Key): string => `SHOAL_${key.path.join('_').toUpperCase()}`
+
+const unwrap = (schema: z.ZodType): { inner: z.ZodType; description: string } => {
+  let inner = schema
+  let description = schema.description ?? ''
+  while (
+    inner instanceof z.ZodDefault ||
+    inner instanceof z.ZodPrefault ||
+    inner instanceof z.ZodOptional
+  ) {
+    inner = inner.unwrap() as z.ZodType
+    description ||= inner.description ?? ''
+  }
+  return { inner, description }
+}
+
+const defaultOf = (schema: z.ZodType): unknown => {
+  const result = schema.safeParse(undefined)
+  return result.success ? result.data : undefined
+}
+
+const readFlags = <T extends z.ZodObject>(source: ConfigSource<T>, keys: Key[]) => {
+  const options = {
+    config: { type: 'string' },
+    help: { type: 'boolean' },
+    version: { type: 'boolean' },
+    'print-config': { type: 'boolean' },
+    ...Object.fromEntries(keys.map(key => [flagName(key), { type: 'string' }])),
+  } as Record<string, { type: 'string' | 'boolean' }>
+  try {
+    return parseArgs({ args: source.argv, options, strict: true }).values
+  } catch (cause) {
+    const [message] = (cause as Error).message.split('. ')
+    throw new ShoalError('config_invalid', `${message}; ${source.program} --help lists the flags`, {
+      cause,
+    })
+  }
+}
+
+const stringFlag = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined
+
+const readFile = (path: string | undefined): Record<string, unknown> => {
+  if (path === undefined) return {}
+  try {
+    const values: unknown = parse(readFileSync(path, 'utf8')) ?? {}
+    if (typeof values !== 'object' || Array.isArray(values)) throw new Error('it is not a mapping')
+    return values as Record<string, unknown>
+  } catch (cause) {
+    const { message } = cause as Error
+    throw new ShoalError('config_invalid', `configuration file ${path}: ${message}`, { cause })
+  }
+}
+
+const setAt = (target: Record<string, unknown>, path: string[], value: unknown): void => {
+  const [name = '', ...rest] = path
+  if (rest.length === 0) {
+    target[name] = value
+    return
+  }
+  const next = target[name]
+  const child = typeof next === 'object' && next !== null ? next : {}
+  target[name] = child
+  setAt(child as Record<string, unknown>, rest, value)
+}
+
+/** A flag or variable as the value its schema wants; what does not fit is left for the schema. */
+const fromText = (schema: z.ZodType, text: string): unknown => {
+  if (schema instanceof z.ZodString) return text
+  if (schema instanceof z.ZodArray && !/^\s*\[/.test(text))
+    return text === ''
+      ? []
+      : text.split(',').map(item => fromText(schema.element as z.ZodType, item))
+  try {
+    return parse(text)
+  } catch {
+    return text
+  }
+}
+
+const check = <T extends z.ZodObject>(schema: T, values: unknown): z.output<T> => {
+  const result = schema.safeParse(values)
+  if (result.success) return result.data
+  const lines = result.error.issues.map(issue => {
+    const unknown = issue.code === 'unrecognized_keys' ? `.${issue.keys.join(', ')}` : ''
+    return `  ${issue.path.join('.')}${unknown}: ${issue.message}`
+  })
+  throw new ShoalError('config_invalid', `the configuration is not valid:\n${lines.join('\n')}`)
+}
+
+const shown = (value: unknown): string =>
+  value === undefined ? 'unset' : typeof value === 'object' ? 'see below' : JSON.stringify(value)
+
+/** The effective configuration as YAML, each key with its meaning, default and other names. */
+export const printConfig = (keys: Key[], config: unknown): string => {
+  const lines: string[] = []
+  let open: string[] = []
+  for (const key of keys) {
+    const folders = key.path.slice(0, -1)
+    folders.forEach((name, depth) => {
+      if (open[depth] !== name) {
+        lines.push(`${'  '.repeat(depth)}${name}:`)
+        open = folders.slice(0, depth + 1)
+      }
+    })
+    open = folders
+    lines.push(...keyLines(key, valueAt(config, key.path)))
+  }
+  return `${lines.join('\n')}\n`
+}
+
+const keyLines = (key: Key, value: unknown): string[] => {
+  const indent = '  '.repeat(key.path.length - 1)
+  const name = key.path.at(-1) ?? ''
+  const secret = /(token|secret|credential|password)$/.test(name) && value !== undefined
+  const text = stringify({ [name]: secret ? '(set)' : (value ?? null) }).trimEnd()
+  return [
+    `${indent}# ${[key.description, `Default: ${shown(key.defaultValue)}.`].join(' ').trim()}`,
+    `${indent}# ${environmentName(key)}, --${flagName(key)}`,
+    ...text.split('\n').map(line => `${indent}${value === undefined ? '# ' : ''}${line}`),
+  ]
+}
+
+const valueAt = (value: unknown, path: string[]): unknown =>
+  path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], value)
+
+const helpText = (program: string, keys: Key[]): string =>
+  [
+    `Usage: ${program} [--config FILE.yaml] [--print-config] [--version] [--KEY VALUE ...]`,
+    '',
+    ...keys.map(key => `  --${flagName(key)} VALUE   ${key.description}`),
+    '',
+    `${program} --print-config shows every key with its default and its environment variable.`,
+    '',
+  ].join('\n')

@@ -1,0 +1,79 @@
+/**
+ * Every error that crosses a module border, once, with what each surface makes of it: the HTTP
+ * status, the JSON-RPC code (shoal's own lie in -32099..-32080), the exit code of a program
+ * (sysexits.h) and the `type` of the OpenAI error body.
+ */
+const table = {
+  auth_required: { http: 401, rpc: -32081, exit: 77, type: 'authentication_error' },
+  forbidden: { http: 403, rpc: -32082, exit: 77, type: 'permission_error' },
+  tier_exceeded: { http: 403, rpc: -32083, exit: 69, type: 'insufficient_quota' },
+  tenant_forbidden: { http: 403, rpc: -32084, exit: 77, type: 'permission_error' },
+  not_found: { http: 404, rpc: -32085, exit: 66, type: 'invalid_request_error' },
+  model_not_found: { http: 404, rpc: -32085, exit: 66, type: 'invalid_request_error' },
+  method_not_allowed: { http: 405, rpc: -32601, exit: 64, type: 'invalid_request_error' },
+  request_timeout: { http: 408, rpc: -32091, exit: 75, type: 'timeout_error' },
+  conflict: { http: 409, rpc: -32086, exit: 65, type: 'invalid_request_error' },
+  payload_too_large: { http: 413, rpc: -32600, exit: 65, type: 'invalid_request_error' },
+  unsupported_media_type: { http: 415, rpc: -32600, exit: 65, type: 'invalid_request_error' },
+  host_not_allowed: { http: 421, rpc: -32600, exit: 78, type: 'invalid_request_error' },
+  invalid_request: { http: 422, rpc: -32602, exit: 65, type: 'invalid_request_error' },
+  unsupported_parameter: { http: 422, rpc: -32602, exit: 65, type: 'invalid_request_error' },
+  invalid_model: { http: 422, rpc: -32087, exit: 65, type: 'invalid_request_error' },
+  context_length_exceeded: { http: 422, rpc: -32088, exit: 65, type: 'invalid_request_error' },
+  upgrade_required: { http: 426, rpc: -32600, exit: 76, type: 'invalid_request_error' },
+  rate_limited: { http: 429, rpc: -32089, exit: 75, type: 'rate_limit_error' },
+  headers_too_large: { http: 431, rpc: -32600, exit: 65, type: 'invalid_request_error' },
+  client_closed: { http: 499, rpc: -32090, exit: 75, type: 'invalid_request_error' },
+  internal: { http: 500, rpc: -32603, exit: 70, type: 'server_error' },
+  cell_unavailable: { http: 503, rpc: -32093, exit: 69, type: 'service_unavailable' },
+  store_unavailable: { http: 503, rpc: -32094, exit: 74, type: 'service_unavailable' },
+  draining: { http: 503, rpc: -32095, exit: 75, type: 'service_unavailable' },
+  config_invalid: { http: 500, rpc: -32603, exit: 78, type: 'server_error' },
+  address_in_use: { http: 500, rpc: -32603, exit: 69, type: 'server_error' },
+} as const satisfies Record<string, { http: number; rpc: number; exit: number; type: string }>
+
+export type ErrorCode = keyof typeof table
+
+export interface ErrorOptions {
+  /** The field of the input that is wrong, as a path: `messages.0.content`. */
+  param?: string
+  /** Whole seconds the caller should wait; becomes the Retry-After header. */
+  retryAfterSeconds?: number
+  cause?: unknown
+}
+
+/** The one error class that crosses module borders. Decide by `code`, never by the message. */
+export class ShoalError extends Error {
+  readonly code: ErrorCode
+  readonly param: string | undefined
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
+    super(message, options.cause === undefined ? {} : { cause: options.cause })
+    this.name = 'ShoalError'
+    this.code = code
+    this.param = options.param
+    this.retryAfterSeconds = options.retryAfterSeconds
+  }
+}
+
+export const errorCodes = Object.keys(table) as ErrorCode[]
+export const isErrorCode = (code: unknown): code is ErrorCode =>
+  typeof code === 'string' && Object.hasOwn(table, code)
+export const httpStatus = (code: ErrorCode): number => table[code].http
+export const rpcCode = (code: ErrorCode): number => table[code].rpc
+export const exitCode = (code: ErrorCode): number => table[code].exit
+
+/** OpenAI's error body; all four keys are always there (openai/openai-openapi, schema Error). */
+export interface ErrorBody {
+  error: { message: string; type: string; param: string | null; code: string }
+}
+
+export const errorBody = (error: ShoalError): ErrorBody => ({
+  error: {
+    message: error.message,
+    type: table[error.code].type,
+    param: error.param ?? null,
+    code: error.code,
+  },
+})

@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto'
+
+/** Crockford's base 32 in lower case: no i, l, o, u. */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
+
+const base32 = (bytes: Uint8Array): string => {
+  let text = ''
+  for (const byte of bytes) text += ALPHABET[byte & 31]
+  return text
+}
+
+const timePart = (now: number): string => {
+  let text = ''
+  for (let rest = now, i = 0; i < 10; i++, rest = Math.floor(rest / 32))
+    text = ALPHABET[rest % 32] + text
+  return text
+}
+
+/**
+ * An id that sorts by the time it was made: 10 characters of unix milliseconds, 16 random ones
+ * (80 bits), as a ULID has them. `prefix` names the kind: `cell_01j…`.
+ */
+export const newId = (prefix: string, now: number = Date.now()): string =>
+  `${prefix}_${timePart(now)}${base32(randomBytes(16))}`
+
+/** 128 random bits as 32 hexadecimal digits. */
+export const randomId = (): string => randomBytes(16).toString('hex')
+
+/** A cell's id: made once by the coordinator at enrolment; also its MQTT client id and user name. */
+export const CELL_ID = /^cell_[0-9a-hjkmnp-tv-z]{26}$/

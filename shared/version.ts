@@ -1,0 +1,9 @@
+import { readFileSync } from 'node:fs'
+
+/** Product version, `major.minor.patch`, read from package.json so that it is said in one place. */
+export const VERSION: string = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+).version
+
+/** Version of the MQTT envelope and topics, and of the link. A peer with another major is refused. */
+export const PROTOCOL_VERSION = 1

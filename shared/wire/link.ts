@@ -1,0 +1,26 @@
+/**
+ * The two upgrades a cell asks for on the coordinator's HTTP port. Both carry
+ * `Authorization: Basic base64(cell id:credential)`.
+ */
+export const LINK_PATH = '/cells/link'
+export const LINK_PROTOCOL = 'shoal-link/1'
+export const MQTT_PATH = '/cells/mqtt'
+export const MQTT_PROTOCOL = 'mqtt'
+
+/** Where a daemon exchanges its one-time join token for an id and a credential. */
+export const ENROL_PATH = '/v1/cells/enrol'
+
+/** Request headers the coordinator adds on the link. */
+export const HEADER_REQUEST_ID = 'x-request-id'
+/**
+ * On a request: the tier's upper bound of generated tokens. On an answer: the bound that was
+ * applied, sent only when the caller asked for more.
+ */
+export const HEADER_MAX_TOKENS = 'x-shoal-max-tokens'
+/** On an answer to a client: the cell that served it. */
+export const HEADER_CELL = 'x-shoal-cell'
+/**
+ * Trailer of every completed inference answer: JSON of `Usage`. A stream without it did not end
+ * well, however it was closed.
+ */
+export const TRAILER_USAGE = 'x-shoal-usage'

@@ -1,0 +1,226 @@
+import * as z from 'zod'
+
+/**
+ * The request and answer shapes of the OpenAI REST API as far as shoal serves them
+ * (openai/openai-openapi: CreateChatCompletionRequest, CreateEmbeddingRequest and their answers),
+ * and `system` of our own interface. Requests are strict: an unknown field is refused, by name.
+ */
+const TextPart = z.strictObject({ type: z.literal('text'), text: z.string() })
+
+const Content = z.union([z.string(), z.array(TextPart).min(1)], {
+  error: 'content must be a string or an array of text parts',
+})
+
+export const ChatMessage = z.discriminatedUnion('role', [
+  z.strictObject({
+    role: z.enum(['system', 'developer']),
+    content: Content,
+    name: z.string().exactOptional(),
+  }),
+  z.strictObject({ role: z.literal('user'), content: Content, name: z.string().exactOptional() }),
+  z.strictObject({
+    role: z.literal('assistant'),
+    content: Content.nullable(),
+    name: z.string().exactOptional(),
+    refusal: z.null().exactOptional(),
+  }),
+])
+export type ChatMessage = z.infer<typeof ChatMessage>
+
+const optional = <T extends z.ZodType>(type: T) => type.nullable().exactOptional()
+
+/** The parameters of sampling that every engine must honour exactly. */
+export const Sampling = {
+  /** Default 1; 0 is greedy. */
+  temperature: optional(z.number().min(0).max(2)),
+  /** Default 1: no nucleus. */
+  top_p: optional(z.number().gt(0).max(1)),
+  seed: optional(z.int()),
+  stop: optional(z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(4)])),
+  frequency_penalty: optional(z.number().min(-2).max(2)),
+  presence_penalty: optional(z.number().min(-2).max(2)),
+  /** Token id (as a decimal string) to a bias of -100 to 100. */
+  logit_bias: optional(z.record(z.string().regex(/^\d{1,7}$/), z.number().min(-100).max(100))),
+}
+
+/** Fields that ask for something. Anything but the neutral value is refused until it is served. */
+const Refused = {
+  n: optional(z.int().min(1).max(16)),
+  logprobs: optional(z.boolean()),
+  top_logprobs: optional(z.int().min(0).max(20)),
+  tools: optional(z.array(z.unknown())),
+  tool_choice: optional(z.unknown()),
+  parallel_tool_calls: optional(z.boolean()),
+  functions: optional(z.array(z.unknown())),
+  function_call: optional(z.unknown()),
+  response_format: optional(z.looseObject({ type: z.string() })),
+  modalities: optional(z.array(z.string())),
+  audio: optional(z.unknown()),
+  prediction: optional(z.unknown()),
+  web_search_options: optional(z.unknown()),
+  reasoning_effort: optional(z.string()),
+  verbosity: optional(z.string()),
+}
+
+/** Fields that only label or route a request; accepted and not used. */
+const Labels = {
+  user: optional(z.string().max(512)),
+  metadata: optional(z.record(z.string().max(64), z.string().max(512))),
+  service_tier: optional(z.string().max(64)),
+  store: optional(z.boolean()),
+  safety_identifier: optional(z.string().max(512)),
+  prompt_cache_key: optional(z.string().max(512)),
+}
+
+export const ChatRequest = z.strictObject({
+  model: z.string().min(1).max(128),
+  messages: z.array(ChatMessage).min(1).max(4096),
+  /** Put before the messages, as our own interface has it. */
+  system: optional(z.string()),
+  stream: optional(z.boolean()),
+  stream_options: optional(
+    z.strictObject({
+      include_usage: z.boolean().exactOptional(),
+      include_obfuscation: z.boolean().exactOptional(),
+    }),
+  ),
+  max_tokens: optional(z.int().min(1)),
+  max_completion_tokens: optional(z.int().min(1)),
+  ...Sampling,
+  ...Refused,
+  ...Labels,
+})
+export type ChatRequest = z.infer<typeof ChatRequest>
+
+/** The neutral values of fields that are not served; anything else is `unsupported_parameter`. */
+const neutral: Record<keyof typeof Refused, (value: unknown) => boolean> = {
+  n: value => value === 1,
+  logprobs: value => value === false,
+  top_logprobs: value => value === 0,
+  tools: value => Array.isArray(value) && value.length === 0,
+  tool_choice: value => value === 'none' || value === 'auto',
+  parallel_tool_calls: () => true,
+  functions: value => Array.isArray(value) && value.length === 0,
+  function_call: value => value === 'none' || value === 'auto',
+  response_format: value => (value as { type?: unknown }).type === 'text',
+  modalities: value => Array.isArray(value) && value.every(item => item === 'text'),
+  audio: () => false,
+  prediction: () => false,
+  web_search_options: () => false,
+  reasoning_effort: () => false,
+  verbosity: () => false,
+}
+
+/** The first field of a valid request that asks for something that is not served. */
+export const unservedField = (request: ChatRequest): string | undefined =>
+  Object.entries(neutral).find(([name, isNeutral]) => {
+    const value = request[name as keyof typeof Refused]
+    return value !== undefined && value !== null && !isNeutral(value)
+  })?.[0]
+
+export const EmbeddingRequest = z.strictObject({
+  model: z.string().min(1).max(128),
+  /** A text, texts, a list of token ids, or lists of them. */
+  input: z.union(
+    [
+      z.string().min(1),
+      z.array(z.string().min(1)).min(1).max(2048),
+      z.array(z.int().min(0)).min(1),
+      z
+        .array(z.array(z.int().min(0)).min(1))
+        .min(1)
+        .max(2048),
+    ],
+    { error: 'input must be a non-empty string, or an array of non-empty strings or token ids' },
+  ),
+  encoding_format: optional(z.enum(['float', 'base64'])),
+  dimensions: optional(z.int().min(1)),
+  user: optional(z.string().max(512)),
+})
+export type EmbeddingRequest = z.infer<typeof EmbeddingRequest>
+
+export const Usage = z.object({
+  prompt_tokens: z.int().nonnegative(),
+  completion_tokens: z.int().nonnegative(),
+  total_tokens: z.int().nonnegative(),
+  prompt_tokens_details: z.object({ cached_tokens: z.int().nonnegative() }).exactOptional(),
+})
+export type Usage = z.infer<typeof Usage>
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
+
+export interface ChatCompletion {
+  /** `chatcmpl-…` */
+  id: string
+  object: 'chat.completion'
+  /** Unix time, seconds. */
+  created: number
+  model: string
+  choices: {
+    index: number
+    message: { role: 'assistant'; content: string | null; refusal: null }
+    logprobs: null
+    finish_reason: FinishReason
+  }[]
+  usage: Usage
+}
+
+export interface ChatCompletionChunk {
+  id: string
+  object: 'chat.completion.chunk'
+  created: number
+  model: string
+  choices: {
+    index: number
+    delta: { role?: 'assistant'; content?: string }
+    logprobs: null
+    finish_reason: FinishReason | null
+  }[]
+  /** Only when `include_usage` was asked: null on every chunk but the last, which has no choices. */
+  usage?: Usage | null
+}
+
+export interface EmbeddingAnswer {
+  object: 'list'
+  /** Numbers, or base64 of little-endian 32-bit floats. */
+  data: { object: 'embedding'; index: number; embedding: number[] | string }[]
+  model: string
+  usage: { prompt_tokens: number; total_tokens: number }
+}
+
+export interface ModelEntry {
+  id: string
+  object: 'model'
+  created: number
+  owned_by: string
+  /** `bundled-demo` where the id is served by the small weights that come with shoal. */
+  weights?: string
+}
+
+export interface ModelList {
+  object: 'list'
+  data: ModelEntry[]
+}
+
+/** `0: messages.0.content: expected string`-like message and the path of the first zod issue. */
+export const firstIssue = (error: z.ZodError): { param: string | undefined; message: string } => {
+  const issue = deepest(error.issues[0])
+  if (issue === undefined) return { param: undefined, message: 'invalid request' }
+  if (issue.code === 'unrecognized_keys') {
+    const param = [...issue.path, issue.keys[0] ?? ''].join('.')
+    return { param, message: `unknown field ${param}` }
+  }
+  const param = issue.path.join('.')
+  return param === ''
+    ? { param: undefined, message: issue.message }
+    : { param, message: `${param}: ${issue.message}` }
+}
+
+type Issue = z.core.$ZodIssue | undefined
+
+/** A union reports its branches inside; when only one branch came close, that one is meant. */
+const deepest = (issue: Issue): Issue => {
+  if (issue?.code !== 'invalid_union' || issue.errors.length !== 1) return issue
+  const inner = issue.errors[0]?.[0]
+  return inner ? { ...inner, path: [...issue.path, ...inner.path] } : issue
+}

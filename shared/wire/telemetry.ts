@@ -1,0 +1,72 @@
+import * as z from 'zod'
+
+/** A percentage that may be unknown. Unknown is null and never 0. */
+const percent = z.number().min(0).max(100).nullable()
+const bytes = z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).nullable()
+const quantity = z.number().min(-1e9).max(1e12).nullable()
+
+export const GpuSample = z.object({
+  /** Index as the driver counts. */
+  index: z.int().min(0).max(1023),
+  /** Stable identity: the driver's UUID or the PCI address. */
+  id: z.string().max(128),
+  utilization_percent: percent,
+  vram_total_bytes: bytes,
+  vram_used_bytes: bytes,
+  temperature_celsius: quantity,
+  power_watts: quantity,
+  clock_mhz: quantity,
+  /** True where the GPU shares the host's memory, so that it is not counted twice. */
+  unified_memory: z.boolean(),
+})
+export type GpuSample = z.infer<typeof GpuSample>
+
+export const HostSample = z.object({
+  cpu_percent: percent,
+  memory_total_bytes: bytes,
+  memory_used_bytes: bytes,
+  /** The file system that holds the daemon's state. */
+  disk_total_bytes: bytes,
+  disk_used_bytes: bytes,
+  /** Sum over all interfaces but loopback. */
+  network_received_bytes_per_second: quantity,
+  network_sent_bytes_per_second: quantity,
+})
+export type HostSample = z.infer<typeof HostSample>
+
+export const ModelState = z.enum(['cold', 'loading', 'ready', 'failed'])
+export type ModelState = z.infer<typeof ModelState>
+
+/** One engine child: one weights file and the catalogue ids it serves. */
+export const EngineReport = z.object({
+  weights: z.string().max(256),
+  kind: z.enum(['chat', 'embedding']),
+  /** Catalogue ids, for instance `model-a:7b`. */
+  models: z.array(z.string().max(128)).max(256),
+  state: ModelState,
+  slots: z.int().min(0).max(4096),
+  slots_busy: z.int().min(0).max(4096),
+  queued: z.int().min(0).max(1_000_000),
+  /** Tokens of context one request may use. */
+  context_length: z.int().min(0).max(100_000_000),
+  restarts: z.int().nonnegative(),
+  /** Why it is not ready, in plain words. */
+  reason: z.string().max(500).exactOptional(),
+})
+export type EngineReport = z.infer<typeof EngineReport>
+
+export const Sample = z.object({
+  /** Unix time in milliseconds, by the cell's clock. */
+  taken_at: z.int().nonnegative(),
+  host: HostSample,
+  gpus: z.array(GpuSample).max(256),
+  /** Why the GPUs could not be sampled; absent when they were, or when there is none. */
+  gpu_reason: z.string().max(500).exactOptional(),
+  engines: z.array(EngineReport).max(256),
+  /** Messages the spool had to drop since the daemon started, because it was full. */
+  spool_dropped: z.int().nonnegative(),
+})
+export type Sample = z.infer<typeof Sample>
+
+/** Body of the `history` topic. */
+export const HistoryBody = z.object({ samples: z.array(Sample).min(1).max(200) })

@@ -1,0 +1,54 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+/**
+ * `npm test`: types and lint, then every test file, then one line `N passed, N failed`.
+ * Arguments are passed on to tap, so that `npm test -- test/shared` runs a part.
+ */
+const binFolder = new URL('../node_modules/.bin', import.meta.url).pathname
+const bin = (name: string) => join(binFolder, name)
+// tap starts its files with the first `node` on the path: it must be the carried one
+process.env.PATH = `${binFolder}:${process.env.PATH}`
+
+const check = (name: string, args: string[]): void => {
+  const { status } = spawnSync(bin(name), args, { stdio: 'inherit' })
+  if (status !== 0) {
+    console.log('0 passed, 1 failed')
+    process.exit(1)
+  }
+}
+
+interface Counts {
+  passed: number
+  failed: number
+  code: number
+}
+
+/** Runs tap, shows failures with their diagnosis, and reads the counts of its closing summary. */
+const runTap = async (files: string[]): Promise<Counts> => {
+  const tap = spawn(bin('tap'), ['run', '--reporter=tap', ...files], {
+    env: { ...process.env, TAP_TYPE_STRIP_ONLY: '1' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const counts = { passed: 0, failed: 0 }
+  let diagnosing = false
+  for await (const line of createInterface({ input: tap.stdout })) {
+    diagnosing = /^\s*not ok/.test(line) || (diagnosing && !/^\s*ok \d+/.test(line))
+    if (diagnosing || /^(ok|not ok|#)/.test(line) || /# skip/i.test(line)) console.log(line)
+    const summary = /^# \{ total: \d+, pass: (\d+)(?:, fail: (\d+))?/.exec(line)
+    if (summary) Object.assign(counts, { passed: +(summary[1] ?? 0), failed: +(summary[2] ?? 0) })
+  }
+  const [code] = tap.exitCode === null ? await once(tap, 'exit') : [tap.exitCode]
+  return { ...counts, code: code ?? 1 }
+}
+
+const files = process.argv.slice(2)
+if (files.length === 0) {
+  check('tsc', ['--noEmit'])
+  check('biome', ['check'])
+}
+const { passed, failed, code } = await runTap(files)
+console.log(`${passed} passed, ${failed + (code !== 0 && failed === 0 ? 1 : 0)} failed`)
+process.exit(code)
