@@ -1,0 +1,28 @@
+import { parseTopic, TOPICS } from '../../shared/wire/topics.ts'
+
+/** Who is on the other end: a cell, by its id. Nobody else may connect. */
+export interface Publication {
+  topic: string
+  qos: number
+}
+
+/** A cell publishes on its own `up` topics and nowhere else. */
+export const mayPublish = (cellId: string, { topic, qos }: Publication): boolean => {
+  const parsed = parseTopic(topic)
+  return (
+    parsed !== undefined &&
+    parsed.cellId === cellId &&
+    TOPICS[parsed.name].direction === 'up' &&
+    qos <= 1
+  )
+}
+
+/** A cell subscribes to exactly its own `down` topics and the coordinator's; no wildcards. */
+export const maySubscribe = (cellId: string, filter: string): boolean => {
+  const parsed = parseTopic(filter)
+  return (
+    parsed !== undefined &&
+    TOPICS[parsed.name].direction === 'down' &&
+    (parsed.cellId === undefined || parsed.cellId === cellId)
+  )
+}

@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+
+/** A CloudEvents 1.0 event in its JSON form (cloudevents/spec, json-format.md). */
+export interface CloudEvent {
+  specversion: '1.0'
+  id: string
+  /** `/shoal/<name of the coordinator>`. */
+  source: string
+  /** `shoal.cell.ready`: product, thing, what happened to it. */
+  type: string
+  /** Id of the thing. */
+  subject?: string
+  /** RFC 3339, UTC. */
+  time: string
+  data: unknown
+}
+
+export type Listener = (event: CloudEvent) => void
+
+export interface Events {
+  publish(type: string, data: unknown, subject?: string): CloudEvent
+  /** Listens to types that begin with a prefix (`shoal.cell.`), or to a set of whole types. */
+  subscribe(types: string | ReadonlySet<string>, listener: Listener): () => void
+  /**
+   * The events after the one with this id, oldest first; undefined when it is no longer kept, so
+   * that the reader knows that it missed some.
+   */
+  since(id: string): CloudEvent[] | undefined
+}
+
+export interface EventsOptions {
+  source: string
+  logger: Pick<Logger, 'warn'>
+  now?: () => number
+  /** Events kept for readers that come back. */
+  kept?: number
+}
+
+/** Events inside one process. A listener runs at once, so it must be quick; it may throw. */
+export const createEvents = ({
+  source,
+  logger,
+  now = Date.now,
+  kept = 1000,
+}: EventsOptions): Events => {
+  const listeners = new Map<Listener, (type: string) => boolean>()
+  const ring: CloudEvent[] = []
+
+  const deliver = (listener: Listener, event: CloudEvent): void => {
+    try {
+      listener(event)
+    } catch (error) {
+      logger.warn({ err: error, type: event.type }, 'an event listener failed')
+    }
+  }
+
+  const publish = (type: string, data: unknown, subject?: string): CloudEvent => {
+    const event: CloudEvent = {
+      specversion: '1.0',
+      id: randomUUID(),
+      source,
+      type,
+      ...(subject === undefined ? {} : { subject }),
+      time: new Date(now()).toISOString(),
+      data,
+    }
+    ring.push(event)
+    if (ring.length > kept) ring.shift()
+    for (const [listener, wants] of [...listeners]) if (wants(type)) deliver(listener, event)
+    return event
+  }
+
+  const subscribe = (types: string | ReadonlySet<string>, listener: Listener) => {
+    const own: Listener = event => listener(event)
+    const wants = (type: string) =>
+      typeof types === 'string' ? type.startsWith(types) : types.has(type)
+    listeners.set(own, wants)
+    return () => void listeners.delete(own)
+  }
+
+  const since = (id: string): CloudEvent[] | undefined => {
+    const index = ring.findLastIndex(event => event.id === id)
+    return index === -1 ? undefined : ring.slice(index + 1)
+  }
+
+  return { publish, subscribe, since }
+}

@@ -1,0 +1,239 @@
+import type { ServerResponse } from 'node:http'
+import {
+  type ClientHttp2Stream,
+  constants,
+  type IncomingHttpHeaders,
+  type IncomingHttpStatusHeader,
+  type OutgoingHttpHeaders,
+} from 'node:http2'
+import { errorBody, ShoalError } from '../../shared/errors.ts'
+import { HEADER_CELL, HEADER_MAX_TOKENS, TRAILER_USAGE } from '../../shared/wire/link.ts'
+import { Usage } from '../../shared/wire/openai.ts'
+import { sseError } from '../../shared/wire/sse.ts'
+import type { Engine } from './router.ts'
+
+export interface Dispatch {
+  path: string
+  headers: OutgoingHttpHeaders
+  body: Buffer
+  /** The client's own answer. Nothing was written to it yet. */
+  response: ServerResponse
+  /** Headers for the client, whoever serves it. */
+  answerHeaders: OutgoingHttpHeaders
+  /** True when the client asked for server-sent events. */
+  stream: boolean
+  /** Chooses the next engine; it is given the cells that were tried. */
+  pick: (tried: ReadonlySet<string>) => Engine | undefined
+  /** Waited for before the answer ends, so that an answered request is on record. */
+  record: (outcome: Outcome) => Promise<void>
+}
+
+export interface Outcome {
+  status: 'ok' | 'cancelled' | 'failed' | 'refused'
+  /** The last cell that had the request. */
+  cellId: string | undefined
+  /** Undefined when the cell could not tell. */
+  usage: Usage | undefined
+  /** Status the client was sent; undefined when it left before. */
+  httpStatus: number | undefined
+}
+
+/** Cells that get to see one request at most. */
+const MAX_TRIES = 3
+
+const NO_CELL_RETRY_SECONDS = 30
+
+/** Headers of the cell's answer that the client gets. */
+const PASSED_ON = [
+  'content-type',
+  'cache-control',
+  'x-accel-buffering',
+  'retry-after',
+  HEADER_MAX_TOKENS,
+]
+
+/**
+ * Sends one request to a cell and its answer to the client, bytes unchanged and with
+ * back-pressure. Until the first byte went out, a cell that is full, gone or failing is replaced
+ * by another. A client that leaves cancels the cell's work in every phase.
+ */
+export const dispatch = (request: Dispatch): Promise<void> => new Dispatcher(request).run()
+
+type Attempt =
+  /** `held` is the whole answer when none of it was sent yet. */
+  | { kind: 'answered'; usage: Usage | undefined; httpStatus: number; held: Held | undefined }
+  | { kind: 'cancelled' }
+  /** Nothing was sent to the client: another cell may be asked. */
+  | { kind: 'retry'; error: ShoalError }
+  /** The client has part of the answer; `error` is what it was not told yet. */
+  | { kind: 'broken'; error: ShoalError | undefined; httpStatus: number }
+
+interface Held {
+  answer: IncomingHttpHeaders
+  body: Buffer
+}
+
+class Dispatcher {
+  #request: Dispatch
+  #tried = new Set<string>()
+  #current: ClientHttp2Stream | undefined
+  #clientGone = false
+
+  constructor(request: Dispatch) {
+    this.#request = request
+    request.response.once('close', () => {
+      this.#clientGone = !request.response.writableFinished
+      if (this.#clientGone) this.#current?.close(constants.NGHTTP2_CANCEL)
+    })
+  }
+
+  async run(): Promise<void> {
+    let cellId: string | undefined
+    let last: ShoalError | undefined
+    while (this.#tried.size < MAX_TRIES) {
+      const engine = this.#request.pick(this.#tried)
+      if (engine === undefined) break
+      this.#tried.add(engine.cellId)
+      cellId = engine.cellId
+      const attempt = await this.#attempt(engine)
+      if (attempt.kind !== 'retry') return this.#finish(attempt, cellId)
+      last = attempt.error
+    }
+    await this.#giveUp(last, cellId)
+  }
+
+  async #attempt(engine: Engine): Promise<Attempt> {
+    if (this.#clientGone) return { kind: 'cancelled' }
+    engine.inFlight++
+    try {
+      const { path, headers, body } = this.#request
+      this.#current = engine.link.request({ ':method': 'POST', ':path': path, ...headers }, body)
+      return await this.#follow(this.#current, engine.cellId)
+    } catch (error) {
+      if (error instanceof ShoalError) return { kind: 'retry', error }
+      throw error
+    } finally {
+      this.#current = undefined
+      engine.inFlight--
+    }
+  }
+
+  /** Follows one stream to its end; always settles with the stream's `close`. */
+  #follow(stream: ClientHttp2Stream, cellId: string): Promise<Attempt> {
+    const { response, stream: streaming } = this.#request
+    const held: Buffer[] = []
+    let status = 0
+    let answer: IncomingHttpHeaders = {}
+    let usage: Usage | undefined
+    let started = false
+
+    stream.on('response', (headers: IncomingHttpHeaders & IncomingHttpStatusHeader) => {
+      status = headers[':status'] ?? 500
+      answer = headers
+      if (!streaming || status !== 200 || this.#clientGone) return
+      started = true
+      response.writeHead(status, this.#headersFor(answer, cellId))
+    })
+    stream.on('trailers', headers => {
+      usage = readUsage(headers[TRAILER_USAGE])
+    })
+    stream.on('data', (chunk: Buffer) => {
+      if (!started) held.push(chunk)
+      else if (!response.write(chunk)) {
+        stream.pause()
+        response.once('drain', () => stream.resume())
+      }
+    })
+    stream.on('error', () => {})
+
+    return new Promise(resolve => {
+      stream.once('close', () => {
+        if (this.#clientGone) return resolve({ kind: 'cancelled' })
+        // `end` comes for a cut wire too; only the code of the stream tells (node:http2 rstCode)
+        const cut = stream.rstCode !== constants.NGHTTP2_NO_ERROR || status === 0
+        const failed = status === 200 && usage === undefined
+        if (cut || failed) {
+          const error = new ShoalError('cell_unavailable', `${cellId} stopped during the answer`)
+          if (!started) return resolve({ kind: 'retry', error })
+          return resolve({ kind: 'broken', error: cut ? error : undefined, httpStatus: status })
+        }
+        const body = Buffer.concat(held)
+        if (isElsewhereBetter(status))
+          return resolve({ kind: 'retry', error: refusal(body, answer) })
+        const rest = started ? undefined : { answer, body }
+        resolve({ kind: 'answered', usage, httpStatus: status, held: rest })
+      })
+    })
+  }
+
+  #headersFor(answer: IncomingHttpHeaders, cellId: string): OutgoingHttpHeaders {
+    const headers: OutgoingHttpHeaders = { ...this.#request.answerHeaders, [HEADER_CELL]: cellId }
+    for (const name of PASSED_ON) if (answer[name] !== undefined) headers[name] = answer[name]
+    return headers
+  }
+
+  async #finish(attempt: Exclude<Attempt, { kind: 'retry' }>, cellId: string): Promise<void> {
+    const { response, record } = this.#request
+    if (attempt.kind === 'cancelled')
+      return record({ status: 'cancelled', cellId, usage: undefined, httpStatus: undefined })
+    const { httpStatus } = attempt
+    if (attempt.kind === 'broken') {
+      await record({ status: 'failed', cellId, usage: undefined, httpStatus })
+      response.end(attempt.error && sseError(attempt.error))
+      return
+    }
+    const status = httpStatus === 200 ? 'ok' : 'refused'
+    await record({ status, cellId, usage: attempt.usage, httpStatus })
+    if (attempt.held === undefined) response.end()
+    else this.#writeWhole(attempt.held, httpStatus, cellId)
+  }
+
+  #writeWhole({ answer, body }: Held, status: number, cellId: string): void {
+    const headers = { ...this.#headersFor(answer, cellId), 'content-length': body.length }
+    this.#request.response.writeHead(status, headers).end(body)
+  }
+
+  async #giveUp(last: ShoalError | undefined, cellId: string | undefined): Promise<void> {
+    const { response, answerHeaders, record } = this.#request
+    const error = new ShoalError(
+      'cell_unavailable',
+      last?.message ?? 'no cell that serves this model is ready; see /v1/health',
+      { retryAfterSeconds: last?.retryAfterSeconds ?? NO_CELL_RETRY_SECONDS },
+    )
+    await record({ status: 'refused', cellId, usage: undefined, httpStatus: 503 })
+    if (this.#clientGone) return
+    const body = JSON.stringify(errorBody(error))
+    response.writeHead(503, {
+      ...answerHeaders,
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+      'retry-after': String(error.retryAfterSeconds),
+    })
+    response.end(body)
+  }
+}
+
+/** Full, starting or failing: not the request's fault. */
+const isElsewhereBetter = (status: number): boolean => status >= 500 || status === 429
+
+const refusal = (body: Buffer, headers: IncomingHttpHeaders): ShoalError => {
+  const seconds = Number(headers['retry-after'])
+  const options = Number.isInteger(seconds) && seconds > 0 ? { retryAfterSeconds: seconds } : {}
+  return new ShoalError('cell_unavailable', messageOf(body), options)
+}
+
+const messageOf = (body: Buffer): string => {
+  try {
+    return String(JSON.parse(body.toString('utf8')).error.message)
+  } catch {
+    return 'the cell refused the request'
+  }
+}
+
+const readUsage = (trailer: string | string[] | undefined): Usage | undefined => {
+  try {
+    return Usage.parse(JSON.parse(String(trailer)))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,168 @@
+import type { Announce } from '../../shared/wire/announce.ts'
+import type { Sample } from '../../shared/wire/telemetry.ts'
+import { type Cell, engineReports, newCell, servingOf } from './cell.ts'
+import type { CellLink } from './cell-link.ts'
+import { type Declared, type Presence, type PresenceLimits, presenceOf } from './presence.ts'
+import { createRouter, type Engine, type Router } from './router.ts'
+
+export interface FleetParts {
+  limits: PresenceLimits
+  /** Monotonic milliseconds. */
+  nowMs: () => number
+  /** Told of every change of presence, after it took effect. */
+  changed: (cell: Cell, from: Presence) => void
+  router?: Router
+}
+
+/**
+ * The registry of cells: presence with boot epochs and leases, the newest facts and samples, and
+ * the index the router picks from. Everything here is in memory and is rebuilt by the cells'
+ * births after a restart.
+ */
+export interface Fleet {
+  /** Makes an enrolled cell known; `epoch` is the highest one seen before. */
+  admit(cellId: string, epoch: number): void
+  forget(cellId: string): void
+  /** A packet came: the lease is renewed. */
+  seen(cellId: string): void
+  birth(cellId: string, epoch: number, announce: Announce): void
+  state(cellId: string, epoch: number, declared: Declared): void
+  sample(cellId: string, epoch: number, sample: Sample): void
+  linkUp(link: CellLink): void
+  linkDown(link: CellLink): void
+  /** Applies the silence limits; call it a few times a second. */
+  sweep(): void
+  pick: Router['pick']
+  cell(cellId: string): Cell | undefined
+  cells(): Iterable<Cell>
+  /** Model ids that at least one routable cell serves or can load. */
+  serves(model: string): boolean
+  /** Round trips of the links of routable cells, milliseconds. */
+  roundTripsMs(): number[]
+}
+
+export const createFleet = (parts: FleetParts): Fleet => {
+  const { limits, nowMs, changed, router = createRouter() } = parts
+  const cells = new Map<string, Cell>()
+
+  const route = (cell: Cell): void => router.update(cell.id, servingOf(cell))
+
+  /** Derives presence anew; routing follows before anybody is told. */
+  const settle = (cell: Cell): void => {
+    const from = cell.presence
+    cell.presence = presenceOf(cell.declared, nowMs() - cell.seenAtMs, limits)
+    route(cell)
+    if (cell.presence !== from) changed(cell, from)
+  }
+
+  /** The cell, unless it is not enrolled or the message is from before its last start. */
+  const current = (cellId: string, epoch: number): Cell | undefined => {
+    const cell = cells.get(cellId)
+    return cell === undefined || epoch < cell.epoch ? undefined : cell
+  }
+
+  const seen = (cellId: string): void => {
+    const cell = cells.get(cellId)
+    if (cell === undefined) return
+    cell.seenAtMs = nowMs()
+    if (cell.presence === 'suspect' || cell.presence === 'dead') settle(cell)
+  }
+
+  const birth = (cellId: string, epoch: number, announce: Announce): void => {
+    const cell = current(cellId, epoch)
+    if (cell === undefined) return
+    if (epoch > cell.epoch) cell.sample = undefined
+    else if (cell.sample) cell.sample = { ...cell.sample, engines: announce.engines }
+    cell.epoch = epoch
+    cell.announce = announce
+    cell.seenAtMs = nowMs()
+    settle(cell)
+  }
+
+  const state = (cellId: string, epoch: number, declared: Declared): void => {
+    const cell = current(cellId, epoch)
+    if (cell?.announce === undefined) return
+    cell.declared = declared
+    cell.seenAtMs = nowMs()
+    settle(cell)
+  }
+
+  const sample = (cellId: string, epoch: number, next: Sample): void => {
+    const cell = current(cellId, epoch)
+    if (cell?.announce === undefined) return
+    cell.sample = next
+    cell.seenAtMs = nowMs()
+    settle(cell)
+  }
+
+  const linkUp = (link: CellLink): void => {
+    const cell = cells.get(link.cellId)
+    if (cell === undefined) {
+      link.close()
+      return
+    }
+    const old = cell.link
+    cell.link = link
+    route(cell)
+    old?.close()
+  }
+
+  const linkDown = (link: CellLink): void => {
+    const cell = cells.get(link.cellId)
+    if (cell?.link !== link) return
+    cell.link = undefined
+    route(cell)
+  }
+
+  const sweep = (): void => {
+    for (const cell of cells.values())
+      if (cell.presence === 'ready' || cell.presence === 'draining' || cell.presence === 'suspect')
+        settle(cell)
+  }
+
+  const forget = (cellId: string): void => {
+    const cell = cells.get(cellId)
+    cells.delete(cellId)
+    router.update(cellId, new Map<string, Engine>())
+    cell?.link?.close()
+  }
+
+  return {
+    admit: (cellId, epoch) => {
+      if (!cells.has(cellId)) cells.set(cellId, newCell(cellId, epoch))
+    },
+    forget,
+    seen,
+    birth,
+    state,
+    sample,
+    linkUp,
+    linkDown,
+    sweep,
+    pick: router.pick,
+    cell: cellId => cells.get(cellId),
+    cells: () => cells.values(),
+    serves: model => router.count(model) > 0,
+    roundTripsMs: () => roundTrips(cells.values()),
+  }
+}
+
+const roundTrips = (cells: Iterable<Cell>): number[] => {
+  const found: number[] = []
+  for (const cell of cells) {
+    const trip = cell.presence === 'ready' ? cell.link?.roundTripMs() : undefined
+    if (trip !== undefined) found.push(trip)
+  }
+  return found
+}
+
+/** Model ids that are loaded on a routable cell now. */
+export const readyModels = (cells: Iterable<Cell>): Set<string> => {
+  const ready = new Set<string>()
+  for (const cell of cells) {
+    if (cell.presence !== 'ready' || cell.link === undefined) continue
+    for (const report of engineReports(cell))
+      if (report.state === 'ready') for (const model of report.models) ready.add(model)
+  }
+  return ready
+}

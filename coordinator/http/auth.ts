@@ -1,0 +1,65 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { ShoalError } from '../../shared/errors.ts'
+import type { Key } from '../keys/key.ts'
+
+/** Who may call a route: `none` takes everybody, `key` any valid key. */
+export type Access = 'none' | 'key'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** `key` when a route does not say. */
+    access?: Access
+  }
+  interface FastifyRequest {
+    /** The key that was shown, if it is valid. */
+    key: Key | undefined
+    /** The tenant the request acts for: asked by X-SVC-Tenant, else the key's home. */
+    tenantId: string | undefined
+  }
+}
+
+export interface AuthParts {
+  keys: { authenticate(presented: string): Key | undefined | Promise<Key | undefined> }
+}
+
+const BEARER = /^Bearer +(\S+) *$/i
+
+/** Sets `request.key` and `request.tenantId`; refuses routes that need a key without one. */
+export const auth = fp(async (app: FastifyInstance, { keys }: AuthParts) => {
+  app.decorateRequest('key', undefined)
+  app.decorateRequest('tenantId', undefined)
+
+  app.addHook('onRequest', async request => {
+    const presented = BEARER.exec(request.headers.authorization ?? '')?.[1]
+    if (presented !== undefined) {
+      const found = keys.authenticate(presented)
+      request.key = found instanceof Promise ? await found : found
+    }
+    const access = request.routeOptions.config.access ?? (request.is404 ? 'none' : 'key')
+    if (request.key === undefined && access === 'key')
+      throw new ShoalError('auth_required', refusal(request.headers.authorization, presented))
+    if (request.key !== undefined) request.tenantId = tenantOf(request, request.key)
+  })
+})
+
+const refusal = (header: string | undefined, presented: string | undefined): string => {
+  if (header === undefined) return 'send your key as header Authorization: Bearer svc-dev-…'
+  if (presented === undefined) return 'the Authorization header must be: Bearer, a space, the key'
+  return 'the key is not valid'
+}
+
+const tenantOf = (request: FastifyRequest, key: Key): string => {
+  const asked = request.headers['x-svc-tenant']
+  if (asked === undefined || asked === key.tenantId) return key.tenantId
+  if (typeof asked === 'string' && key.furtherTenants.includes(asked)) return asked
+  throw new ShoalError('tenant_forbidden', 'the key may not act for this tenant', {
+    param: 'X-SVC-Tenant',
+  })
+}
+
+/** The key of a request on a route with access `key`. */
+export const keyOf = (request: FastifyRequest): Key => {
+  if (request.key === undefined) throw new ShoalError('auth_required', 'a key is needed')
+  return request.key
+}

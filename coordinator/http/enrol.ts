@@ -1,0 +1,22 @@
+import type { FastifyPluginAsync } from 'fastify'
+import { ShoalError } from '../../shared/errors.ts'
+import { type EnrolAnswer, EnrolRequest } from '../../shared/wire/announce.ts'
+import { ENROL_PATH } from '../../shared/wire/link.ts'
+import { firstIssue } from '../../shared/wire/openai.ts'
+
+export interface EnrolParts {
+  enrol: (request: EnrolRequest) => Promise<EnrolAnswer>
+}
+
+/** Where a daemon exchanges its join token for an id and a credential, once. */
+export const enrolRoute: FastifyPluginAsync<EnrolParts> = async (app, { enrol }) => {
+  app.post(ENROL_PATH, { config: { access: 'none' } }, async (request, reply) => {
+    const result = EnrolRequest.safeParse(request.body)
+    if (!result.success) {
+      const { param, message } = firstIssue(result.error)
+      throw new ShoalError('invalid_request', message, param === undefined ? {} : { param })
+    }
+    reply.code(201)
+    return enrol(result.data)
+  })
+}

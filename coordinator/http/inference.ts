@@ -1,0 +1,120 @@
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import type { Catalogue, CatalogueEntry } from '../../shared/catalogue.ts'
+import { ShoalError } from '../../shared/errors.ts'
+import { HEADER_MAX_TOKENS, HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
+import { dispatch, type Outcome } from '../fleet/dispatch.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { Admission, Quota } from '../quota/quota.ts'
+import type { TierSettings } from '../quota/tiers.ts'
+import type { Usage } from '../quota/usage.ts'
+import { keyOf } from './auth.ts'
+import { catalogueById, requireModel } from './model-access.ts'
+import { subjectOf } from './quota.ts'
+
+export interface InferenceParts {
+  catalogue: Catalogue
+  tiers: TierSettings
+  fleet: Pick<Fleet, 'pick'>
+  quota: Pick<Quota, 'admit'>
+  usage: Pick<Usage, 'record'>
+  logger: Logger
+  /** Unix time, milliseconds. */
+  now: () => number
+  /** Answers under way, for a shutdown that waits for them. */
+  running: { add(): void; remove(): void; draining(): boolean }
+}
+
+/** What a request asks, once its body was found to be valid. */
+export interface Asked {
+  model: string
+  stream: boolean
+}
+
+/**
+ * The path all inference shares, behind authentication: the model must be of the tier, the quota
+ * must have room, and a cell answers. The body goes to the cell as it came.
+ */
+export const createInference = (app: FastifyInstance, parts: InferenceParts) => {
+  const { tiers, fleet, quota, usage, logger, now, running } = parts
+  const models = catalogueById(parts.catalogue)
+
+  return async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    kind: CatalogueEntry['kind'],
+    asked: Asked,
+  ): Promise<void> => {
+    const startedAt = now()
+    const key = keyOf(request)
+    const { id: model } = requireModel(models, asked.model, kind, key.tier)
+    if (running.draining())
+      throw new ShoalError('draining', 'the coordinator is stopping', { retryAfterSeconds: 5 })
+    const subject = subjectOf(request)
+    const admission = await quota.admit(subject, startedAt)
+    const answerHeaders = { ...(await app.quotaHeaders(request)), [HEADER_REQUEST_ID]: request.id }
+
+    const record = async (outcome: Outcome): Promise<void> => {
+      if (outcome.status === 'refused') return giveBack(admission, answerHeaders, app, request)
+      const row = {
+        at: startedAt,
+        key_id: key.id,
+        tenant_id: request.tenantId ?? key.tenantId,
+        model,
+        cell_id: outcome.cellId ?? '',
+        route: request.routeOptions.url ?? '',
+        status: outcome.status,
+        prompt_tokens: outcome.usage?.prompt_tokens ?? null,
+        completion_tokens: outcome.usage?.completion_tokens ?? null,
+        duration_ms: now() - startedAt,
+        request_id: request.id,
+      }
+      await usage
+        .record(row)
+        .catch(error => logger.error({ err: error, row }, 'usage not recorded'))
+    }
+
+    running.add()
+    reply.hijack()
+    try {
+      await dispatch({
+        path: request.routeOptions.url ?? '',
+        headers: linkHeaders(request, tiers[key.tier].max_tokens),
+        body: request.rawBody ?? Buffer.alloc(0),
+        response: reply.raw,
+        answerHeaders,
+        stream: asked.stream,
+        pick: tried => fleet.pick(model, tried),
+        record,
+      })
+    } catch (error) {
+      logger.error({ err: error, request: request.id }, 'dispatch failed')
+      reply.raw.destroy()
+    } finally {
+      running.remove()
+    }
+  }
+}
+
+/** A request no cell took costs nothing, and the headers say so. */
+const giveBack = async (
+  admission: Admission,
+  answerHeaders: OutgoingHttpHeaders,
+  app: FastifyInstance,
+  request: FastifyRequest,
+): Promise<void> => {
+  admission.refund()
+  Object.assign(answerHeaders, await app.quotaHeaders(request))
+}
+
+const linkHeaders = (request: FastifyRequest, maxTokens: number): OutgoingHttpHeaders => {
+  const headers: OutgoingHttpHeaders = {
+    'content-type': 'application/json',
+    [HEADER_REQUEST_ID]: request.id,
+    [HEADER_MAX_TOKENS]: String(maxTokens),
+  }
+  const { traceparent } = request.headers
+  if (typeof traceparent === 'string') headers.traceparent = traceparent
+  return headers
+}

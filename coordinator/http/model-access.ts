@@ -1,0 +1,40 @@
+import {
+  type Catalogue,
+  type CatalogueEntry,
+  TIER_NAMES,
+  type TierName,
+} from '../../shared/catalogue.ts'
+import { ShoalError } from '../../shared/errors.ts'
+
+const rank = (tier: TierName): number => TIER_NAMES.indexOf(tier)
+
+/** The catalogue entries a tier may use, in the order of the catalogue. */
+export const modelsOfTier = (catalogue: Catalogue, tier: TierName): CatalogueEntry[] =>
+  catalogue.filter(entry => rank(entry.minimum_tier) <= rank(tier))
+
+/**
+ * The entry a request names, if the tier may use it for this. A model that is not there and one
+ * of a higher tier are told apart by nothing but the message.
+ */
+export const requireModel = (
+  byId: ReadonlyMap<string, CatalogueEntry>,
+  id: string,
+  kind: CatalogueEntry['kind'],
+  tier: TierName,
+): CatalogueEntry => {
+  const entry = byId.get(id)
+  if (entry === undefined || rank(entry.minimum_tier) > rank(tier))
+    throw new ShoalError(
+      'invalid_model',
+      `model ${JSON.stringify(id)} is not available on tier ${tier}; GET /v1/models lists what is`,
+      { param: 'model' },
+    )
+  if (entry.kind !== kind)
+    throw new ShoalError('invalid_model', `model ${id} is of kind ${entry.kind}, not ${kind}`, {
+      param: 'model',
+    })
+  return entry
+}
+
+export const catalogueById = (catalogue: Catalogue): ReadonlyMap<string, CatalogueEntry> =>
+  new Map(catalogue.map(entry => [entry.id, entry]))

@@ -1,0 +1,86 @@
+import type { Server } from 'node:http'
+import type { FastifyHttpOptions, FastifyInstance, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { ShoalError } from '../../shared/errors.ts'
+import { randomId } from '../../shared/ids.ts'
+import { HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
+import type { CoordinatorConfig } from '../config.ts'
+import { isLoopback } from '../config.ts'
+import { parseJsonBody } from './json-body.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The body as it came, for routes that pass it on. */
+    rawBody: Buffer | undefined
+  }
+}
+
+const REQUEST_ID = /^[\w.:-]{1,128}$/
+
+/** Time and size limits of the listener; Fastify's own have no time limit. */
+export const serverLimits = ({ http }: CoordinatorConfig) =>
+  ({
+    bodyLimit: http.body_limit_bytes,
+    requestTimeout: http.request_timeout_seconds * 1000,
+    keepAliveTimeout: 72_000,
+    forceCloseConnections: true,
+    trustProxy: false,
+    routerOptions: { maxParamLength: 512 },
+    http: {
+      headersTimeout: http.headers_timeout_seconds * 1000,
+      connectionsCheckingInterval: 1000,
+      maxHeaderSize: 16 * 1024,
+    },
+    genReqId: request => {
+      const asked = request.headers[HEADER_REQUEST_ID]
+      return typeof asked === 'string' && REQUEST_ID.test(asked) ? asked : `req_${randomId()}`
+    },
+  }) satisfies FastifyHttpOptions<Server>
+
+/** Names a request may carry in Host: loopback, what the operator listed, the published address. */
+export const allowedHosts = (config: CoordinatorConfig): ReadonlySet<string> => {
+  const names = [config.http.host, ...config.http.allowed_hosts]
+  if (config.public.base_url !== undefined) names.push(new URL(config.public.base_url).hostname)
+  return new Set(names.map(name => name.toLowerCase()))
+}
+
+const hostName = (host: string): string => host.replace(/:\d+$/, '').toLowerCase()
+
+/** Counts a header in what came over the wire; a second one is dropped silently by Node. */
+const repeats = (request: FastifyRequest, name: string): boolean => {
+  const { rawHeaders } = request.raw
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.length === name.length && rawHeaders[at]?.toLowerCase() === name) count++
+  return count > 1
+}
+
+/**
+ * What every request must pass before any route sees it: one Host of ours (against DNS rebinding),
+ * one Authorization, and a body that is JSON of bounded size and depth.
+ */
+export const safety = fp(
+  async (app: FastifyInstance, { config }: { config: CoordinatorConfig }) => {
+    const hosts = allowedHosts(config)
+    app.decorateRequest('rawBody', undefined)
+
+    app.addHook('onRequest', async request => {
+      const name = hostName(request.headers.host ?? '')
+      if (!hosts.has(name) && !isLoopback(name))
+        throw new ShoalError('host_not_allowed', `host ${JSON.stringify(name)} is not served here`)
+      for (const header of ['host', 'authorization'])
+        if (repeats(request, header))
+          throw new ShoalError('invalid_request', `header ${header} came twice`, { param: header })
+    })
+
+    app.removeAllContentTypeParsers()
+    app.addContentTypeParser(
+      /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i,
+      { parseAs: 'buffer' },
+      async (request: FastifyRequest, bytes: Buffer) => {
+        request.rawBody = bytes
+        return parseJsonBody(bytes)
+      },
+    )
+  },
+)

@@ -1,0 +1,74 @@
+import * as z from 'zod'
+import { TIER_NAMES } from '../../shared/catalogue.ts'
+import type { KeyRow } from '../store/tables.ts'
+
+export const KEY_KINDS = ['person', 'ai_agent', 'autonomous', 'ci_pipeline'] as const
+export type KeyKind = (typeof KEY_KINDS)[number]
+
+export const OPERATOR_ROLES = [
+  'builder',
+  'reviewer',
+  'architect',
+  'finance',
+  'legal',
+  'operator_admin',
+] as const
+export const ROLES = ['client', ...OPERATOR_ROLES] as const
+export type Role = (typeof ROLES)[number]
+
+/** What a new key may do. The kind is fixed at issue. */
+export const KeySpec = z.strictObject({
+  tenantId: z.string().min(1),
+  /** Tenants beside the home tenant that the key may act for. */
+  furtherTenants: z.array(z.string().min(1)).max(100).default([]),
+  personId: z.string().min(1),
+  tier: z.enum(TIER_NAMES),
+  roles: z.array(z.enum(ROLES)).min(1).default(['client']),
+  kind: z.enum(KEY_KINDS).default('person'),
+  label: z.string().max(200).default(''),
+  /** Unix milliseconds. */
+  expiresAt: z.int().positive().exactOptional(),
+})
+export type KeySpec = z.input<typeof KeySpec>
+
+export interface Key extends z.output<typeof KeySpec> {
+  id: string
+  /** Unix milliseconds, as all times here. */
+  createdAt: number
+  revokedAt?: number
+  lastUsedAt?: number
+}
+
+/** What may be shown of a key; its secret is known to nobody after it was issued. */
+export const keyOf = (row: KeyRow): Key => ({
+  id: row.id,
+  tenantId: row.tenant_id,
+  furtherTenants: JSON.parse(row.further_tenants_json),
+  personId: row.person_id,
+  tier: row.tier as Key['tier'],
+  roles: JSON.parse(row.roles_json),
+  kind: row.kind as KeyKind,
+  label: row.label,
+  createdAt: row.created_at,
+  ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
+  ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
+  ...(row.last_used_at === null ? {} : { lastUsedAt: row.last_used_at }),
+})
+
+export const rowOf = (id: string, digest: string, spec: z.output<typeof KeySpec>, now: number) =>
+  ({
+    id,
+    digest,
+    previous_digest: null,
+    tenant_id: spec.tenantId,
+    further_tenants_json: JSON.stringify(spec.furtherTenants),
+    person_id: spec.personId,
+    tier: spec.tier,
+    roles_json: JSON.stringify(spec.roles),
+    kind: spec.kind,
+    label: spec.label,
+    created_at: now,
+    expires_at: spec.expiresAt ?? null,
+    revoked_at: null,
+    last_used_at: null,
+  }) satisfies KeyRow

@@ -1,0 +1,217 @@
+import type { Transaction } from 'kysely'
+import type { Logger } from 'pino'
+import { ShoalError } from '../../shared/errors.ts'
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import { bumpRevision } from '../store/revisions.ts'
+import type { Store } from '../store/store.ts'
+import type { KeyRow, LedgerTables } from '../store/tables.ts'
+import { type Key, KeySpec, keyOf, rowOf } from './key.ts'
+import { inScope, type Scope } from './scope.ts'
+import { KEY_PREFIX, newSecret, parseSecret } from './secret.ts'
+import { type Credential, Verifier } from './verifier.ts'
+
+export type { Key } from './key.ts'
+
+export interface IssuedKey {
+  key: Key
+  /** The whole key as the client sends it. It is not stored and cannot be read again. */
+  secret: string
+}
+
+export interface Keys {
+  /**
+   * The key whose secret this is, unless it is revoked or expired. Synchronous when the key is in
+   * memory; noise never reaches the store. Rejects with `store_unavailable`.
+   */
+  authenticate(presented: string): Key | undefined | Promise<Key | undefined>
+  /** Throws `invalid_request` for a person or tenant that does not exist. */
+  create(spec: KeySpec, by: Actor): Promise<IssuedKey>
+  /** A second secret; the one before stays good until the next rotation or `retire`. */
+  rotate(id: string, scope: Scope, by: Actor): Promise<IssuedKey>
+  /** Ends the secret from before the last rotation. */
+  retire(id: string, scope: Scope, by: Actor): Promise<Key>
+  /** Effective when it resolves here, and within a second in other processes. */
+  revoke(id: string, scope: Scope, by: Actor): Promise<Key>
+  get(id: string, scope: Scope): Promise<Key | undefined>
+  /** Oldest first. */
+  list(scope: Scope): Promise<Key[]>
+  close(): void
+}
+
+export interface KeysOptions {
+  store: Store
+  logger: Pick<Logger, 'warn'>
+  now?: () => number
+}
+
+/** A key's last use is written at most this often. */
+const TOUCH_EVERY_MS = 60_000
+
+export const createKeys = ({ store, logger, now = Date.now }: KeysOptions): Keys => {
+  const { ledger } = store
+  const verifier = new Verifier<Key>({ load: id => load(store, id) })
+  const stopWatching = store.revisions.onChange('keys', () => verifier.clear())
+
+  const live = (key: Key | undefined): Key | undefined => {
+    if (key === undefined || key.revokedAt !== undefined) return undefined
+    const at = now()
+    if (key.expiresAt !== undefined && key.expiresAt <= at) return undefined
+    if (at - (key.lastUsedAt ?? 0) >= TOUCH_EVERY_MS) touch(key, at)
+    return key
+  }
+
+  const touch = (key: Key, at: number): void => {
+    key.lastUsedAt = at
+    const written = ledger.write(trx =>
+      trx.updateTable('keys').set({ last_used_at: at }).where('id', '=', key.id).execute(),
+    )
+    written.catch(error => logger.warn({ err: error, key: key.id }, 'last use was not written'))
+  }
+
+  const authenticate: Keys['authenticate'] = presented => {
+    const id = parseSecret(KEY_PREFIX, presented)
+    if (id === undefined) return undefined
+    const found = verifier.verify(id, presented)
+    return found instanceof Promise ? found.then(live) : live(found)
+  }
+
+  /** One audited change of one key; nobody here sees the key as it was before. */
+  const change = async (
+    id: string,
+    scope: Scope,
+    entry: Actor & { action: string },
+    values: (row: KeyRow) => Partial<KeyRow>,
+  ): Promise<Key> => {
+    const key = await ledger.write(async trx => {
+      const row = await existing(trx, id, scope)
+      const changed = { ...row, ...values(row) }
+      await trx.updateTable('keys').set(values(row)).where('id', '=', id).execute()
+      await record(trx, changed, { ...entry, at: now() })
+      return keyOf(changed)
+    })
+    verifier.forget(id)
+    return key
+  }
+
+  const create: Keys['create'] = async (input, by) => {
+    const issued = await ledger.write(trx => addKey(trx, input, by, now()))
+    verifier.forget(issued.key.id)
+    return issued
+  }
+
+  const rotate: Keys['rotate'] = async (id, scope, by) => {
+    const { text, digest } = newSecret(KEY_PREFIX, id)
+    const key = await change(id, scope, { ...by, action: 'key.rotate' }, row => {
+      if (row.revoked_at !== null) throw new ShoalError('conflict', `key ${id} is revoked`)
+      return { digest, previous_digest: row.digest }
+    })
+    return { key, secret: text }
+  }
+
+  const list: Keys['list'] = async scope => {
+    let query = ledger.read.selectFrom('keys').selectAll().orderBy('created_at').orderBy('id')
+    if (scope !== 'all') query = query.where('tenant_id', '=', scope.tenantId)
+    return (await query.execute()).map(keyOf)
+  }
+
+  return {
+    authenticate,
+    create,
+    rotate,
+    list,
+    retire: (id, scope, by) =>
+      change(id, scope, { ...by, action: 'key.retire' }, () => ({ previous_digest: null })),
+    revoke: (id, scope, by) =>
+      change(id, scope, { ...by, action: 'key.revoke' }, row => ({
+        revoked_at: row.revoked_at ?? now(),
+      })),
+    get: async (id, scope) => {
+      const row = await read(store, id)
+      return row && inScope(scope, row.tenant_id) ? keyOf(row) : undefined
+    },
+    close: () => void stopWatching(),
+  }
+}
+
+/** Issues a key inside a transaction. */
+export const addKey = async (
+  trx: Transaction<LedgerTables>,
+  input: KeySpec,
+  by: Actor,
+  now: number = Date.now(),
+): Promise<IssuedKey> => {
+  const spec = KeySpec.parse(input)
+  await requireOwner(trx, spec)
+  const { id, text, digest } = newSecret(KEY_PREFIX)
+  const row = rowOf(id, digest, spec, now)
+  await trx.insertInto('keys').values(row).execute()
+  const { tier, roles, kind, label, personId, furtherTenants } = spec
+  const details = { tier, roles, kind, label, personId, furtherTenants }
+  await record(trx, row, { ...by, at: now, action: 'key.create' }, details)
+  return { key: keyOf(row), secret: text }
+}
+
+/** A key acts in the name of a person of its own tenant. */
+const requireOwner = async (
+  trx: Transaction<LedgerTables>,
+  { tenantId, furtherTenants, personId }: KeySpec & { furtherTenants: string[] },
+): Promise<void> => {
+  const person = await trx
+    .selectFrom('persons')
+    .select('id')
+    .where('id', '=', personId)
+    .where('tenant_id', '=', tenantId)
+    .executeTakeFirst()
+  if (person === undefined) {
+    const message = `tenant ${tenantId} has no person ${personId}`
+    throw new ShoalError('invalid_request', message, { param: 'personId' })
+  }
+  for (const id of furtherTenants) await requireTenant(trx, id)
+}
+
+const requireTenant = async (trx: Transaction<LedgerTables>, id: string): Promise<void> => {
+  const tenant = await trx
+    .selectFrom('tenants')
+    .select('id')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (tenant === undefined)
+    throw new ShoalError('invalid_request', `no tenant ${id}`, { param: 'furtherTenants' })
+}
+
+const record = async (
+  trx: Transaction<LedgerTables>,
+  row: Pick<KeyRow, 'id' | 'tenant_id'>,
+  entry: Actor & { at: number; action: string },
+  details: Record<string, unknown> = {},
+): Promise<void> => {
+  await bumpRevision(trx, 'keys')
+  await appendAudit(trx, {
+    ...entry,
+    tenant: row.tenant_id,
+    subject: row.id,
+    outcome: 'done',
+    details,
+  })
+}
+
+const existing = async (
+  trx: Transaction<LedgerTables>,
+  id: string,
+  scope: Scope,
+): Promise<KeyRow> => {
+  const row = await trx.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst()
+  if (row === undefined || !inScope(scope, row.tenant_id))
+    throw new ShoalError('not_found', `no key ${id}`)
+  return row
+}
+
+const read = ({ ledger }: Store, id: string): Promise<KeyRow | undefined> =>
+  ledger.read.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst()
+
+const load = async (store: Store, id: string): Promise<Credential<Key> | undefined> => {
+  const row = await read(store, id)
+  if (row === undefined) return undefined
+  const digests = [row.digest, row.previous_digest].filter(digest => digest !== null)
+  return { value: keyOf(row), digests }
+}

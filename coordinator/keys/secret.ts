@@ -1,0 +1,68 @@
+import { hash, randomBytes, randomInt } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+/** Begins every API key (interface specification, section 5). */
+export const KEY_PREFIX = 'svc-dev-'
+/** Begins every join token. */
+export const TOKEN_PREFIX = 'shl_join_'
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const ID_CHARACTERS = 8
+/** 256 bits. */
+const SECRET_CHARACTERS = 43
+/** 32 bits. */
+const CHECKSUM_CHARACTERS = 6
+
+export interface Secret {
+  id: string
+  /** The whole text, shown once. */
+  text: string
+  /** What is stored of it. */
+  digest: string
+}
+
+/**
+ * `<prefix><8 characters id>_<43 characters secret><6 characters checksum>`, all base 62. The
+ * checksum is the CRC-32 of everything before it, so that noise is refused without a look-up, and
+ * scanners for leaked secrets can tell a real one.
+ */
+export const newSecret = (prefix: string, id: string = newSecretId()): Secret => {
+  const body = `${prefix}${id}_${randomSecret()}`
+  const text = body + checksum(body)
+  return { id, text, digest: digestOf(text).toString('hex') }
+}
+
+/** The id of a secret that could be real; undefined for anything else. */
+export const parseSecret = (prefix: string, text: string): string | undefined => {
+  const idEnd = prefix.length + ID_CHARACTERS
+  const bodyEnd = idEnd + 1 + SECRET_CHARACTERS
+  if (text.length !== bodyEnd + CHECKSUM_CHARACTERS || !text.startsWith(prefix)) return undefined
+  if (text[idEnd] !== '_' || !BASE62.test(text.slice(idEnd + 1))) return undefined
+  if (text.slice(bodyEnd) !== checksum(text.slice(0, bodyEnd))) return undefined
+  return text.slice(prefix.length, idEnd)
+}
+
+const BASE62 = /^[0-9A-Za-z]+$/
+
+/** 256 random bits as 43 characters of base 62. */
+export const randomSecret = (): string =>
+  base62(BigInt(`0x${randomBytes(32).toString('hex')}`), SECRET_CHARACTERS)
+
+/** SHA-256: enough for secrets of 256 random bits, which nobody can guess from a list. */
+export const digestOf = (text: string): Buffer => hash('sha256', text, 'buffer')
+
+export const newSecretId = (): string => {
+  let id = ''
+  while (id.length < ID_CHARACTERS) id += ALPHABET[randomInt(ALPHABET.length)]
+  return id
+}
+
+const checksum = (text: string): string => base62(BigInt(crc32(text)), CHECKSUM_CHARACTERS)
+
+const base62 = (value: bigint, characters: number): string => {
+  let text = ''
+  for (let rest = value; text.length < characters; rest /= 62n) {
+    text = ALPHABET.charAt(Number(rest % 62n)) + text
+  }
+  return text
+}

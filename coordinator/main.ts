@@ -1,0 +1,69 @@
+import { once } from 'node:events'
+import { Command } from 'commander'
+import { pino } from 'pino'
+import { loadConfig } from '../shared/config.ts'
+import { exitCode, ShoalError } from '../shared/errors.ts'
+import { notifySystemd, stallMeter, systemdNotify } from '../shared/notify.ts'
+import { addAdminCommands } from './admin.ts'
+import { CoordinatorConfig } from './config.ts'
+import { serve } from './serve.ts'
+import { openStore } from './store/store.ts'
+
+const PROGRAM = 'shoal-coordinator'
+
+type Environment = Record<string, string | undefined>
+
+/**
+ * `shoal-coordinator` serves; `shoal-coordinator init`, `key`, `token` … work on the store of a
+ * coordinator on the same machine, running or not.
+ */
+export const main = async (argv: string[], env: Environment): Promise<void> => {
+  try {
+    if (argv[0] !== undefined && !argv[0].startsWith('-')) await administer(argv, env)
+    else await run(argv, env)
+  } catch (error) {
+    if (!(error instanceof ShoalError)) throw error
+    process.stderr.write(`${PROGRAM}: ${error.message}\n`)
+    process.exit(exitCode(error.code))
+  }
+}
+
+const run = async (argv: string[], env: Environment): Promise<void> => {
+  const loaded = loadConfig({ program: PROGRAM, schema: CoordinatorConfig, argv, env })
+  if (loaded.action === 'print') {
+    process.stdout.write(loaded.text)
+    return
+  }
+  const { config } = loaded
+  const logger = pino({ level: config.log.level, name: 'coordinator' })
+  const coordinator = await serve(config, logger)
+  const stop = new AbortController()
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => stop.abort())
+  const longestStallMs = env.WATCHDOG_USEC ? stallMeter(stop.signal) : () => 0
+  const { signal } = stop
+  if (env.NOTIFY_SOCKET)
+    void notifySystemd({ env, send: systemdNotify(logger), signal, longestStallMs })
+
+  await once(signal, 'abort')
+  await coordinator.close()
+  process.exit(0)
+}
+
+/** The store is found as the serving process finds it: same file, environment and flags. */
+const administer = async (argv: string[], env: Environment): Promise<void> => {
+  const program = new Command(PROGRAM)
+    .description('Run without a command to serve. The commands work on the local store.')
+    .option('--config <file>', 'configuration file')
+    .option('--state-dir <folder>', 'folder of the store')
+  addAdminCommands(program, async () => {
+    const { config, stateDir } = program.opts<{ config?: string; stateDir?: string }>()
+    const flags = [
+      ...(config === undefined ? [] : ['--config', config]),
+      ...(stateDir === undefined ? [] : ['--state-dir', stateDir]),
+    ]
+    const loaded = loadConfig({ program: PROGRAM, schema: CoordinatorConfig, argv: flags, env })
+    if (loaded.action !== 'run') throw new ShoalError('config_invalid', 'no configuration')
+    return openStore(loaded.config.state_dir)
+  })
+  await program.parseAsync(argv, { from: 'user' })
+}

@@ -1,0 +1,55 @@
+import { MinuteWindow } from './minute-window.ts'
+
+/** What this process knows of one subject. */
+export interface Account {
+  id: string
+  month: string
+  /** Reserved in the ledger and not spent. */
+  lease: number
+  /** Reserved by all processes when last seen; undefined before the first look. */
+  reserved: number | undefined
+  minute: MinuteWindow
+  /** Callers that wait for a lease. */
+  waiting: number
+  fetching: Promise<void> | undefined
+  /** Until then (ticks) a month that was used up is not looked up again. */
+  exhaustedUntil: number
+  /** Ticks. */
+  usedAt: number
+}
+
+export const newAccount = (id: string, month: string): Account => ({
+  id,
+  month,
+  lease: 0,
+  reserved: undefined,
+  minute: new MinuteWindow(),
+  waiting: 0,
+  fetching: undefined,
+  exhaustedUntil: 0,
+  usedAt: 0,
+})
+
+/** Begins a month. What was leased in the one before has no use any more. */
+export const enterMonth = (account: Account, month: string): void => {
+  if (account.month === month) return
+  account.month = month
+  account.lease = 0
+  account.reserved = undefined
+  account.exhaustedUntil = 0
+}
+
+/** Adds to what is leased, and so to what is reserved. */
+export const addLease = (account: Account, requests: number): void => {
+  account.lease += requests
+  if (account.reserved !== undefined) account.reserved += requests
+}
+
+/** What is left of the month: not reserved by anybody, or leased by this process. */
+export const remaining = ({ reserved = 0, lease }: Account, limit: number): number =>
+  Math.max(0, limit - reserved) + lease
+
+const IDLE_MS = 60_000
+
+export const isIdle = ({ waiting, usedAt }: Account, ticks: number): boolean =>
+  waiting === 0 && ticks - usedAt >= IDLE_MS

@@ -1,0 +1,60 @@
+import type { Ledger } from '../store/store.ts'
+import { type Account, addLease, enterMonth } from './account.ts'
+import type { Calendar } from './month.ts'
+import { giveBack, latestMonth, reserve, reservedIn } from './month-ledger.ts'
+
+export interface Leases {
+  /** Reads what is reserved, and whether the ledger is in a later month than the clock. */
+  look(account: Account): Promise<void>
+  /**
+   * Reserves a block for an account and at least `wanted()` requests, as far as the limit allows;
+   * false when nothing is left. Callers that come meanwhile share the answer.
+   */
+  fetch(account: Account, limit: number, wanted: () => number): Promise<boolean>
+  /** Gives back what is not spent, in one transaction; keeps it when that fails. */
+  handBack(accounts: Account[]): Promise<void>
+}
+
+export const createLeases = (ledger: Ledger, calendar: Calendar): Leases => {
+  const look = async (account: Account): Promise<void> => {
+    const latest = await latestMonth(ledger.read)
+    const month = calendar.atLeast(latest ?? '').name
+    enterMonth(account, month)
+    const reserved = await reservedIn(ledger.read, month, account.id)
+    if (account.month === month) account.reserved = reserved
+  }
+
+  const fetch: Leases['fetch'] = async (account, limit, wanted) => {
+    await look(account)
+    if ((account.reserved ?? 0) >= limit) return false
+    const { id: subject, month } = account
+    const lease = await ledger.write(trx =>
+      reserve(trx, { month, subject, limit, waiting: wanted() }),
+    )
+    // When the month has ended meanwhile, the block belongs to the old one and is left there.
+    if (account.month !== month) return true
+    account.lease += lease.granted
+    account.reserved = lease.reserved
+    return lease.granted > 0
+  }
+
+  const handBack: Leases['handBack'] = async accounts => {
+    const parts = accounts
+      .filter(({ lease }) => lease > 0)
+      .map(account => ({ account, month: account.month, unspent: account.lease }))
+    if (parts.length === 0) return
+    for (const { account, unspent } of parts) addLease(account, -unspent)
+    try {
+      await ledger.write(async trx => {
+        for (const { account, month, unspent } of parts)
+          await giveBack(trx, month, account.id, unspent)
+      })
+    } catch (error) {
+      for (const { account, month, unspent } of parts)
+        if (account.month === month) addLease(account, unspent)
+      throw error
+    }
+  }
+
+  return { look, fetch, handBack }
+}

@@ -1,0 +1,89 @@
+import type { Kysely, Transaction } from 'kysely'
+import type { LedgerTables } from '../store/tables.ts'
+
+type Reader = Kysely<LedgerTables>
+type Change = Transaction<LedgerTables>
+
+/** Requests of a subject that are spent or leased, in every process. */
+export const reservedIn = async (db: Reader, month: string, subject: string): Promise<number> => {
+  const row = await db
+    .selectFrom('quotas')
+    .select('reserved')
+    .where('month', '=', month)
+    .where('subject', '=', subject)
+    .executeTakeFirst()
+  return row?.reserved ?? 0
+}
+
+/** The latest month in which anything was counted. */
+export const latestMonth = async (db: Reader): Promise<string | undefined> => {
+  const query = db.selectFrom('quotas').select('month').orderBy('month', 'desc').limit(1)
+  return (await query.executeTakeFirst())?.month
+}
+
+export interface Lease {
+  granted: number
+  /** The subject's new total. */
+  reserved: number
+}
+
+export interface LeaseRequest {
+  month: string
+  subject: string
+  limit: number
+  /** Callers that wait for a request each. */
+  waiting: number
+}
+
+/** Reserves some requests, never past the limit: the UPDATE itself says so. */
+export const reserve = async (trx: Change, request: LeaseRequest): Promise<Lease> => {
+  const { month, subject, limit } = request
+  await trx
+    .insertInto('quotas')
+    .values({ month, subject, reserved: 0 })
+    .onConflict(conflict => conflict.columns(['month', 'subject']).doNothing())
+    .execute()
+  const before = await reservedIn(trx, month, subject)
+  const granted = leaseSize(limit, before, request.waiting)
+  if (granted === 0) return { granted, reserved: before }
+  const { numUpdatedRows } = await trx
+    .updateTable('quotas')
+    .set(row => ({ reserved: row('reserved', '+', granted) }))
+    .where('month', '=', month)
+    .where('subject', '=', subject)
+    .where('reserved', '<=', limit - granted)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) return { granted: 0, reserved: await reservedIn(trx, month, subject) }
+  return { granted, reserved: before + granted }
+}
+
+/**
+ * A hundredth of the limit, at most 100, and single requests towards the end, so that little is
+ * held back from other processes when it gets scarce. At least what is asked for at once.
+ */
+export const leaseSize = (limit: number, reserved: number, waiting: number): number => {
+  const left = Math.max(0, limit - reserved)
+  const ahead = Math.min(100, Math.floor(limit / 100), Math.floor(left / 10))
+  return Math.min(left, Math.max(1, ahead, waiting))
+}
+
+/** Gives back what was leased and not spent. */
+export const giveBack = async (
+  trx: Change,
+  month: string,
+  subject: string,
+  unspent: number,
+): Promise<void> => {
+  await trx
+    .updateTable('quotas')
+    .set(row => ({ reserved: row('reserved', '-', unspent) }))
+    .where('month', '=', month)
+    .where('subject', '=', subject)
+    .where('reserved', '>=', unspent)
+    .execute()
+}
+
+/** Drops the counts of months before this one. */
+export const forgetBefore = async (trx: Change, month: string): Promise<void> => {
+  await trx.deleteFrom('quotas').where('month', '<', month).execute()
+}

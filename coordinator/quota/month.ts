@@ -1,0 +1,40 @@
+export interface Month {
+  /** `2026-11`, UTC. Sorts as text. */
+  name: string
+  /** Unix milliseconds of the first instant after it. */
+  endsAt: number
+}
+
+export const monthAt = (now: number): Month => monthNamed(new Date(now).toISOString().slice(0, 7))
+
+export const monthNamed = (name: string): Month => {
+  const [year = 0, month = 0] = name.split('-').map(Number)
+  return { name, endsAt: Date.UTC(year, month) }
+}
+
+/** Name of the month before. */
+export const monthBefore = ({ name }: Month): string => {
+  const [year = 0, month = 0] = name.split('-').map(Number)
+  return monthAt(Date.UTC(year, month - 2)).name
+}
+
+/** The current month by a clock that may be set back: a month that was left is not entered again. */
+export class Calendar {
+  #month: Month = monthAt(0)
+
+  get month(): Month {
+    return this.#month
+  }
+
+  /** To be told the time, unix milliseconds, before the month is asked. */
+  advance(now: number): Month {
+    if (now >= this.#month.endsAt) this.#month = monthAt(now)
+    return this.#month
+  }
+
+  /** Another process, or this one before a restart, has been in this month. */
+  atLeast(name: string): Month {
+    if (name > this.#month.name) this.#month = monthNamed(name)
+    return this.#month
+  }
+}

@@ -1,0 +1,89 @@
+import type { Transaction } from 'kysely'
+import type { Store } from '../store/store.ts'
+import type { RecordTables, UsageRow } from '../store/tables.ts'
+
+export type { UsageRow } from '../store/tables.ts'
+
+export interface UsageSums {
+  requests: number
+  promptTokens: number
+  completionTokens: number
+}
+
+export interface UsageFilter {
+  keyId?: string
+  tenantId?: string
+  /** Unix milliseconds; `from` belongs to it, `to` does not. */
+  from: number
+  to: number
+}
+
+export interface Usage {
+  /** Resolves when the row is committed. A second row for one request id is left out. Rejects
+   * with TypeError for numbers that are not whole, and with `store_unavailable`. */
+  record(row: UsageRow): Promise<void>
+  sums(filter: UsageFilter): Promise<UsageSums>
+}
+
+/** Rows per INSERT. */
+const CHUNK = 64
+
+/** A row that cannot be stored would take those that are written with it along. */
+const requireNumbers = (row: UsageRow): void => {
+  for (const name of NUMBERS) {
+    const value = row[name]
+    if (value !== null && !(Number.isSafeInteger(value) && value >= 0))
+      throw new TypeError(`usage of ${row.request_id}: ${name} is ${value}`)
+  }
+}
+const NUMBERS = ['at', 'prompt_tokens', 'completion_tokens', 'duration_ms'] as const
+
+const insert = async (trx: Transaction<RecordTables>, rows: UsageRow[]): Promise<void> => {
+  for (let at = 0; at < rows.length; at += CHUNK)
+    await trx
+      .insertInto('usage')
+      .values(rows.slice(at, at + CHUNK))
+      .onConflict(conflict => conflict.column('request_id').doNothing())
+      .execute()
+}
+
+/** What was used, one row per request. Rows of one turn of the event loop are written together. */
+export const createUsage = ({ records }: Pick<Store, 'records'>): Usage => {
+  let open: { rows: UsageRow[]; written: Promise<void> } | undefined
+
+  const record: Usage['record'] = async row => {
+    requireNumbers(row)
+    if (open === undefined) begin(row)
+    else open.rows.push(row)
+    return open?.written
+  }
+
+  const begin = (row: UsageRow): void => {
+    const rows = [row]
+    const close = () => {
+      if (open?.rows === rows) open = undefined
+    }
+    const written = records.write(trx => {
+      close()
+      return insert(trx, rows)
+    })
+    open = { rows, written: written.finally(close) }
+  }
+
+  const sums: Usage['sums'] = async ({ keyId, tenantId, from, to }) => {
+    let query = records.read.selectFrom('usage').where('at', '>=', from).where('at', '<', to)
+    if (keyId !== undefined) query = query.where('key_id', '=', keyId)
+    if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId)
+    const row = await query
+      .select(({ fn }) => [
+        fn.countAll<number>().as('requests'),
+        fn.sum<number | null>('prompt_tokens').as('promptTokens'),
+        fn.sum<number | null>('completion_tokens').as('completionTokens'),
+      ])
+      .executeTakeFirstOrThrow()
+    const { requests, promptTokens, completionTokens } = row
+    return { requests, promptTokens: promptTokens ?? 0, completionTokens: completionTokens ?? 0 }
+  }
+
+  return { record, sums }
+}

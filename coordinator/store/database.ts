@@ -1,0 +1,55 @@
+import { chmod, open } from 'node:fs/promises'
+import { Kysely } from 'kysely'
+import type { Migration } from 'kysely/migration'
+import { createWriter, type Writer, type WriterOptions } from './group-commit.ts'
+import { migrate } from './migrate.ts'
+import { connect, isBusy, type Synchronous } from './sqlite.ts'
+
+/** One database file: a connection for reads and one for the queue of writes. */
+export interface Database<T> extends Writer<T> {
+  /** Sees what is committed, never the middle of a transaction. */
+  read: Kysely<T>
+  /** Changes when another process or another `Store` has committed. */
+  dataVersion(): number
+  /** A setting of the writing connection, as SQLite spells it: for tests and for diagnosis. */
+  pragma(text: string): unknown
+}
+
+export interface DatabaseOptions extends Pick<WriterOptions, 'wait'> {
+  name: string
+  synchronous: Synchronous
+  migrations: Record<string, Migration>
+}
+
+/** Opens or makes the file, readable by its owner alone, and brings its schema up to date. */
+export const openDatabase = async <T>(
+  path: string,
+  { name, synchronous, migrations, ...options }: DatabaseOptions,
+): Promise<Database<T>> => {
+  await makePrivate(path)
+  const writing = connect(path, 'writer', synchronous)
+  const writeSide = new Kysely<T>({ dialect: writing.dialect })
+  try {
+    await migrate(writeSide, name, migrations)
+  } catch (error) {
+    await writeSide.destroy()
+    throw error
+  }
+  writing.patient(false)
+  const read = new Kysely<T>({ dialect: connect(path, 'reader', synchronous).dialect })
+  const writer = createWriter(writeSide, { isBusy, ...options })
+  const close = async (): Promise<void> => {
+    await writer.close()
+    await read.destroy()
+    await writeSide.destroy()
+  }
+  const { dataVersion, pragma } = writing
+  return { read, write: writer.write, dataVersion, pragma, close }
+}
+
+/** SQLite gives its -wal and -shm files the mode of the database (sqlite.org/src, os_unix.c). */
+const makePrivate = async (path: string): Promise<void> => {
+  const file = await open(path, 'a', 0o600)
+  await file.close()
+  await chmod(path, 0o600)
+}

@@ -1,0 +1,122 @@
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import type { Kysely, Transaction } from 'kysely'
+import { ShoalError } from '../../shared/errors.ts'
+
+/**
+ * Changes of the store, done inside one transaction. It must wait for nothing but the store, and
+ * never for another `write`: the whole batch would wait with it.
+ */
+export type Work<T, R> = (trx: Transaction<T>) => Promise<R>
+
+export interface Writer<T> {
+  /** Resolves after COMMIT, so what it answers is on the disk. */
+  write<R>(work: Work<T, R>): Promise<R>
+  /** Finishes what is queued and refuses what comes later. */
+  close(): Promise<void>
+}
+
+export interface WriterOptions {
+  /** True for a failure to get the lock that another process holds. */
+  isBusy: (error: unknown) => boolean
+  wait?: (milliseconds: number) => Promise<unknown>
+}
+
+interface Entry<T> {
+  work: Work<T, unknown>
+  resolve: (result: unknown) => void
+  reject: (reason: unknown) => void
+}
+
+/** Works per transaction, so that a flood of them cannot stop the event loop for long. */
+const BATCH = 512
+/** Attempts to get the lock, 1 to 8 ms apart: about 5 s. */
+const LOCK_ATTEMPTS = 1000
+
+/**
+ * Group commit: works that are queued in one turn of the event loop share one transaction and so
+ * one fsync. They run one after another, each in its own savepoint: one that fails is undone
+ * alone. When the transaction as a whole fails, all of its works fail.
+ */
+export const createWriter = <T>(
+  db: Kysely<T>,
+  { isBusy, wait = setTimeout }: WriterOptions,
+): Writer<T> => {
+  const queue: Entry<T>[] = []
+  let running: Promise<void> | undefined
+  let closed = false
+
+  const drain = async (): Promise<void> => {
+    for (;;) {
+      await setImmediate()
+      const batch = queue.splice(0, BATCH)
+      if (batch.length === 0) break
+      await commit(batch)
+    }
+    running = undefined
+  }
+
+  const commit = async (batch: Entry<T>[]): Promise<void> => {
+    try {
+      for (const settle of await inOneTransaction(batch)) settle()
+    } catch (error) {
+      for (const entry of batch) entry.reject(error)
+    }
+  }
+
+  const inOneTransaction = async (batch: Entry<T>[]): Promise<(() => void)[]> => {
+    const trx = await begin()
+    try {
+      const settles: (() => void)[] = []
+      for (const entry of batch) settles.push(await attempt(trx, entry))
+      await trx.commit().execute()
+      return settles
+    } catch (error) {
+      await trx.rollback().execute()
+      throw error
+    }
+  }
+
+  const begin = async (attempt = 1): ReturnType<typeof start> => {
+    try {
+      return await start()
+    } catch (error) {
+      if (!isBusy(error) || attempt === LOCK_ATTEMPTS) throw error
+      await wait(1 + Math.random() * 7)
+      return begin(attempt + 1)
+    }
+  }
+  const start = () => db.startTransaction().execute()
+
+  const write = <R>(work: Work<T, R>): Promise<R> => {
+    if (closed) return Promise.reject(new ShoalError('store_unavailable', 'the store is closed'))
+    return new Promise((resolve, reject) => {
+      queue.push({ work, resolve: resolve as Entry<T>['resolve'], reject })
+      running ??= drain()
+    })
+  }
+
+  const close = async (): Promise<void> => {
+    closed = true
+    await running
+  }
+
+  return { write, close }
+}
+
+/** Runs one work in a savepoint. Throws only when the transaction as a whole is lost. */
+const attempt = async <T>(
+  trx: Awaited<ReturnType<ReturnType<Kysely<T>['startTransaction']>['execute']>>,
+  { work, resolve, reject }: Entry<T>,
+): Promise<() => void> => {
+  const inner = await trx.savepoint('work').execute()
+  try {
+    const result = await work(inner)
+    await inner.releaseSavepoint('work').execute()
+    return () => resolve(result)
+  } catch (error) {
+    if (error instanceof ShoalError && error.code === 'store_unavailable') throw error
+    await inner.rollbackToSavepoint('work').execute()
+    await inner.releaseSavepoint('work').execute()
+    return () => reject(error)
+  }
+}

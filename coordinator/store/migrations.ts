@@ -1,0 +1,132 @@
+import type { Kysely } from 'kysely'
+import type { Migration } from 'kysely/migration'
+import { makeAppendOnly } from './sqlite.ts'
+
+/* Migrations by name, in order. One that was released is never changed; a new one is added. */
+
+const ledgerTables = async (db: Kysely<unknown>): Promise<void> => {
+  const { schema } = db
+  await schema
+    .createTable('revisions')
+    .addColumn('name', 'text', column => column.primaryKey().notNull())
+    .addColumn('value', 'bigint', column => column.notNull())
+    .execute()
+  await schema
+    .createTable('tenants')
+    .addColumn('id', 'text', column => column.primaryKey().notNull())
+    .addColumn('name', 'text', column => column.notNull())
+    .addColumn('created_at', 'bigint', column => column.notNull())
+    .execute()
+  await schema
+    .createTable('persons')
+    .addColumn('id', 'text', column => column.primaryKey().notNull())
+    .addColumn('tenant_id', 'text', column => column.notNull().references('tenants.id'))
+    .addColumn('name', 'text', column => column.notNull())
+    .addColumn('created_at', 'bigint', column => column.notNull())
+    .execute()
+  await schema.createIndex('persons_tenant').on('persons').column('tenant_id').execute()
+}
+
+const keyTables = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('keys')
+    .addColumn('id', 'text', column => column.primaryKey().notNull())
+    .addColumn('digest', 'text', column => column.notNull())
+    .addColumn('previous_digest', 'text')
+    .addColumn('tenant_id', 'text', column => column.notNull().references('tenants.id'))
+    .addColumn('further_tenants_json', 'text', column => column.notNull())
+    .addColumn('person_id', 'text', column => column.notNull().references('persons.id'))
+    .addColumn('tier', 'text', column => column.notNull())
+    .addColumn('roles_json', 'text', column => column.notNull())
+    .addColumn('kind', 'text', column => column.notNull())
+    .addColumn('label', 'text', column => column.notNull())
+    .addColumn('created_at', 'bigint', column => column.notNull())
+    .addColumn('expires_at', 'bigint')
+    .addColumn('revoked_at', 'bigint')
+    .addColumn('last_used_at', 'bigint')
+    .execute()
+  await schema.createIndex('keys_tenant').on('keys').column('tenant_id').execute()
+}
+
+const cellTables = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('join_tokens')
+    .addColumn('id', 'text', column => column.primaryKey().notNull())
+    .addColumn('digest', 'text', column => column.notNull())
+    .addColumn('uses', 'integer', column => column.notNull())
+    .addColumn('uses_left', 'integer', column => column.notNull())
+    .addColumn('created_at', 'bigint', column => column.notNull())
+    .addColumn('expires_at', 'bigint', column => column.notNull())
+    .addColumn('revoked_at', 'bigint')
+    .execute()
+  await schema
+    .createTable('cells')
+    .addColumn('id', 'text', column => column.primaryKey().notNull())
+    .addColumn('name', 'text', column => column.notNull())
+    .addColumn('digest', 'text', column => column.notNull())
+    .addColumn('token_id', 'text', column => column.notNull().references('join_tokens.id'))
+    .addColumn('enrolled_at', 'bigint', column => column.notNull())
+    .addColumn('revoked_at', 'bigint')
+    .addColumn('epoch', 'bigint', column => column.notNull())
+    .execute()
+}
+
+const quotaTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('quotas')
+    .addColumn('month', 'text', column => column.notNull())
+    .addColumn('subject', 'text', column => column.notNull())
+    .addColumn('reserved', 'bigint', column => column.notNull())
+    .addPrimaryKeyConstraint('quotas_key', ['month', 'subject'])
+    .execute()
+}
+
+const auditTable = async (db: Kysely<unknown>): Promise<void> => {
+  await db.schema
+    .createTable('audit')
+    .addColumn('seq', 'bigint', column => column.primaryKey().notNull())
+    .addColumn('at', 'bigint', column => column.notNull())
+    .addColumn('actor', 'text', column => column.notNull())
+    .addColumn('tenant', 'text')
+    .addColumn('action', 'text', column => column.notNull())
+    .addColumn('subject', 'text', column => column.notNull())
+    .addColumn('outcome', 'text', column => column.notNull())
+    .addColumn('details_json', 'text', column => column.notNull())
+    .addColumn('request_id', 'text')
+    .addColumn('prev', 'text', column => column.notNull())
+    .addColumn('hash', 'text', column => column.notNull())
+    .execute()
+  await db.schema.createIndex('audit_at').on('audit').column('at').execute()
+  await makeAppendOnly(db, 'audit')
+}
+
+const usageTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('usage')
+    .addColumn('request_id', 'text', column => column.primaryKey().notNull())
+    .addColumn('at', 'bigint', column => column.notNull())
+    .addColumn('key_id', 'text', column => column.notNull())
+    .addColumn('tenant_id', 'text', column => column.notNull())
+    .addColumn('model', 'text', column => column.notNull())
+    .addColumn('cell_id', 'text', column => column.notNull())
+    .addColumn('route', 'text', column => column.notNull())
+    .addColumn('status', 'text', column => column.notNull())
+    .addColumn('prompt_tokens', 'integer')
+    .addColumn('completion_tokens', 'integer')
+    .addColumn('duration_ms', 'integer', column => column.notNull())
+    .execute()
+  await schema.createIndex('usage_key').on('usage').columns(['key_id', 'at']).execute()
+  await schema.createIndex('usage_tenant').on('usage').columns(['tenant_id', 'at']).execute()
+}
+
+export const ledgerMigrations: Record<string, Migration> = {
+  '0001_tenants_and_persons': { up: ledgerTables },
+  '0002_keys': { up: keyTables },
+  '0003_cells': { up: cellTables },
+  '0004_quotas': { up: quotaTable },
+  '0005_audit': { up: auditTable },
+}
+
+export const recordMigrations: Record<string, Migration> = {
+  '0001_usage': { up: usageTable },
+}

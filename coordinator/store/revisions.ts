@@ -1,0 +1,71 @@
+import type { Transaction } from 'kysely'
+import type { Database } from './database.ts'
+import type { LedgerTables } from './tables.ts'
+
+/** What a process may cache and another process may change. */
+export type RevisionName = 'keys' | 'cells'
+
+export interface Revisions {
+  /** Calls back after another process changed the subject. Returns how to stop that. */
+  onChange(name: RevisionName, listener: () => void): () => void
+  /** Looks for changes now. */
+  poll(): Promise<void>
+  close(): void
+}
+
+/** To be called in every transaction that changes the subject. */
+export const bumpRevision = async (
+  trx: Transaction<LedgerTables>,
+  name: RevisionName,
+): Promise<void> => {
+  await trx
+    .insertInto('revisions')
+    .values({ name, value: 1 })
+    .onConflict(conflict =>
+      conflict.column('name').doUpdateSet(row => ({ value: row('revisions.value', '+', 1) })),
+    )
+    .execute()
+}
+
+/**
+ * Notices changes by other processes. Looking costs about a microsecond while nothing happens.
+ * When the ledger cannot be read, every subject counts as changed: caches must not outlive the
+ * knowledge whether they are still right.
+ */
+export const watchRevisions = (
+  ledger: Database<LedgerTables>,
+  pollMilliseconds: number,
+): Revisions => {
+  const listeners = new Map<RevisionName, Set<() => void>>()
+  const known = new Map<string, number>()
+  let version: number | undefined
+
+  const tell = (name: RevisionName): void => {
+    for (const listener of listeners.get(name) ?? []) listener()
+  }
+
+  const poll = async (): Promise<void> => {
+    try {
+      const now = ledger.dataVersion()
+      if (now === version) return
+      const rows = await ledger.read.selectFrom('revisions').selectAll().execute()
+      const changed = rows.filter(row => known.get(row.name) !== row.value)
+      for (const { name, value } of changed) known.set(name, value)
+      version = now
+      for (const { name } of changed) tell(name as RevisionName)
+    } catch {
+      for (const name of listeners.keys()) tell(name)
+    }
+  }
+
+  const timer = pollMilliseconds > 0 ? setInterval(poll, pollMilliseconds).unref() : undefined
+  return {
+    poll,
+    onChange: (name, listener) => {
+      const set = listeners.get(name) ?? new Set()
+      listeners.set(name, set.add(listener))
+      return () => set.delete(listener)
+    },
+    close: () => clearInterval(timer),
+  }
+}

@@ -1,0 +1,80 @@
+import { chmod, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ShoalError } from '../../shared/errors.ts'
+import { type Database, type DatabaseOptions, openDatabase } from './database.ts'
+import { ledgerMigrations, recordMigrations } from './migrations.ts'
+import { type Revisions, watchRevisions } from './revisions.ts'
+import type { LedgerTables, RecordTables } from './tables.ts'
+
+export type Ledger = Database<LedgerTables>
+export type Records = Database<RecordTables>
+
+/** The coordinator's memory: two files in one folder. */
+export interface Store {
+  /** What must survive loss of power: who may do what, quotas, audit. */
+  ledger: Ledger
+  /** What may lose its last moments when the power fails: usage. */
+  records: Records
+  /** Tells when another process changed what this one may have cached. */
+  revisions: Revisions
+  close(): Promise<void>
+}
+
+export interface StoreOptions extends Pick<DatabaseOptions, 'wait'> {
+  /** How often to look for changes by other processes; 0 for never. */
+  pollMilliseconds?: number
+}
+
+/**
+ * Opens the store in a folder that only its owner can enter, made when it is not there. Several
+ * processes may open one folder. Throws ShoalError `config_invalid` when a newer shoal wrote it,
+ * `store_unavailable` when a file cannot be used.
+ */
+export const openStore = async (
+  folder: string,
+  { pollMilliseconds = 500, ...options }: StoreOptions = {},
+): Promise<Store> => {
+  await makePrivate(folder)
+  const ledger: Ledger = await openDatabase(join(folder, 'ledger.db'), {
+    ...options,
+    name: 'ledger.db',
+    synchronous: 'full',
+    migrations: ledgerMigrations,
+  })
+  const records = await openRecords(join(folder, 'records.db'), ledger, options)
+  const revisions = watchRevisions(ledger, pollMilliseconds)
+  const close = async (): Promise<void> => {
+    revisions.close()
+    await records.close()
+    await ledger.close()
+  }
+  return { ledger, records, revisions, close }
+}
+
+const makePrivate = async (folder: string): Promise<void> => {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await chmod(folder, 0o700)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new ShoalError('store_unavailable', `cannot use folder ${folder} (${code})`, { cause })
+  }
+}
+
+const openRecords = async (
+  path: string,
+  ledger: Ledger,
+  options: StoreOptions,
+): Promise<Records> => {
+  try {
+    return await openDatabase(path, {
+      ...options,
+      name: 'records.db',
+      synchronous: 'normal',
+      migrations: recordMigrations,
+    })
+  } catch (error) {
+    await ledger.close()
+    throw error
+  }
+}

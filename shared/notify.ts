@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { Logger } from 'pino'
+import { wait as realWait, type Wait } from './wait.ts'
+
+export interface NotifyOptions {
+  env: Record<string, string | undefined>
+  /** Tells systemd one line, such as READY=1. */
+  send: (line: string) => void
+  signal: AbortSignal
+  /** Longest stall of the event loop since the last call, milliseconds. */
+  longestStallMs: () => number
+  wait?: Wait
+}
+
+/** The event loop is not fine when it once stood still for this part of the watchdog's time. */
+const STALL_SHARE = 0.5
+
+/**
+ * Tells systemd (sd_notify(3), sd_watchdog_enabled(3)) that the process is ready, that it lives, and
+ * that it stops. Resolves when the signal has aborted. Does nothing without systemd.
+ */
+export const notifySystemd = async (options: NotifyOptions): Promise<void> => {
+  const { env, send, signal, longestStallMs, wait = realWait } = options
+  if (!env.NOTIFY_SOCKET) return
+  send('READY=1')
+  signal.addEventListener('abort', () => send('STOPPING=1'), { once: true })
+  const watchdogMs = Number(env.WATCHDOG_USEC ?? 0) / 1000
+  while (watchdogMs > 0 && !signal.aborted) {
+    await wait(watchdogMs / 3, signal)
+    if (!signal.aborted && longestStallMs() < watchdogMs * STALL_SHARE) send('WATCHDOG=1')
+  }
+}
+
+/** Node has no datagram sockets of the Unix domain, so systemd's own program speaks for us. */
+export const systemdNotify =
+  (logger: Logger): ((line: string) => void) =>
+  line => {
+    execFile('systemd-notify', [`--pid=${process.pid}`, line], { timeout: 5000 }, error => {
+      if (error) logger.warn({ line, reason: error.message }, 'systemd was not told')
+    })
+  }
+
+/** Measures stalls of the event loop until the signal aborts. */
+export const stallMeter = (signal: AbortSignal): (() => number) => {
+  const delay = monitorEventLoopDelay({ resolution: 100 })
+  delay.enable()
+  signal.addEventListener('abort', () => delay.disable())
+  return () => {
+    const longest = delay.max / 1e6
+    delay.reset()
+    return longest
+  }
+}

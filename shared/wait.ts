@@ -1,0 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Resolves after the time, or at once when the signal aborts; it never rejects. */
+export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>
+
+export const wait: Wait = (milliseconds, signal) =>
+  sleep(milliseconds, undefined, { signal }).catch(() => {})

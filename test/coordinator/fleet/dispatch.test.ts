@@ -1,0 +1,267 @@
+import { once } from 'node:events'
+import { createServer, get, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { dispatch, type Outcome } from '../../../coordinator/fleet/dispatch.ts'
+import type { Engine } from '../../../coordinator/fleet/router.ts'
+import { HEADER_CELL } from '../../../shared/wire/link.ts'
+import {
+  type CellHandler,
+  endWithUsage,
+  type LinkedCell,
+  linkCell,
+  USAGE,
+} from '../../support/cell.ts'
+
+interface Rig {
+  cells: Record<string, LinkedCell>
+  engines: Record<string, Engine>
+  outcomes: Outcome[]
+  url: string
+  /** Resolves when the request under way is settled on the coordinator's side. */
+  settled: () => Promise<void>
+}
+
+/** A client-facing server that dispatches to the given cells, tried in this order. */
+const rig = async (
+  t: Test,
+  handlers: Record<string, CellHandler>,
+  stream: boolean,
+): Promise<Rig> => {
+  const cells: Record<string, LinkedCell> = {}
+  const engines: Record<string, Engine> = {}
+  for (const [id, handler] of Object.entries(handlers)) {
+    const cell = await linkCell(id, handler)
+    cells[id] = cell
+    engines[id] = { cellId: id, link: cell.link, slots: 1, inFlight: 0, others: 0 }
+  }
+  const outcomes: Outcome[] = []
+  let running = Promise.resolve()
+  const server: Server = createServer((_request, response) => {
+    running = dispatch({
+      path: '/v1/chat/completions',
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from('{"a":1}'),
+      response,
+      answerHeaders: { 'x-mine': 'yes' },
+      stream,
+      pick: tried => Object.values(engines).find(engine => !tried.has(engine.cellId)),
+      record: async outcome => {
+        outcomes.push(outcome)
+      },
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(async () => {
+    server.closeAllConnections()
+    server.close()
+    for (const cell of Object.values(cells)) await cell.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { cells, engines, outcomes, url, settled: () => running }
+}
+
+const ok: CellHandler = (request, response) => {
+  const pieces: Buffer[] = []
+  request.on('data', (piece: Buffer) => pieces.push(piece))
+  request.on('end', () => {
+    response.writeHead(200, { 'content-type': 'text/plain', 'x-secret': 'no' })
+    response.write(`${request.url} ${Buffer.concat(pieces)}`)
+    endWithUsage(response)
+  })
+}
+const full: CellHandler = (_request, response) => {
+  response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '7' })
+  response.end('{"error":{"message":"all slots are busy"}}')
+}
+const never: CellHandler = () => {}
+
+const text = async (response: IncomingMessage): Promise<string> => {
+  let body = ''
+  for await (const piece of response) body += piece
+  return body
+}
+
+const ask = async (url: string): Promise<IncomingMessage> => {
+  const request = get(url)
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  return response
+}
+
+t.test(
+  'a request is answered by the cell, bytes unchanged, and recorded with its usage',
+  async t => {
+    for (const stream of [true, false]) {
+      const { outcomes, url, engines } = await rig(t, { a: ok }, stream)
+      const response = await ask(url)
+      t.equal(await text(response), '/v1/chat/completions {"a":1}')
+      t.equal(response.headers[HEADER_CELL], 'a')
+      t.equal(response.headers['x-mine'], 'yes')
+      t.notOk(response.headers['x-secret'], 'only listed headers of the cell are passed on')
+      t.strictSame(outcomes, [{ status: 'ok', cellId: 'a', usage: USAGE, httpStatus: 200 }])
+      t.equal(engines.a?.inFlight, 0)
+    }
+  },
+)
+
+t.test('a cell that is full is replaced by another', async t => {
+  const { outcomes, url } = await rig(t, { a: full, b: ok }, true)
+  const response = await ask(url)
+  t.equal(response.statusCode, 200)
+  t.equal(response.headers[HEADER_CELL], 'b')
+  await text(response)
+  t.equal(outcomes.length, 1)
+})
+
+t.test(
+  'when every cell is full the answer is 503 with the shortest promise of the last',
+  async t => {
+    const { outcomes, url } = await rig(t, { a: full, b: full }, true)
+    const response = await ask(url)
+    t.equal(response.statusCode, 503)
+    t.equal(response.headers['retry-after'], '7')
+    t.match(JSON.parse(await text(response)), {
+      error: { code: 'cell_unavailable', message: 'all slots are busy' },
+    })
+    t.match(outcomes, [{ status: 'refused', httpStatus: 503 }])
+  },
+)
+
+t.test('without any cell the answer is 503 and says to wait 30 seconds', async t => {
+  const { url } = await rig(t, {}, false)
+  const response = await ask(url)
+  t.equal(response.statusCode, 503)
+  t.equal(response.headers['retry-after'], '30')
+  await text(response)
+})
+
+t.test('an error of the request itself is passed on and not tried elsewhere', async t => {
+  const tooLong: CellHandler = (_request, response) => {
+    response.writeHead(422, { 'content-type': 'application/json' }).end('{"error":{}}')
+  }
+  const { outcomes, url } = await rig(t, { a: tooLong, b: ok }, true)
+  const response = await ask(url)
+  t.equal(response.statusCode, 422)
+  await text(response)
+  t.match(outcomes, [{ status: 'refused', cellId: 'a', httpStatus: 422 }])
+})
+
+for (const stream of [true, false])
+  t.test(`a cell that dies before its first byte is replaced (stream ${stream})`, async t => {
+    const { cells, outcomes, url } = await rig(t, { a: () => cells.a?.cut(), b: ok }, stream)
+    const response = await ask(url)
+    t.equal(response.headers[HEADER_CELL], 'b')
+    await text(response)
+    t.match(outcomes, [{ status: 'ok', cellId: 'b' }])
+  })
+
+t.test('a cell that dies within a stream ends it with an error event and no [DONE]', async t => {
+  const half: CellHandler = (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('data: {"n":1}\n\n')
+  }
+  const { cells, outcomes, url } = await rig(t, { a: half, b: ok }, true)
+  const response = await ask(url)
+  response.once('data', () => cells.a?.cut())
+  const body = await text(response)
+  t.match(body, /^data: \{"n":1\}\n\n[\s\S]*"code":"cell_unavailable"/)
+  t.notMatch(body, /\[DONE\]/)
+  t.match(outcomes, [{ status: 'failed', cellId: 'a', usage: undefined }])
+})
+
+t.test('a cell that ends a stream itself with an error is not spoken over', async t => {
+  const broken: CellHandler = (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end('data: {"error":{"code":"cell_unavailable"}}\n\n')
+  }
+  const { outcomes, url } = await rig(t, { a: broken }, true)
+  t.equal(await text(await ask(url)), 'data: {"error":{"code":"cell_unavailable"}}\n\n')
+  t.match(outcomes, [{ status: 'failed' }])
+})
+
+t.test('an answer without a usage trailer is not taken for a whole one', async t => {
+  const cutShort: CellHandler = (_request, response) => {
+    response.writeHead(200).end('{"half":')
+  }
+  const { url } = await rig(t, { a: cutShort, b: ok }, false)
+  const response = await ask(url)
+  t.equal(response.headers[HEADER_CELL], 'b')
+  await text(response)
+})
+
+for (const [phase, handler] of [
+  ['before the first byte', never],
+  [
+    'within a stream',
+    ((_request, response) => {
+      response.writeHead(200)
+      response.write('data: 1\n\n')
+    }) as CellHandler,
+  ],
+] as const)
+  t.test(`a client that leaves ${phase} resets the stream on the cell`, async t => {
+    let reset: (code: number) => void = () => {}
+    let reached: () => void = () => {}
+    const wasReset = new Promise<number>(resolve => {
+      reset = resolve
+    })
+    const wasReached = new Promise<void>(resolve => {
+      reached = resolve
+    })
+    const { outcomes, engines, settled, url } = await rig(
+      t,
+      {
+        a: (request, response) => {
+          request.stream.on('close', () => reset(request.stream.rstCode))
+          handler(request, response)
+          reached()
+        },
+      },
+      true,
+    )
+    const request = get(url)
+    request.on('error', () => {})
+    await wasReached
+    if (phase === 'within a stream') await once(request, 'response')
+    request.destroy()
+    t.equal(await wasReset, 8, 'CANCEL')
+    await settled()
+    t.match(outcomes, [{ status: 'cancelled', cellId: 'a' }])
+    t.equal(engines.a?.inFlight, 0)
+  })
+
+t.test('a client that reads slowly holds back the cell and loses nothing', async t => {
+  const total = 8 * 1024 * 1024
+  let written = 0
+  const flood: CellHandler = (_request, response) => {
+    response.writeHead(200)
+    const more = (): void => {
+      while (written < total) {
+        written += 65_536
+        if (!response.write(Buffer.alloc(65_536))) {
+          response.once('drain', more)
+          return
+        }
+      }
+      endWithUsage(response)
+    }
+    more()
+  }
+  const { url } = await rig(t, { a: flood }, true)
+  const quick = await rig(t, { a: ok }, true)
+  const response = await ask(url)
+  for (let i = 0; i < 20; i++) await text(await ask(quick.url))
+  t.ok(written < total, `the cell could write ${written} of ${total} bytes`)
+  let received = 0
+  for await (const piece of response) received += piece.length
+  t.equal(received, total)
+})
+
+t.test('a cell that is frozen is cut off by the ping', async t => {
+  const cell = await linkCell('a', never, 20)
+  cell.freeze()
+  await cell.isDown
+  t.throws(() => cell.link.request({ ':path': '/' }, undefined), { code: 'cell_unavailable' })
+  await cell.close()
+})

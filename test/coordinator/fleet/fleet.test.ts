@@ -1,0 +1,167 @@
+import t from 'tap'
+import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
+import { createFleet, readyModels } from '../../../coordinator/fleet/fleet.ts'
+import { newId } from '../../../shared/ids.ts'
+import type { Announce } from '../../../shared/wire/announce.ts'
+import type { EngineReport, Sample } from '../../../shared/wire/telemetry.ts'
+
+const report = (state: EngineReport['state'], busy = 0): EngineReport => ({
+  weights: 'w',
+  kind: 'chat',
+  models: ['m', 'n'],
+  state,
+  slots: 4,
+  slots_busy: busy,
+  queued: 0,
+  context_length: 2048,
+  restarts: 0,
+})
+
+const announce = (state: EngineReport['state'] = 'ready') =>
+  ({ name: 'x', engines: [report(state)] }) as unknown as Announce
+
+const sample = (state: EngineReport['state'], busy = 0) =>
+  ({ engines: [report(state, busy)] }) as unknown as Sample
+
+const linkOf = (cellId: string, closed: string[] = []): CellLink => ({
+  cellId,
+  request: () => {
+    throw new Error('not used')
+  },
+  roundTripMs: () => 2,
+  close: () => {
+    closed.push(cellId)
+  },
+})
+
+const set = () => {
+  const clock = { ms: 0 }
+  const changes: string[] = []
+  const fleet = createFleet({
+    limits: { suspectAfterMs: 7500, deadAfterMs: 12_000 },
+    nowMs: () => clock.ms,
+    changed: (cell, from) => changes.push(`${from} -> ${cell.presence}`),
+  })
+  const id = newId('cell')
+  fleet.admit(id, 3)
+  const comeUp = (epoch: number, state: EngineReport['state'] = 'ready') => {
+    fleet.birth(id, epoch, announce(state))
+    fleet.state(id, epoch, 'ready')
+    fleet.linkUp(linkOf(id))
+  }
+  return { clock, changes, fleet, id, comeUp }
+}
+
+t.test('the fleet', async t => {
+  t.test('routes to a cell only after birth, ready and link', async t => {
+    const { fleet, id } = set()
+    t.equal(fleet.cell(id)?.presence, 'unknown')
+    fleet.linkUp(linkOf(id))
+    t.notOk(fleet.pick('m'))
+    fleet.birth(id, 4, announce())
+    t.notOk(fleet.pick('m'))
+    fleet.state(id, 4, 'ready')
+    t.equal(fleet.pick('m')?.cellId, id)
+    t.strictSame([...readyModels(fleet.cells())], ['m', 'n'])
+  })
+
+  t.test('takes a cell out at once when its link is gone, and back with a new one', async t => {
+    const { fleet, id, comeUp } = set()
+    comeUp(4)
+    const link = fleet.cell(id)?.link as CellLink
+    fleet.linkDown(link)
+    t.notOk(fleet.pick('m'))
+    fleet.linkUp(linkOf(id))
+    fleet.linkDown(link)
+    t.ok(fleet.pick('m'), 'the end of an old link does not touch the new one')
+  })
+
+  for (const [silentMs, presence, routed] of [
+    [7500, 'ready', true],
+    [7501, 'suspect', false],
+    [12_000, 'suspect', false],
+    [12_001, 'dead', false],
+  ] as const)
+    t.test(`silent for ${silentMs} ms is ${presence}`, async t => {
+      const { clock, fleet, id, comeUp } = set()
+      comeUp(4)
+      clock.ms = silentMs
+      fleet.sweep()
+      t.equal(fleet.cell(id)?.presence, presence)
+      t.equal(fleet.pick('m') !== undefined, routed)
+      fleet.seen(id)
+      t.equal(fleet.cell(id)?.presence, 'ready', 'any packet brings it back')
+      t.ok(fleet.pick('m'))
+    })
+
+  t.test('ignores the last will of an older start, and obeys that of this one', async t => {
+    const { changes, fleet, id, comeUp } = set()
+    comeUp(4)
+    fleet.state(id, 3, 'lost')
+    t.equal(fleet.cell(id)?.presence, 'ready')
+    fleet.state(id, 4, 'lost')
+    t.equal(fleet.cell(id)?.presence, 'dead')
+    comeUp(5)
+    t.strictSame(changes, ['unknown -> ready', 'ready -> dead', 'dead -> ready'])
+  })
+
+  t.test('ignores births and samples from before the highest epoch it knows', async t => {
+    const { fleet, id } = set()
+    fleet.birth(id, 2, announce())
+    fleet.state(id, 2, 'ready')
+    t.equal(fleet.cell(id)?.presence, 'unknown')
+  })
+
+  t.test('keeps draining through silence', async t => {
+    const { clock, fleet, id, comeUp } = set()
+    comeUp(4)
+    fleet.state(id, 4, 'draining')
+    t.notOk(fleet.pick('m'))
+    clock.ms = 8000
+    fleet.sweep()
+    fleet.seen(id)
+    t.equal(fleet.cell(id)?.presence, 'draining')
+  })
+
+  t.test('asks cells whose model is ready or can be loaded, not those where it failed', async t => {
+    for (const [state, routed] of [
+      ['ready', true],
+      ['cold', true],
+      ['loading', false],
+      ['failed', false],
+    ] as const) {
+      const { fleet, comeUp } = set()
+      comeUp(4, state)
+      t.equal(fleet.serves('m'), routed, state)
+    }
+  })
+
+  t.test('keeps the count of running requests while reports change', async t => {
+    const { fleet, id, comeUp } = set()
+    comeUp(4)
+    const engine = fleet.pick('m')
+    if (engine) engine.inFlight = 2
+    fleet.sample(id, 4, sample('ready', 3))
+    t.equal(fleet.pick('n'), engine, 'ids with the same weights share one engine')
+    t.equal(engine?.others, 1)
+  })
+
+  t.test('does not know a cell that is not enrolled, and closes its link', async t => {
+    const { fleet } = set()
+    const closed: string[] = []
+    fleet.linkUp(linkOf('cell_other', closed))
+    fleet.birth('cell_other', 1, announce())
+    t.strictSame(closed, ['cell_other'])
+    t.notOk(fleet.cell('cell_other'))
+  })
+
+  t.test('forgets a revoked cell and closes its link', async t => {
+    const { fleet, id, comeUp } = set()
+    comeUp(4)
+    const closed: string[] = []
+    fleet.linkUp(linkOf(id, closed))
+    fleet.forget(id)
+    t.strictSame(closed, [id])
+    t.notOk(fleet.pick('m'))
+  })
+})

@@ -1,0 +1,346 @@
+import type { AddressInfo } from 'node:net'
+import fc from 'fast-check'
+import t from 'tap'
+import { jsonDepth, parseJsonBody } from '../../../coordinator/http/json-body.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { appWith, config, rawRequest } from '../../support/app.ts'
+
+const chat = { model: 'model-a:7b', messages: [{ role: 'user', content: 'hi' }] }
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
+const post = (payload: unknown, headers: Record<string, string> = bearer('free-key')) => ({
+  method: 'POST' as const,
+  url: '/v1/chat/completions',
+  headers: { 'content-type': 'application/json', ...headers },
+  payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
+})
+
+t.test('every error has the body of OpenAI, with its code, on every route', async t => {
+  const app = await appWith()
+  t.teardown(() => app.close())
+  const noType = { ...post(chat), headers: bearer('free-key') }
+  for (const [title, request, status, code, param] of [
+    ['no key', post(chat, {}), 401, 'auth_required', null],
+    ['a wrong key', post(chat, bearer('nope')), 401, 'auth_required', null],
+    ['another scheme', post(chat, { authorization: 'Basic eA==' }), 401, 'auth_required', null],
+    [
+      'a foreign tenant',
+      post(chat, { ...bearer('free-key'), 'x-svc-tenant': 'x' }),
+      403,
+      'tenant_forbidden',
+      'X-SVC-Tenant',
+    ],
+    ['an unknown path', { method: 'GET', url: '/v1/nothing' }, 404, 'not_found', null],
+    [
+      'a wrong method',
+      { method: 'DELETE', url: '/v1/models', headers: bearer('free-key') },
+      405,
+      'method_not_allowed',
+      null,
+    ],
+    ['no content type', noType, 415, 'unsupported_media_type', null],
+    [
+      'text',
+      post('hi', { ...bearer('free-key'), 'content-type': 'text/plain' }),
+      415,
+      'unsupported_media_type',
+      null,
+    ],
+    [
+      'a form',
+      post('a=1', { ...bearer('free-key'), 'content-type': 'application/x-www-form-urlencoded' }),
+      415,
+      'unsupported_media_type',
+      null,
+    ],
+    [
+      'another host',
+      { ...post(chat), headers: { ...post(chat).headers, host: 'evil.example' } },
+      421,
+      'host_not_allowed',
+      null,
+    ],
+    ['half a body', post('{"model":'), 422, 'invalid_request', null],
+    [
+      'a body of invalid UTF-8',
+      { ...post(chat), payload: Buffer.from([0x22, 0xff, 0x22]) },
+      422,
+      'invalid_request',
+      null,
+    ],
+    ['a list', post('[]'), 422, 'invalid_request', null],
+    ['no model', post({ messages: chat.messages }), 422, 'invalid_request', 'model'],
+    ['no messages', post({ ...chat, messages: [] }), 422, 'invalid_request', 'messages'],
+    [
+      'an unknown role',
+      post({ ...chat, messages: [{ role: 'boss', content: 'x' }] }),
+      422,
+      'invalid_request',
+      'messages.0.role',
+    ],
+    [
+      'content that is a number',
+      post({ ...chat, messages: [{ role: 'user', content: 1 }] }),
+      422,
+      'invalid_request',
+      'messages.0.content',
+    ],
+    [
+      'a temperature of 3',
+      post({ ...chat, temperature: 3 }),
+      422,
+      'invalid_request',
+      'temperature',
+    ],
+    ['max_tokens of 0', post({ ...chat, max_tokens: 0 }), 422, 'invalid_request', 'max_tokens'],
+    ['a flag as a word', post({ ...chat, stream: 'true' }), 422, 'invalid_request', 'stream'],
+    ['an unknown field', post({ ...chat, temprature: 1 }), 422, 'invalid_request', 'temprature'],
+    ['a field that is not served', post({ ...chat, n: 2 }), 422, 'unsupported_parameter', 'n'],
+    [
+      'a field __proto__',
+      post(`{"__proto__":{},"model":"m"}`),
+      422,
+      'invalid_request',
+      '__proto__',
+    ],
+    ['deep nesting', post(`${'['.repeat(500_000)}`), 422, 'invalid_request', null],
+    [
+      'a model of a higher tier',
+      post({ ...chat, model: 'model-e:70b' }),
+      422,
+      'invalid_model',
+      'model',
+    ],
+    ['a model that is not there', post({ ...chat, model: 'gpt' }), 422, 'invalid_model', 'model'],
+    [
+      'an embedding model',
+      post({ ...chat, model: 'embed-a' }, bearer('pro-key')),
+      422,
+      'invalid_model',
+      'model',
+    ],
+    ['no cell', post(chat), 503, 'cell_unavailable', null],
+  ] as const)
+    t.test(`${title} is ${status} ${code}`, async t => {
+      const response = await app.inject(request as Parameters<typeof app.inject>[0] & object)
+      t.equal(response.statusCode, status)
+      const { error } = response.json()
+      t.strictSame(Object.keys(error).sort(), ['code', 'message', 'param', 'type'])
+      t.equal(error.code, code)
+      t.equal(error.param, param)
+      t.match(response.headers, {
+        'x-ratelimit-limit': '1000',
+        'x-ratelimit-remaining': '990',
+        'x-ratelimit-reset': '1900000000',
+        'x-ratelimit-burst': '7',
+        'x-request-id': /^req_/,
+        'content-type': 'application/json; charset=utf-8',
+      })
+    })
+
+  t.test('a body over the limit is 413', async t => {
+    const small = await appWith({ config: config({ http: { body_limit_bytes: 1024 } }) })
+    t.teardown(() => small.close())
+    const response = await small.inject(post({ ...chat, system: 'x'.repeat(2000) }))
+    t.equal(response.statusCode, 413)
+    t.equal(response.json().error.code, 'payload_too_large')
+  })
+
+  t.test('a 503 says when to come back, a 405 what is allowed, a 401 how', async t => {
+    t.equal((await app.inject(post(chat))).headers['retry-after'], '30')
+    const wrong = await app.inject({ method: 'PUT', url: '/v1/chat/completions' })
+    t.equal(wrong.headers.allow, 'POST')
+    t.match((await app.inject(post(chat, {}))).headers['www-authenticate'], /^Bearer/)
+  })
+})
+
+t.test('a failure inside is 500 and tells nothing', async t => {
+  const app = await appWith({
+    quota: {
+      standing: () => ({ limit: 1, remaining: 1, resetSeconds: 1, burst: 1, minuteLimit: 1 }),
+      admit: () => {
+        throw new Error('secret path /var/lib/x')
+      },
+    },
+  })
+  t.teardown(() => app.close())
+  const response = await app.inject(post(chat))
+  t.equal(response.statusCode, 500)
+  t.notMatch(response.body, /secret/)
+})
+
+t.test('the quota decides before any cell is asked', async t => {
+  let picked = 0
+  let refunds = 0
+  const fleet = {
+    pick: () => {
+      picked++
+      return undefined
+    },
+    cells: () => [],
+    serves: () => false,
+    roundTripsMs: () => [],
+  }
+  const standing = () => ({
+    limit: 'unlimited' as const,
+    remaining: 'unlimited' as const,
+    resetSeconds: 1_900_000_000,
+    burst: 3,
+    minuteLimit: 500,
+  })
+  for (const [code, status, retryAfter] of [
+    ['tier_exceeded', 403, undefined],
+    ['rate_limited', 429, 17],
+  ] as const)
+    t.test(`${code} is ${status}`, async t => {
+      const options = retryAfter === undefined ? {} : { retryAfterSeconds: retryAfter }
+      const admit = () => {
+        throw new ShoalError(code, 'no more', options)
+      }
+      const app = await appWith({ fleet, quota: { standing, admit } })
+      t.teardown(() => app.close())
+      const response = await app.inject(post(chat))
+      t.equal(response.statusCode, status)
+      t.equal(response.headers['retry-after'], retryAfter && String(retryAfter))
+      t.equal(response.headers['x-ratelimit-limit'], 'unlimited')
+      t.equal(response.headers.ratelimit, '"minute";r=3')
+      t.equal(picked, 0)
+    })
+
+  t.test('a request no cell takes is given back once, and leaves no usage row', async t => {
+    const rows: unknown[] = []
+    const app = await appWith({
+      fleet,
+      quota: { standing, admit: () => ({ refund: () => void refunds++ }) },
+      usage: { record: async row => void rows.push(row) },
+    })
+    t.teardown(() => app.close())
+    t.equal((await app.inject(post(chat))).statusCode, 503)
+    t.equal(refunds, 1)
+    t.strictSame(rows, [])
+  })
+})
+
+t.test('models', async t => {
+  const app = await appWith()
+  t.teardown(() => app.close())
+  const list = async (key: string): Promise<string[]> =>
+    (await app.inject({ url: '/v1/models', headers: bearer(key) }))
+      .json()
+      .data.map((model: { id: string }) => model.id)
+
+  t.test('a tier sees its own and those below it', async t => {
+    t.strictSame(await list('free-key'), ['model-a:7b'])
+    t.strictSame(await list('pro-key'), [
+      'model-a:7b',
+      'model-b:3b',
+      'model-c:7b',
+      'model-d:9b',
+      'embed-a',
+      'embed-b:8b',
+    ])
+    t.equal((await list('enterprise-key')).length, 8)
+  })
+
+  for (const url of ['/v1/models/model-a:7b', '/v1/models/model-a%3A7b'])
+    t.test(`${url} says that demonstration weights answer`, async t => {
+      const response = await app.inject({ url, headers: bearer('free-key') })
+      t.match(response.json(), { id: 'model-a:7b', object: 'model', weights: 'bundled-demo' })
+      t.equal(response.json().created, 1_800_000_000)
+    })
+
+  t.test('one of a higher tier is 404 like one that is not there', async t => {
+    for (const id of ['model-f:72b', 'nothing']) {
+      const response = await app.inject({ url: `/v1/models/${id}`, headers: bearer('free-key') })
+      t.equal(response.statusCode, 404)
+      t.equal(response.json().error.code, 'model_not_found')
+    }
+  })
+})
+
+t.test('health needs no key and is always 200', async t => {
+  const app = await appWith()
+  t.teardown(() => app.close())
+  const response = await app.inject({ url: '/v1/health' })
+  t.equal(response.statusCode, 200)
+  t.strictSame(response.json(), { status: 'unavailable', cells: 0, models: 0, latency_ms: 0 })
+  t.equal((await app.inject({ url: '/healthz' })).statusCode, 200)
+  const stopping = await appWith({ notReady: () => 'stopping' })
+  t.teardown(() => stopping.close())
+  t.equal((await stopping.inject({ url: '/readyz' })).statusCode, 503)
+})
+
+t.test('a request id of the client is kept when it is harmless', async t => {
+  const app = await appWith()
+  t.teardown(() => app.close())
+  for (const [sent, kept] of [
+    ['abc-1', true],
+    ['a b', false],
+    ['x'.repeat(200), false],
+  ] as const) {
+    const response = await app.inject({ url: '/healthz', headers: { 'x-request-id': sent } })
+    t.equal(response.headers['x-request-id'] === sent, kept, sent.slice(0, 10))
+  }
+})
+
+t.test('on the bare socket', async t => {
+  const app = await appWith({
+    config: config({
+      http: { headers_timeout_seconds: 0.2, request_timeout_seconds: 0.4 },
+    }),
+  })
+  t.teardown(() => app.close())
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const address = app.server.address() as AddressInfo
+  const head = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n'
+  for (const [title, text, status] of [
+    ['a plain request is served', `${head}Connection: close\r\n\r\n`, 200],
+    ['two Host headers are refused', `${head}Host: localhost\r\nConnection: close\r\n\r\n`, 422],
+    [
+      'two Authorization headers are refused',
+      `${head}Authorization: Bearer a\r\nAuthorization: Bearer b\r\nConnection: close\r\n\r\n`,
+      422,
+    ],
+    ['no Host is refused', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    [
+      'length and chunks together are refused',
+      `POST /v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nabc`,
+      400,
+    ],
+    ['rubbish is refused', 'hello\r\n\r\n', 400],
+    ['headers of 20 KiB are refused', `${head}x: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
+  ] as const)
+    t.test(title, async t => {
+      t.match(await rawRequest(address, text), new RegExp(`^HTTP/1.1 ${status} `))
+    })
+
+  t.test('a client that never ends its headers is let go with 408', async t => {
+    t.match(await rawRequest(address, head), /^HTTP\/1.1 408 /)
+  })
+})
+
+t.test('the depth of JSON is counted without parsing', async t => {
+  for (const [text, depth] of [
+    ['1', 0],
+    ['{}', 1],
+    ['{"a":[{"b":1}]}', 3],
+    ['"[[[["', 0],
+    ['["\\"[[["]', 1],
+    ['["\\\\",[1]]', 2],
+    ['"open [[', 0],
+  ] as const)
+    t.equal(jsonDepth(Buffer.from(text)), depth, text)
+
+  t.test('and agrees with the parsed value for any JSON', async t => {
+    const depthOf = (value: unknown): number =>
+      typeof value === 'object' && value !== null
+        ? 1 + Math.max(0, ...Object.values(value).map(depthOf))
+        : 0
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), value => {
+        const bytes = Buffer.from(JSON.stringify(value))
+        return jsonDepth(bytes) === depthOf(value)
+      }),
+    )
+    t.strictSame(parseJsonBody(Buffer.alloc(0)), {})
+  })
+})

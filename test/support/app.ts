@@ -1,0 +1,63 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { connect } from 'node:net'
+import { type AppParts, buildApp } from '../../coordinator/app.ts'
+import { CoordinatorConfig } from '../../coordinator/config.ts'
+import type { Key } from '../../coordinator/keys/key.ts'
+import { silent } from './cell.ts'
+
+export const keyOfTier = (tier: Key['tier']): Key => ({
+  id: `key-${tier}`,
+  tenantId: 'home',
+  furtherTenants: ['second'],
+  personId: 'p',
+  tier,
+  roles: ['client'],
+  kind: 'person',
+  label: '',
+  createdAt: 0,
+})
+
+const keys: Record<string, Key> = {
+  'free-key': keyOfTier('free'),
+  'pro-key': keyOfTier('pro'),
+  'enterprise-key': keyOfTier('enterprise'),
+}
+
+const standing = {
+  limit: 1000,
+  remaining: 990,
+  resetSeconds: 1_900_000_000,
+  burst: 7,
+  minuteLimit: 10,
+}
+
+export const config = (input: object = {}) => CoordinatorConfig.parse(input)
+
+/** The real server with fakes behind it; the part a test is about is given by the test. */
+export const appWith = (parts: Partial<AppParts> = {}) =>
+  buildApp({
+    config: config(),
+    logger: silent,
+    now: () => 1_800_000_000_000,
+    keys: { authenticate: presented => keys[presented] },
+    quota: { standing: () => standing, admit: () => ({ refund: () => {} }) },
+    usage: { record: async () => {} },
+    fleet: { pick: () => undefined, cells: () => [], serves: () => false, roundTripsMs: () => [] },
+    running: { add: () => {}, remove: () => {}, draining: () => false },
+    enrol: async () => ({ cell_id: 'c', credential: 'x' }),
+    notReady: () => undefined,
+    ...parts,
+  })
+
+/** Sends bytes as they are and collects what comes back until the server closes. */
+export const rawRequest = async (address: AddressInfo, text: string): Promise<string> => {
+  const socket = connect(address.port, address.address)
+  socket.write(text)
+  let answer = ''
+  socket.on('data', piece => {
+    answer += piece
+  })
+  await once(socket, 'close')
+  return answer
+}
