@@ -64,7 +64,7 @@ const bringUp = async ({ port, state }: Options): Promise<void> => {
 
   run('shoal-coordinator', ['--http-port', port, '--state-dir', join(state, 'coordinator')], {})
   if (!(await answers(`${url}/readyz`, () => stopping))) return
-  const join_ =
+  const environment =
     prepared.joinToken === undefined ? {} : { SHOAL_COORDINATOR_JOIN_TOKEN: prepared.joinToken }
   run('shoald', ['--coordinator-url', url, '--state-dir', join(state, 'cell')], environment)
   if (await answers(`${url}/v1/health`, () => stopping, isHealthy))
@@ -78,7 +78,7 @@ interface Prepared {
   joinToken: string | undefined
 }
 
-const TOKEN_TTL_MS = 10 * 60_000
+const TOKEN_TTL_MINUTES = 10
 
 /** Makes tenant, keys and a join token where they are not there yet. */
 const prepare = async (state: string): Promise<Prepared> => {
@@ -92,7 +92,7 @@ const prepare = async (state: string): Promise<Prepared> => {
     const enrolled = existsSync(join(state, 'cell', 'identity.json'))
     const keys = JSON.parse(readFileSync(keysFile, 'utf8'))
     if (enrolled) return { keys, joinToken: undefined }
-    const once = { uses: 1, ttlMilliseconds: TOKEN_TTL_MS }
+    const once = { uses: 1, ttlMinutes: TOKEN_TTL_MINUTES }
     const { secret } = await createToken(store.ledger, once, { actor: 'bootstrap' })
     return { keys, joinToken: secret }
   } finally {

@@ -1,6 +1,5 @@
 import { userInfo } from 'node:os'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { pino } from 'pino'
 import { TIER_NAMES, type TierName } from '../shared/catalogue.ts'
 import { ShoalError } from '../shared/errors.ts'
 import { type Format, type Printable, printed } from './admin/print.ts'
@@ -58,7 +57,7 @@ export const addAdminCommands = (
 type OnStore = (run: Run) => Promise<void>
 
 /** Only `authenticate` and enrolment say something to a log, and nothing here calls them. */
-const logger = pino({ level: 'silent' })
+const logger = { warn: () => {} }
 
 const addInit = (program: Command, onStore: OnStore): void => {
   program

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import type { Logger } from 'pino'
-import { VERSION } from '../shared/version.ts'
-import { HEADER_REQUEST_ID } from '../shared/wire/link.ts'
 import type { CoordinatorConfig } from './config.ts'
 import type { Fleet } from './fleet/fleet.ts'
+import { answerHeaders } from './http/answer-headers.ts'
 import { type AuthParts, auth } from './http/auth.ts'
 import { type EnrolParts, enrolRoute } from './http/enrol.ts'
 import { clientErrorHandler, errors } from './http/errors.ts'
@@ -12,7 +11,6 @@ import { healthRoutes } from './http/health.ts'
 import type { InferenceParts } from './http/inference.ts'
 import { inferenceRoutes } from './http/inference-routes.ts'
 import { modelRoutes } from './http/models.ts'
-import { quotaHeaders } from './http/quota.ts'
 import { safety, serverLimits } from './http/safety.ts'
 import type { Quota } from './quota/quota.ts'
 
@@ -43,18 +41,14 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
   const app = Fastify({
     ...serverLimits(config),
     ...tls(config),
-    loggerInstance: logger,
+    // Fastify's own words are of no use to an operator; failures are
+    loggerInstance: logger.child({}, { level: 'warn' }),
     logController: new LogController({ disableRequestLogging: true }),
     clientErrorHandler,
   }) as unknown as FastifyInstance
 
-  app.addHook('onSend', async (request, reply) => {
-    reply.header(HEADER_REQUEST_ID, request.id)
-    reply.header('x-shoal-version', VERSION)
-    reply.header('x-content-type-options', 'nosniff')
-  })
   await app.register(errors)
-  await app.register(quotaHeaders, { quota, now })
+  await app.register(answerHeaders, { quota, now })
   await app.register(safety, { config })
   await app.register(auth, { keys })
 

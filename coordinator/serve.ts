@@ -1,5 +1,4 @@
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { ShoalError } from '../shared/errors.ts'
 import { buildApp } from './app.ts'
@@ -102,7 +101,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
   })
 
   const sweeper = setInterval(fleet.sweep, 1000 / SWEEPS_PER_SECOND)
-  const url = await listen(app.server, config)
+  const url = await listen(app, config)
   logger.info({ url, state_dir: config.state_dir }, 'coordinator is up')
 
   const close = async (): Promise<void> => {
@@ -137,16 +136,12 @@ const closeLinks = (fleet: Fleet): void => {
   for (const cell of fleet.cells()) cell.link?.close()
 }
 
-const listen = async (server: Server, { http }: CoordinatorConfig): Promise<string> => {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      if (cause.code !== 'EADDRINUSE') return reject(cause)
-      const message = `port ${http.port} on ${http.host} is taken; choose another with http.port`
-      reject(new ShoalError('address_in_use', message, { cause }))
-    })
-    server.listen({ host: http.host, port: http.port, backlog: 4096 }, resolve)
-  })
-  const { port } = server.address() as AddressInfo
-  const scheme = http.tls_cert_file === undefined ? 'http' : 'https'
-  return `${scheme}://${http.host.includes(':') ? `[${http.host}]` : http.host}:${port}`
+const listen = async (app: FastifyInstance, { http }: CoordinatorConfig): Promise<string> => {
+  try {
+    return await app.listen({ host: http.host, port: http.port, backlog: 4096 })
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw cause
+    const message = `port ${http.port} on ${http.host} is taken; choose another with http.port`
+    throw new ShoalError('address_in_use', message, { cause })
+  }
 }

@@ -19,7 +19,7 @@ export interface Router {
   /** Replaces what a cell serves: model id to engine. An empty map takes it out of routing. */
   update(cellId: string, serving: ReadonlyMap<string, Engine>): void
   /**
-   * The engine to try next, or undefined when no cell is left. Takes the less loaded of two random
+   * The engine to try next, or undefined when no cell is left. Takes the less loaded of two different random
    * ones (power of two choices), so that it costs the same for ten cells and for ten thousand.
    */
   pick(model: string, tried?: ReadonlySet<string>): Engine | undefined
@@ -58,8 +58,10 @@ export const createRouter = (random: () => number = Math.random): Router => {
     const engines = byModel.get(model)
     if (engines === undefined || engines.length === 0) return undefined
     if (tried !== undefined && tried.size > 0) return pickUntried(engines, tried)
-    const a = engines[Math.floor(random() * engines.length)] as Engine
-    const b = engines[Math.floor(random() * engines.length)] as Engine
+    const first = Math.floor(random() * engines.length)
+    const step = 1 + Math.floor(random() * (engines.length - 1))
+    const a = engines[first] as Engine
+    const b = engines[(first + step) % engines.length] as Engine
     return load(b) < load(a) ? b : a
   }
 

@@ -9,9 +9,9 @@ import type { Fleet } from '../fleet/fleet.ts'
 import type { Admission, Quota } from '../quota/quota.ts'
 import type { TierSettings } from '../quota/tiers.ts'
 import type { Usage } from '../quota/usage.ts'
+import { subjectOf } from './answer-headers.ts'
 import { keyOf } from './auth.ts'
 import { catalogueById, requireModel } from './model-access.ts'
-import { subjectOf } from './quota.ts'
 
 export interface InferenceParts {
   catalogue: Catalogue
@@ -53,7 +53,7 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
       throw new ShoalError('draining', 'the coordinator is stopping', { retryAfterSeconds: 5 })
     const subject = subjectOf(request)
     const admission = await quota.admit(subject, startedAt)
-    const answerHeaders = { ...(await app.quotaHeaders(request)), [HEADER_REQUEST_ID]: request.id }
+    const answerHeaders = await app.answerHeaders(request)
 
     const record = async (outcome: Outcome): Promise<void> => {
       if (outcome.status === 'refused') return giveBack(admission, answerHeaders, app, request)
@@ -105,7 +105,7 @@ const giveBack = async (
   request: FastifyRequest,
 ): Promise<void> => {
   admission.refund()
-  Object.assign(answerHeaders, await app.quotaHeaders(request))
+  Object.assign(answerHeaders, await app.answerHeaders(request))
 }
 
 const linkHeaders = (request: FastifyRequest, maxTokens: number): OutgoingHttpHeaders => {

@@ -42,6 +42,8 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
     if (head.length > 0) socket.unshift(head)
     socket.setNoDelay(true)
     socket.setTimeout(0)
+    // sockets of an HTTP server stay half open, and the end of the peer would not be seen
+    socket.allowHalfOpen = false
     plane.open(socket, cellId)
   }
 

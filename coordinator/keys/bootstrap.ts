@@ -4,7 +4,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import { addKey, type IssuedKey } from './keys.ts'
+import { addKey, type IssuedKey } from './issue.ts'
 import { addPerson } from './people.ts'
 import { addTenant } from './tenants.ts'
 

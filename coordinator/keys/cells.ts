@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
-import { newId } from '../../shared/ids.ts'
+import { CELL_ID, newId } from '../../shared/ids.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { Store } from '../store/store.ts'
@@ -74,6 +74,7 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
   }
 
   const authenticate: Cells['authenticate'] = (cellId, credential) => {
+    if (!CELL_ID.test(cellId)) return undefined
     const found = verifier.verify(cellId, credential)
     return found instanceof Promise ? found.then(live) : live(found)
   }
@@ -82,7 +83,9 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
     const row = await read(store, cellId)
     if (row === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)
     if (row.epoch >= epoch) return row.epoch
-    return ledger.write(trx => raiseEpoch(trx, cellId, epoch))
+    const highest = await ledger.write(trx => raiseEpoch(trx, cellId, epoch))
+    verifier.forget(cellId)
+    return highest
   }
 
   const revoke: Cells['revoke'] = async (cellId, by) => {

@@ -1,22 +1,17 @@
 import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
-import { type Actor, appendAudit } from '../audit/audit.ts'
-import { bumpRevision } from '../store/revisions.ts'
+import type { Actor } from '../audit/audit.ts'
 import type { Store } from '../store/store.ts'
 import type { KeyRow, LedgerTables } from '../store/tables.ts'
-import { type Key, KeySpec, keyOf, rowOf } from './key.ts'
+import { addKey, type IssuedKey, recordKey } from './issue.ts'
+import { type Key, type KeySpec, keyOf } from './key.ts'
 import { inScope, type Scope } from './scope.ts'
 import { KEY_PREFIX, newSecret, parseSecret } from './secret.ts'
 import { type Credential, Verifier } from './verifier.ts'
 
+export type { IssuedKey } from './issue.ts'
 export type { Key } from './key.ts'
-
-export interface IssuedKey {
-  key: Key
-  /** The whole key as the client sends it. It is not stored and cannot be read again. */
-  secret: string
-}
 
 export interface Keys {
   /**
@@ -75,7 +70,7 @@ export const createKeys = ({ store, logger, now = Date.now }: KeysOptions): Keys
     return found instanceof Promise ? found.then(live) : live(found)
   }
 
-  /** One audited change of one key; nobody here sees the key as it was before. */
+  /** One audited change of one key. */
   const change = async (
     id: string,
     scope: Scope,
@@ -86,7 +81,7 @@ export const createKeys = ({ store, logger, now = Date.now }: KeysOptions): Keys
       const row = await existing(trx, id, scope)
       const changed = { ...row, ...values(row) }
       await trx.updateTable('keys').set(values(row)).where('id', '=', id).execute()
-      await record(trx, changed, { ...entry, at: now() })
+      await recordKey(trx, changed, { ...entry, at: now() })
       return keyOf(changed)
     })
     verifier.forget(id)
@@ -131,68 +126,6 @@ export const createKeys = ({ store, logger, now = Date.now }: KeysOptions): Keys
     },
     close: () => void stopWatching(),
   }
-}
-
-/** Issues a key inside a transaction. */
-export const addKey = async (
-  trx: Transaction<LedgerTables>,
-  input: KeySpec,
-  by: Actor,
-  now: number = Date.now(),
-): Promise<IssuedKey> => {
-  const spec = KeySpec.parse(input)
-  await requireOwner(trx, spec)
-  const { id, text, digest } = newSecret(KEY_PREFIX)
-  const row = rowOf(id, digest, spec, now)
-  await trx.insertInto('keys').values(row).execute()
-  const { tier, roles, kind, label, personId, furtherTenants } = spec
-  const details = { tier, roles, kind, label, personId, furtherTenants }
-  await record(trx, row, { ...by, at: now, action: 'key.create' }, details)
-  return { key: keyOf(row), secret: text }
-}
-
-/** A key acts in the name of a person of its own tenant. */
-const requireOwner = async (
-  trx: Transaction<LedgerTables>,
-  { tenantId, furtherTenants, personId }: KeySpec & { furtherTenants: string[] },
-): Promise<void> => {
-  const person = await trx
-    .selectFrom('persons')
-    .select('id')
-    .where('id', '=', personId)
-    .where('tenant_id', '=', tenantId)
-    .executeTakeFirst()
-  if (person === undefined) {
-    const message = `tenant ${tenantId} has no person ${personId}`
-    throw new ShoalError('invalid_request', message, { param: 'personId' })
-  }
-  for (const id of furtherTenants) await requireTenant(trx, id)
-}
-
-const requireTenant = async (trx: Transaction<LedgerTables>, id: string): Promise<void> => {
-  const tenant = await trx
-    .selectFrom('tenants')
-    .select('id')
-    .where('id', '=', id)
-    .executeTakeFirst()
-  if (tenant === undefined)
-    throw new ShoalError('invalid_request', `no tenant ${id}`, { param: 'furtherTenants' })
-}
-
-const record = async (
-  trx: Transaction<LedgerTables>,
-  row: Pick<KeyRow, 'id' | 'tenant_id'>,
-  entry: Actor & { at: number; action: string },
-  details: Record<string, unknown> = {},
-): Promise<void> => {
-  await bumpRevision(trx, 'keys')
-  await appendAudit(trx, {
-    ...entry,
-    tenant: row.tenant_id,
-    subject: row.id,
-    outcome: 'done',
-    details,
-  })
 }
 
 const existing = async (

@@ -33,9 +33,9 @@ export interface Standing {
 
 export interface Quota {
   /**
-   * Counts one request. `now` is unix milliseconds. Synchronous while the lease has room. Throws (or rejects with)
-   * `tier_exceeded` when the month is used up, `rate_limited` with the seconds to wait when the
-   * minute is, `store_unavailable`.
+   * Counts one request; `now` is unix milliseconds. Synchronous while the lease has room. Throws
+   * or rejects with `tier_exceeded` when the month is used up, `rate_limited` with the seconds to
+   * wait when the minute is, `store_unavailable`.
    */
   admit(subject: Subject, now: number): Admission | Promise<Admission>
   /** Where the subject stands, without counting. Synchronous once the subject was seen. */
@@ -134,6 +134,7 @@ export const createQuota = ({
       }
     } finally {
       account.waiting--
+      if (!subjects.holds(account, subject.tier)) leases.handBack([account]).catch(warn)
     }
   }
 

@@ -15,7 +15,7 @@ export interface Database<T> extends Writer<T> {
   pragma(text: string): unknown
 }
 
-export interface DatabaseOptions extends Pick<WriterOptions, 'wait'> {
+export interface DatabaseOptions extends Omit<WriterOptions, 'isBusy'> {
   name: string
   synchronous: Synchronous
   migrations: Record<string, Migration>
@@ -31,20 +31,21 @@ export const openDatabase = async <T>(
   const writeSide = new Kysely<T>({ dialect: writing.dialect })
   try {
     await migrate(writeSide, name, migrations)
+    writing.beImpatient()
+    const reading = connect(path, 'reader', synchronous)
+    const read = new Kysely<T>({ dialect: reading.dialect })
+    const writer = createWriter(writeSide, { isBusy, ...options })
+    const close = async (): Promise<void> => {
+      await writer.close()
+      reading.close()
+      writing.close()
+    }
+    const { dataVersion, pragma } = writing
+    return { read, write: writer.write, dataVersion, pragma, close }
   } catch (error) {
-    await writeSide.destroy()
+    writing.close()
     throw error
   }
-  writing.patient(false)
-  const read = new Kysely<T>({ dialect: connect(path, 'reader', synchronous).dialect })
-  const writer = createWriter(writeSide, { isBusy, ...options })
-  const close = async (): Promise<void> => {
-    await writer.close()
-    await read.destroy()
-    await writeSide.destroy()
-  }
-  const { dataVersion, pragma } = writing
-  return { read, write: writer.write, dataVersion, pragma, close }
 }
 
 /** SQLite gives its -wal and -shm files the mode of the database (sqlite.org/src, os_unix.c). */

@@ -19,6 +19,8 @@ export interface WriterOptions {
   /** True for a failure to get the lock that another process holds. */
   isBusy: (error: unknown) => boolean
   wait?: (milliseconds: number) => Promise<unknown>
+  /** Works that may wait: a disk that hangs must not fill the memory. */
+  queueLimit?: number
 }
 
 interface Entry<T> {
@@ -39,7 +41,7 @@ const LOCK_ATTEMPTS = 1000
  */
 export const createWriter = <T>(
   db: Kysely<T>,
-  { isBusy, wait = setTimeout }: WriterOptions,
+  { isBusy, wait = setTimeout, queueLimit = 50_000 }: WriterOptions,
 ): Writer<T> => {
   const queue: Entry<T>[] = []
   let running: Promise<void> | undefined
@@ -89,6 +91,7 @@ export const createWriter = <T>(
 
   const write = <R>(work: Work<T, R>): Promise<R> => {
     if (closed) return Promise.reject(new ShoalError('store_unavailable', 'the store is closed'))
+    if (queue.length >= queueLimit) return Promise.reject(overloaded(queueLimit))
     return new Promise((resolve, reject) => {
       queue.push({ work, resolve: resolve as Entry<T>['resolve'], reject })
       running ??= drain()
@@ -102,6 +105,11 @@ export const createWriter = <T>(
 
   return { write, close }
 }
+
+const overloaded = (queued: number): ShoalError =>
+  new ShoalError('store_unavailable', `${queued} changes wait for the disk`, {
+    retryAfterSeconds: 5,
+  })
 
 /** Runs one work in a savepoint. Throws only when the transaction as a whole is lost. */
 const attempt = async <T>(

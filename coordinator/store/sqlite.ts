@@ -21,6 +21,10 @@ export interface Connection {
   /** Changes when another connection has committed to the file (PRAGMA data_version). */
   dataVersion(): number
   pragma(text: string): unknown
+  /** From now on a lock of another process is a failure at once: the caller waits, see `isBusy`. */
+  beImpatient(): void
+  /** Kysely itself closes only what it has used. */
+  close(): void
 }
 
 const LOCK_WAIT_MS = 5000
@@ -30,26 +34,31 @@ const CACHED_STATEMENTS = 256
 export type Synchronous = 'full' | 'normal'
 
 /**
- * One connection. A reader cannot write. A writer never waits for the lock of another process in
- * here, which would stop the event loop: the caller waits, see `isBusy`. Until `patient(false)`
- * both do wait, so that opening is simple.
+ * One connection. A reader cannot write. Both wait for the lock of another process, which stops
+ * the event loop: good while opening, see `beImpatient`.
  */
 export const connect = (
   path: string,
   role: 'reader' | 'writer',
   synchronous: Synchronous,
-): Connection & { patient(wait: boolean): void } => {
+): Connection => {
   const database = translated(() => new Sqlite(path, { timeout: LOCK_WAIT_MS }))
   const pragma = (text: string) => translated(() => database.pragma(text, { simple: true }))
-  pragma('journal_mode = wal')
-  pragma(`synchronous = ${synchronous}`)
-  pragma('foreign_keys = on')
-  if (role === 'reader') pragma('query_only = on')
+  try {
+    pragma('journal_mode = wal')
+    pragma(`synchronous = ${synchronous}`)
+    pragma('foreign_keys = on')
+    if (role === 'reader') pragma('query_only = on')
+  } catch (error) {
+    database.close()
+    throw error
+  }
   return {
     dialect: dialectOf(database),
     dataVersion: () => pragma('data_version') as number,
     pragma,
-    patient: wait => pragma(`busy_timeout = ${wait ? LOCK_WAIT_MS : 0}`),
+    beImpatient: () => pragma('busy_timeout = 0'),
+    close: () => database.close(),
   }
 }
 

@@ -20,7 +20,7 @@ export interface Store {
   close(): Promise<void>
 }
 
-export interface StoreOptions extends Pick<DatabaseOptions, 'wait'> {
+export interface StoreOptions extends Pick<DatabaseOptions, 'wait' | 'queueLimit'> {
   /** How often to look for changes by other processes; 0 for never. */
   pollMilliseconds?: number
 }

@@ -1,7 +1,23 @@
 import { errorBody, type ShoalError } from '../errors.ts'
 
-/** One server-sent event with data only; the value must hold no line break outside JSON. */
-export const sseData = (value: string): string => `data: ${value}\n\n`
+/** Server-sent events as OpenAI's streams have them (WHATWG HTML, server-sent events). */
+export const SSE_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+  'x-accel-buffering': 'no',
+} as const
 
-/** How a stream that broke tells why; OpenAI's clients raise it with its code. No [DONE] follows. */
-export const sseError = (error: ShoalError): string => sseData(JSON.stringify(errorBody(error)))
+export const sseData = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
+
+/** The last event of a stream that ended well. */
+export const SSE_DONE = 'data: [DONE]\n\n'
+
+/** Keeps connections open while nothing is sent; clients ignore it. */
+export const SSE_KEEPALIVE = ': keepalive\n\n'
+
+/**
+ * A failure in the middle of a stream; nothing follows. The event has a name for clients that
+ * look at it, and the body under `data.error` for those that do not: OpenAI's client (7.55)
+ * makes an APIError with `code` of both.
+ */
+export const sseError = (error: ShoalError): string => `event: error\n${sseData(errorBody(error))}`

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
+import type { InjectOptions } from 'fastify'
 import t from 'tap'
 import { jsonDepth, parseJsonBody } from '../../../coordinator/http/json-body.ts'
 import { ShoalError } from '../../../shared/errors.ts'
@@ -121,7 +122,7 @@ t.test('every error has the body of OpenAI, with its code, on every route', asyn
     ['no cell', post(chat), 503, 'cell_unavailable', null],
   ] as const)
     t.test(`${title} is ${status} ${code}`, async t => {
-      const response = await app.inject(request as Parameters<typeof app.inject>[0] & object)
+      const response = await app.inject(request as InjectOptions)
       t.equal(response.statusCode, status)
       const { error } = response.json()
       t.strictSame(Object.keys(error).sort(), ['code', 'message', 'param', 'type'])

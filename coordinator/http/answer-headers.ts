@@ -1,16 +1,18 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { VERSION } from '../../shared/version.ts'
+import { HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
 import type { Quota, Standing, Subject } from '../quota/quota.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The X-RateLimit-* and RateLimit headers as of now, for answers that bypass the hooks. */
-    quotaHeaders(request: FastifyRequest): Promise<OutgoingHttpHeaders>
+    /** What every answer carries, as of now; for answers that bypass the hooks. */
+    answerHeaders(request: FastifyRequest): Promise<OutgoingHttpHeaders>
   }
 }
 
-export interface QuotaParts {
+export interface AnswerHeaderParts {
   quota: Pick<Quota, 'standing'>
   /** Unix time, milliseconds. */
   now: () => number
@@ -26,7 +28,7 @@ export const subjectOf = (request: FastifyRequest): Subject =>
  * The four headers of the interface specification (section 8) and the fields of
  * draft-ietf-httpapi-ratelimit-headers-10. Unlimited is the word `unlimited`.
  */
-export const headersOf = (standing: Standing, nowMs: number): OutgoingHttpHeaders => {
+export const limitHeaders = (standing: Standing, nowMs: number): OutgoingHttpHeaders => {
   const { limit, remaining, resetSeconds, burst, minuteLimit } = standing
   const untilReset = Math.max(0, resetSeconds - Math.floor(nowMs / 1000))
   const month =
@@ -46,14 +48,19 @@ export const headersOf = (standing: Standing, nowMs: number): OutgoingHttpHeader
   }
 }
 
-/** Puts the limit headers on every answer, errors included. */
-export const quotaHeaders = fp(async (app: FastifyInstance, { quota, now }: QuotaParts) => {
+/** Puts limits, request id and version on every answer, errors included. */
+export const answerHeaders = fp(async (app: FastifyInstance, { quota, now }: AnswerHeaderParts) => {
   const current = async (request: FastifyRequest): Promise<OutgoingHttpHeaders> => {
     const nowMs = now()
     const standing = quota.standing(subjectOf(request), nowMs)
-    return headersOf(standing instanceof Promise ? await standing : standing, nowMs)
+    return {
+      ...limitHeaders(standing instanceof Promise ? await standing : standing, nowMs),
+      [HEADER_REQUEST_ID]: request.id,
+      'x-shoal-version': VERSION,
+      'x-content-type-options': 'nosniff',
+    }
   }
-  app.decorate('quotaHeaders', current)
+  app.decorate('answerHeaders', current)
   app.addHook('onSend', async (request, reply) => {
     reply.headers(await current(request))
   })

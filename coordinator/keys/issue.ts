@@ -1,0 +1,84 @@
+import type { Transaction } from 'kysely'
+import { ShoalError } from '../../shared/errors.ts'
+import { firstIssue } from '../../shared/wire/openai.ts'
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import { bumpRevision } from '../store/revisions.ts'
+import type { KeyRow, LedgerTables } from '../store/tables.ts'
+import { type Key, KeySpec, keyOf, rowOf } from './key.ts'
+import { KEY_PREFIX, newSecret } from './secret.ts'
+
+export interface IssuedKey {
+  key: Key
+  /** The whole key as the client sends it. It is not stored and cannot be read again. */
+  secret: string
+}
+
+/** Issues a key inside a transaction. */
+export const addKey = async (
+  trx: Transaction<LedgerTables>,
+  input: KeySpec,
+  by: Actor,
+  now: number = Date.now(),
+): Promise<IssuedKey> => {
+  const spec = parsed(input)
+  await requireOwner(trx, spec)
+  const { id, text, digest } = newSecret(KEY_PREFIX)
+  const row = rowOf(id, digest, spec, now)
+  await trx.insertInto('keys').values(row).execute()
+  const { tier, roles, kind, label, personId, furtherTenants } = spec
+  const details = { tier, roles, kind, label, personId, furtherTenants }
+  await recordKey(trx, row, { ...by, at: now, action: 'key.create' }, details)
+  return { key: keyOf(row), secret: text }
+}
+
+const parsed = (input: KeySpec) => {
+  const { success, data, error } = KeySpec.safeParse(input)
+  if (success) return data
+  const { message, param } = firstIssue(error)
+  throw new ShoalError('invalid_request', message, param === undefined ? {} : { param })
+}
+
+/** A key acts in the name of a person of its own tenant. */
+const requireOwner = async (
+  trx: Transaction<LedgerTables>,
+  { tenantId, furtherTenants, personId }: KeySpec & { furtherTenants: string[] },
+): Promise<void> => {
+  const person = await trx
+    .selectFrom('persons')
+    .select('id')
+    .where('id', '=', personId)
+    .where('tenant_id', '=', tenantId)
+    .executeTakeFirst()
+  if (person === undefined) {
+    const message = `tenant ${tenantId} has no person ${personId}`
+    throw new ShoalError('invalid_request', message, { param: 'personId' })
+  }
+  for (const id of furtherTenants) await requireTenant(trx, id)
+}
+
+const requireTenant = async (trx: Transaction<LedgerTables>, id: string): Promise<void> => {
+  const tenant = await trx
+    .selectFrom('tenants')
+    .select('id')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (tenant === undefined)
+    throw new ShoalError('invalid_request', `no tenant ${id}`, { param: 'furtherTenants' })
+}
+
+/** What every change of a key leaves: other processes forget it, and the audit knows of it. */
+export const recordKey = async (
+  trx: Transaction<LedgerTables>,
+  row: Pick<KeyRow, 'id' | 'tenant_id'>,
+  entry: Actor & { at: number; action: string },
+  details: Record<string, unknown> = {},
+): Promise<void> => {
+  await bumpRevision(trx, 'keys')
+  await appendAudit(trx, {
+    ...entry,
+    tenant: row.tenant_id,
+    subject: row.id,
+    outcome: 'done',
+    details,
+  })
+}

@@ -1,0 +1,156 @@
+import { Command } from 'commander'
+import t, { type Test } from 'tap'
+import { printed } from '../../coordinator/admin/print.ts'
+import { addAdminCommands, bootstrap, localActor } from '../../coordinator/admin.ts'
+import { createCells } from '../../coordinator/keys/cells.ts'
+import { createKeys } from '../../coordinator/keys/keys.ts'
+import { openStore } from '../../coordinator/store/store.ts'
+import { auditRows, logger } from './keys/fixtures.ts'
+import { temporaryFolder, temporaryStore } from './store/temporary.ts'
+
+/** The program on a store of its own, and that store. */
+const administered = async (t: Pick<Test, 'teardown'>) => {
+  const folder = await temporaryFolder(t)
+  const text = async (...argv: string[]): Promise<string> => {
+    let out = ''
+    const program = new Command().exitOverride().configureOutput({ writeErr: () => {} })
+    const write = (more: string) => {
+      out += more
+    }
+    addAdminCommands(program, () => openStore(folder, { pollMilliseconds: 0 }), write)
+    for (const command of program.commands) {
+      command.exitOverride()
+      for (const inner of command.commands) inner.exitOverride()
+    }
+    await program.parseAsync(argv, { from: 'user' })
+    return out
+  }
+  const json = async (...argv: string[]) => JSON.parse(await text(...argv, '--format', 'json'))
+  return { store: await temporaryStore(t, folder), text, json }
+}
+
+t.test('init', async t => {
+  t.test('makes the first operator, audited as bootstrap, and only once', async t => {
+    const { store, json } = await administered(t)
+    const made = await json('init', '--tenant', 'acme', '--person', 'Ada')
+    t.match(made, { tenant: 'acme', roles: ['client', 'operator_admin'], kind: 'person' })
+    t.match(await createKeys({ store, logger }).authenticate(made.secret), { id: made.id })
+    const last = (await auditRows(store)).at(-1)
+    t.match(last, { action: 'bootstrap', subject: 'acme', ...localActor() })
+    await t.rejects(json('init'), { code: 'conflict' })
+    t.equal((await json('key', 'list')).length, 1)
+  })
+
+  t.test('works beside the demonstration keys', async t => {
+    const { store, json } = await administered(t)
+    await bootstrap(store)
+    t.match(await json('init', '--tenant', 'demo'), { tenant: 'demo' })
+  })
+})
+
+t.test('the demonstration set-up has a key of every tier, as often as it is made', async t => {
+  const store = await temporaryStore(t)
+  const keys = createKeys({ store, logger })
+  for (const { keys: made } of [await bootstrap(store), await bootstrap(store)])
+    for (const [tier, secret] of Object.entries(made))
+      t.match(await keys.authenticate(secret), { tenantId: 'demo', tier, roles: ['client'] })
+  t.equal((await keys.list('all')).length, 6)
+})
+
+t.test('keys', async t => {
+  const { store, text, json } = await administered(t)
+  await json('tenant', 'create', 'acme', '--name', 'Acme')
+  await json('tenant', 'create', 'other')
+  const person = await json('person', 'create', '--tenant', 'acme', '--name', 'Ada')
+  const args = ['key', 'create', '--tenant', 'acme', '--person', person.id, '--tier', 'pro']
+  const more = ['--further-tenant', 'other', '--kind', 'ci_pipeline', '--label', 'build']
+  const roles = ['--role', 'client', '--role', 'builder', '--expires-days', '30']
+
+  t.test('are issued as asked, and their secret is shown once', async t => {
+    const made = await json(...args, ...more, ...roles)
+    t.match(made, {
+      tenant: 'acme',
+      further_tenants: ['other'],
+      person: person.id,
+      tier: 'pro',
+      kind: 'ci_pipeline',
+      roles: ['client', 'builder'],
+      label: 'build',
+    })
+    t.equal(Math.round((Date.parse(made.expires_at) - Date.now()) / 86_400_000), 30)
+    t.match(await createKeys({ store, logger }).authenticate(made.secret), { id: made.id })
+    const listed = await text('key', 'list')
+    t.match(listed, made.id)
+    t.notMatch(listed, made.secret)
+    t.match(listed, /^id +tenant +further_tenants +person +tier/)
+  })
+
+  t.test('are ended', async t => {
+    const made = await json(...args)
+    t.match(await json('key', 'revoke', made.id), { revoked_at: /^20/ })
+    t.equal(await createKeys({ store, logger }).authenticate(made.secret), undefined)
+    await t.rejects(text('key', 'revoke', 'unknown'), { code: 'not_found' })
+  })
+
+  t.test('are refused with what does not exist', async t => {
+    await t.rejects(text(...args.slice(0, -1), 'gold'), { code: 'commander.invalidArgument' })
+    await t.rejects(text(...args, '--expires-days', '0'), { code: 'commander.invalidArgument' })
+    await t.rejects(text(...args, '--role', 'root'), { code: 'commander.invalidArgument' })
+    await t.rejects(text('key', 'create'), { code: 'commander.missingMandatoryOptionValue' })
+    const nobody = ['key', 'create', '--tenant', 'acme', '--person', 'nobody']
+    await t.rejects(text(...nobody), { code: 'invalid_request' })
+  })
+})
+
+t.test('cells', async t => {
+  const { store, text, json } = await administered(t)
+  t.equal(await text('cell', 'list'), 'none\n')
+  const token = await json('token', 'create', '--uses', '2', '--ttl-minutes', '5')
+  t.equal(Date.parse(token.expires_at) - Date.parse(token.created_at), 300_000)
+  const cells = createCells({ store })
+  const { cellId } = await cells.enrol({ token: token.secret, name: 'rack\u001b[2J' })
+  t.match(await json('token', 'list'), [{ id: token.id, uses: 2, uses_left: 1 }])
+  t.match(await json('cell', 'list'), [{ id: cellId, token: token.id, revoked_at: null }])
+  t.match(await text('cell', 'list'), 'rack?[2J', 'a name cannot move the cursor')
+  t.match(await json('token', 'revoke', token.id), { revoked_at: /^20/ })
+  t.match(await json('cell', 'revoke', cellId), { id: cellId, revoked_at: /^20/ })
+})
+
+t.test('tenants and persons are listed', async t => {
+  const { json } = await administered(t)
+  await json('tenant', 'create', 'acme')
+  t.match(await json('tenant', 'list'), [{ id: 'acme', name: 'acme' }])
+  await json('person', 'create', '--tenant', 'acme', '--name', 'Ada')
+  t.match(await json('person', 'list'), [{ tenant: 'acme', name: 'Ada' }])
+})
+
+t.test('audit verify tells the head of a whole chain, and fails for a broken one', async t => {
+  const { store, text, json } = await administered(t)
+  await json('tenant', 'create', 'acme')
+  t.match(await json('audit', 'verify'), { ok: true, rows: 1, head: /^[0-9a-f]{64}$/ })
+  t.match(await text('audit', 'verify'), /^ok {4}true\nrows {2}1\nhead {2}/)
+  const [row] = await store.ledger.read.selectFrom('audit').selectAll().execute()
+  const forged = { ...row, seq: 2 } as Required<typeof row> & { seq: number }
+  await store.ledger.write(trx =>
+    trx
+      .insertInto('audit')
+      .values(forged as never)
+      .execute(),
+  )
+  await t.rejects(text('audit', 'verify'), { code: 'audit_broken', message: /row 2/ })
+})
+
+t.test('what is printed', async t => {
+  t.equal(printed([], 'json'), '[]\n')
+  t.equal(printed({ a: 1, long: null, list: ['x', 'y'] }, 'text'), 'a     1\nlong  -\nlist  x,y\n')
+  t.equal(
+    printed(
+      [
+        { a: 'xx', b: '' },
+        { a: 1, b: 2 },
+      ],
+      'text',
+    ),
+    'a   b\nxx  -\n1   2\n',
+  )
+})

@@ -1,0 +1,151 @@
+import t from 'tap'
+import { createCells } from '../../../coordinator/keys/cells.ts'
+import { createToken, listTokens, revokeToken } from '../../../coordinator/keys/join-tokens.ts'
+import { newSecret, TOKEN_PREFIX } from '../../../coordinator/keys/secret.ts'
+import type { Store } from '../../../coordinator/store/store.ts'
+import { CELL_ID } from '../../../shared/ids.ts'
+import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
+import { auditRows, logger } from './fixtures.ts'
+
+const token = async ({ ledger }: Store, uses = 1, now = Date.now()) =>
+  createToken(ledger, { uses, ttlMinutes: 1 }, BY, now)
+
+const enrolled = async (store: Store) => {
+  const cells = createCells({ store, logger })
+  const { secret } = await token(store)
+  return { cells, ...(await cells.enrol({ token: secret, name: 'rack 1' })) }
+}
+
+t.test('enrolment', async t => {
+  t.test('gives a cell an id and a credential, of which only a digest is stored', async t => {
+    const store = await temporaryStore(t)
+    const { cells, cellId, credential } = await enrolled(store)
+    t.match(cellId, CELL_ID)
+    t.match(credential, /^[0-9A-Za-z]{43}$/)
+    t.match(await cells.authenticate(cellId, credential), { id: cellId, name: 'rack 1', epoch: 0 })
+    t.match(cells.authenticate(cellId, credential), { id: cellId })
+    t.equal(await cells.authenticate(cellId, `${credential.slice(1)}x`), undefined)
+    t.equal(await cells.authenticate('cell_unknown', credential), undefined)
+    t.match(await cells.list(), [{ id: cellId }])
+    const stored = JSON.stringify([
+      await store.ledger.read.selectFrom('cells').selectAll().execute(),
+      await auditRows(store),
+    ])
+    t.notOk(stored.includes(credential))
+  })
+
+  t.test('is audited with the token it used', async t => {
+    const store = await temporaryStore(t)
+    const { cellId } = await enrolled(store)
+    const [made, used] = await auditRows(store)
+    t.match(made, { actor: 'test', action: 'token.create', details: { uses: 1 } })
+    t.match(used, { action: 'cell.enrol', subject: cellId, outcome: 'done' })
+    t.equal(used?.actor, `token:${made?.subject}`)
+  })
+
+  t.test('works once for a token of one use, however many try at once', async t => {
+    const folder = await temporaryFolder(t)
+    const stores = [await temporaryStore(t, folder), await temporaryStore(t, folder)]
+    const [first = await temporaryStore(t)] = stores
+    const { secret } = await token(first)
+    const tries = Array.from({ length: 100 }, (_, n) =>
+      createCells({ store: stores[n % 2] ?? first }).enrol({ token: secret, name: `cell ${n}` }),
+    )
+    const outcomes = await Promise.allSettled(tries)
+    t.equal(outcomes.filter(outcome => outcome.status === 'fulfilled').length, 1)
+    t.equal((await createCells({ store: first }).list()).length, 1)
+    t.match(await listTokens(first.ledger), [{ uses: 1, usesLeft: 0 }])
+    t.equal((await auditRows(first)).filter(row => row.outcome === 'refused').length, 99)
+  })
+
+  t.test('is refused in the same words for every bad token; the log says why', async t => {
+    const store = await temporaryStore(t)
+    const reasons: unknown[] = []
+    let now = 1_000_000
+    const cells = createCells({
+      store,
+      now: () => now,
+      logger: { warn: (fields: unknown) => reasons.push((fields as { reason: string }).reason) },
+    })
+    const refused = (secret: string) =>
+      t.rejects(cells.enrol({ token: secret, name: 'x' }), {
+        code: 'auth_required',
+        message: 'the join token is not valid',
+      })
+    const usable = await token(store, 2, now)
+    await refused('nonsense')
+    await refused(newSecret(TOKEN_PREFIX).text)
+    await refused(newSecret(TOKEN_PREFIX, usable.token.id).text)
+    now = 1_059_999
+    await cells.enrol({ token: usable.secret, name: 'in time' })
+    now = 1_060_000
+    await refused(usable.secret)
+    now = 1_000_000
+    t.match(await revokeToken(store.ledger, usable.token.id, BY), { revokedAt: Number })
+    await refused(usable.secret)
+    const over = 'expired, used up or revoked'
+    t.strictSame(reasons, ['malformed', 'unknown', 'wrong secret', over, over])
+    const audited = (await auditRows(store)).filter(row => row.outcome === 'refused')
+    t.strictSame(
+      audited.map(row => row.details.reason),
+      ['wrong secret', over, over],
+      'invented token ids leave no row',
+    )
+    t.match(await listTokens(store.ledger), [{ usesLeft: 1 }], 'a refusal uses nothing up')
+  })
+
+  t.test('tokens need at least one use, and only a known one can be revoked', async t => {
+    const { ledger } = await temporaryStore(t)
+    for (const uses of [0, -1, 1.5, Number.NaN])
+      await t.rejects(createToken(ledger, { uses, ttlMinutes: 1 }, BY), { code: 'invalid_request' })
+    await t.rejects(revokeToken(ledger, 'unknown', BY), { code: 'not_found' })
+  })
+})
+
+t.test('a cell', async t => {
+  t.test('that is revoked is refused at once', async t => {
+    const store = await temporaryStore(t)
+    const { cells, cellId, credential } = await enrolled(store)
+    await cells.authenticate(cellId, credential)
+    t.match(await cells.revoke(cellId, BY), { revokedAt: Number })
+    t.equal(await cells.authenticate(cellId, credential), undefined)
+    t.match(await cells.get(cellId), { revokedAt: Number })
+    await t.rejects(cells.revoke('cell_unknown', BY), { code: 'not_found' })
+    t.match((await auditRows(store)).at(-1), { action: 'cell.revoke', subject: cellId })
+  })
+
+  t.test(
+    'that another process revokes is refused after the next look, and that is told',
+    async t => {
+      const folder = await temporaryFolder(t)
+      const store = await temporaryStore(t, folder)
+      const { cells, cellId, credential } = await enrolled(store)
+      await store.revisions.poll()
+      await cells.authenticate(cellId, credential)
+      let told = 0
+      cells.onChange(() => told++)
+      await createCells({ store: await temporaryStore(t, folder) }).revoke(cellId, BY)
+      await store.revisions.poll()
+      t.equal(told, 1)
+      t.equal(await cells.authenticate(cellId, credential), undefined)
+    },
+  )
+
+  t.test('keeps the highest boot epoch it has shown', async t => {
+    const store = await temporaryStore(t)
+    const { cells, cellId, credential } = await enrolled(store)
+    await cells.authenticate(cellId, credential)
+    for (const [shown, highest] of [
+      [3, 3],
+      [2, 3],
+      [3, 3],
+      [7, 7],
+    ] as const)
+      t.equal(await cells.noteEpoch(cellId, shown), highest)
+    const parallel = [9, 12, 10].map(epoch => cells.noteEpoch(cellId, epoch))
+    t.strictSame(await Promise.all(parallel), [9, 12, 12])
+    t.match(await cells.get(cellId), { epoch: 12 })
+    t.match(await cells.authenticate(cellId, credential), { epoch: 12 })
+    await t.rejects(cells.noteEpoch('cell_unknown', 1), { code: 'not_found' })
+  })
+})

@@ -1,0 +1,219 @@
+import t from 'tap'
+import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { createPerson, getPerson, listPeople } from '../../../coordinator/keys/people.ts'
+import { createTenant, getTenant, listTenants } from '../../../coordinator/keys/tenants.ts'
+import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
+import { auditRows, logger, populate, populatedKeys, SPEC } from './fixtures.ts'
+
+const ONE = { tenantId: 'one' }
+const TWO = { tenantId: 'two' }
+
+t.test('a key', async t => {
+  t.test('is known by its secret, of which only a digest is stored', async t => {
+    const { store, keys } = await populatedKeys(t)
+    const { key, secret } = await keys.create({ ...SPEC, label: 'laptop' }, BY)
+    t.match(await keys.authenticate(secret), {
+      id: key.id,
+      tenantId: 'one',
+      furtherTenants: [],
+      personId: 'ada',
+      tier: 'pro',
+      roles: ['client'],
+      kind: 'person',
+      label: 'laptop',
+    })
+    const rows = await store.ledger.read.selectFrom('keys').selectAll().execute()
+    const audit = await auditRows(store)
+    t.notOk(JSON.stringify([rows, audit]).includes(secret.slice(17, 40)))
+  })
+
+  t.test('is found without waiting once it was seen', async t => {
+    const { keys } = await populatedKeys(t)
+    const { key, secret } = await keys.create(SPEC, BY)
+    t.ok(keys.authenticate(secret) instanceof Promise)
+    await keys.authenticate(secret)
+    t.match(keys.authenticate(secret), { id: key.id })
+  })
+
+  t.test('that is noise is refused without asking the store', async t => {
+    const { store, keys } = await populatedKeys(t)
+    const { secret } = await keys.create(SPEC, BY)
+    const ledger = new Proxy(store.ledger, {
+      get: () => t.fail('the store was asked'),
+    })
+    const others = createKeys({ store: { ...store, ledger }, logger })
+    for (const noise of ['', 'svc-dev-nonsense', `${secret.slice(0, -1)}-`, secret.slice(1)])
+      t.equal(others.authenticate(noise), undefined)
+  })
+
+  t.test('with the id of another key is refused', async t => {
+    const { keys } = await populatedKeys(t)
+    const first = await keys.create(SPEC, BY)
+    const other = await keys.rotate(first.key.id, ONE, BY)
+    await keys.rotate(first.key.id, ONE, BY)
+    t.equal(await keys.authenticate(first.secret), undefined, 'two secrets live, not three')
+    t.match(await keys.authenticate(other.secret), { id: first.key.id })
+  })
+
+  t.test('may belong only to a person of its tenant, and name only tenants that exist', async t => {
+    const { store, keys } = await populatedKeys(t)
+    const wrong = [
+      { ...SPEC, personId: 'nobody' },
+      { ...SPEC, personId: 'bob' },
+      { ...SPEC, tenantId: 'three' },
+      { ...SPEC, furtherTenants: ['two', 'three'] },
+      { ...SPEC, tier: 'gold' as 'pro' },
+      { ...SPEC, roles: [] },
+    ]
+    for (const spec of wrong) await t.rejects(keys.create(spec, BY), { code: 'invalid_request' })
+    t.strictSame(await keys.list('all'), [])
+    t.notOk((await auditRows(store)).some(row => row.action === 'key.create'))
+    t.match((await keys.create({ ...SPEC, furtherTenants: ['two'] }, BY)).key, {
+      furtherTenants: ['two'],
+    })
+  })
+
+  t.test('ends at the millisecond it expires, though it is in memory', async t => {
+    let now = 1000
+    const { keys } = await populatedKeys(t, { now: () => now })
+    const { secret } = await keys.create({ ...SPEC, expiresAt: 2000 }, BY)
+    t.match(await keys.authenticate(secret), { expiresAt: 2000 })
+    now = 1999
+    t.ok(keys.authenticate(secret))
+    now = 2000
+    t.equal(keys.authenticate(secret), undefined)
+  })
+
+  t.test('that is revoked is refused at once, and cannot be brought back', async t => {
+    const { store, keys } = await populatedKeys(t)
+    const { key, secret } = await keys.create(SPEC, BY)
+    await keys.authenticate(secret)
+    const revoked = await keys.revoke(key.id, ONE, BY)
+    t.equal(await keys.authenticate(secret), undefined)
+    t.strictSame((await keys.revoke(key.id, ONE, BY)).revokedAt, revoked.revokedAt)
+    await t.rejects(keys.rotate(key.id, ONE, BY), { code: 'conflict' })
+    t.match(await keys.get(key.id, ONE), { revokedAt: Number })
+    t.equal((await auditRows(store)).filter(row => row.action === 'key.revoke').length, 2)
+  })
+
+  t.test('that another process revokes is refused after the next look', async t => {
+    const folder = await temporaryFolder(t)
+    const { store, keys } = await populatedKeys(t, {}, folder)
+    const { key, secret } = await keys.create(SPEC, BY)
+    await store.revisions.poll()
+    await keys.authenticate(secret)
+    const other = createKeys({ store: await temporaryStore(t, folder), logger })
+    await other.revoke(key.id, 'all', BY)
+    t.match(keys.authenticate(secret), { id: key.id }, 'still in memory')
+    await store.revisions.poll()
+    t.equal(await keys.authenticate(secret), undefined)
+  })
+
+  t.test('that another process makes is known after the next look', async t => {
+    const folder = await temporaryFolder(t)
+    const { store, keys } = await populatedKeys(t, {}, folder)
+    const otherStore = await temporaryStore(t, folder)
+    const other = createKeys({ store: otherStore, logger })
+    const { key, secret } = await other.create(SPEC, BY)
+    t.match(await keys.authenticate(secret), { id: key.id })
+    await store.revisions.poll()
+    t.match(await keys.authenticate(secret), { id: key.id })
+  })
+
+  t.test('has two live secrets between rotation and retirement', async t => {
+    const { store, keys } = await populatedKeys(t)
+    const old = await keys.create(SPEC, BY)
+    await keys.authenticate(old.secret)
+    const rotated = await keys.rotate(old.key.id, ONE, BY)
+    t.match(await keys.authenticate(old.secret), { id: old.key.id })
+    t.match(await keys.authenticate(rotated.secret), { id: old.key.id })
+    await keys.retire(old.key.id, ONE, BY)
+    t.equal(await keys.authenticate(old.secret), undefined)
+    t.match(await keys.authenticate(rotated.secret), { id: old.key.id })
+    const actions = (await auditRows(store)).slice(-3).map(row => row.action)
+    t.strictSame(actions, ['key.create', 'key.rotate', 'key.retire'])
+  })
+
+  t.test('has its last use written at most once a minute', async t => {
+    let now = 1_000_000
+    const { store, keys } = await populatedKeys(t, { now: () => now })
+    const { key, secret } = await keys.create(SPEC, BY)
+    const used = async () => {
+      await store.ledger.write(async () => {})
+      return (await keys.get(key.id, ONE))?.lastUsedAt
+    }
+    for (const [at, written] of [
+      [1_000_000, 1_000_000],
+      [1_059_999, 1_000_000],
+      [1_060_000, 1_060_000],
+    ] as const) {
+      now = at
+      await keys.authenticate(secret)
+      t.equal(await used(), written)
+    }
+  })
+
+  t.test('is good while its last use cannot be written', async t => {
+    const { store, keys } = await populatedKeys(t)
+    const { secret } = await keys.create(SPEC, BY)
+    const warned: unknown[] = []
+    const failing = {
+      ...store,
+      ledger: { ...store.ledger, write: () => Promise.reject(new RangeError('full')) },
+    }
+    const others = createKeys({
+      store: failing,
+      logger: { warn: (fields: unknown) => warned.push(fields) },
+    })
+    t.ok(await others.authenticate(secret))
+    t.match(warned, [{ err: { message: 'full' } }])
+  })
+
+  t.test('is seen only in its tenant, and by those who may see all', async t => {
+    const { keys } = await populatedKeys(t)
+    const { key } = await keys.create(SPEC, BY)
+    t.match(await keys.get(key.id, ONE), { id: key.id })
+    t.match(await keys.get(key.id, 'all'), { id: key.id })
+    t.equal(await keys.get(key.id, TWO), undefined)
+    t.equal((await keys.list(ONE)).length, 1)
+    t.equal((await keys.list('all')).length, 1)
+    t.strictSame(await keys.list(TWO), [])
+    for (const change of [keys.revoke, keys.retire, keys.rotate])
+      await t.rejects(change(key.id, TWO, BY) as Promise<unknown>, { code: 'not_found' })
+  })
+})
+
+t.test('tenants and persons', async t => {
+  t.test('are made once, audited, and seen in their scope', async t => {
+    const store = await temporaryStore(t)
+    const { ledger } = store
+    await populate(store)
+    t.match(await getTenant(ledger, 'one'), { id: 'one', name: 'one' })
+    t.equal(await getTenant(ledger, 'three'), undefined)
+    t.strictSame(
+      (await listTenants(ledger, 'all')).map(tenant => tenant.id),
+      ['one', 'two'],
+    )
+    t.match(await listTenants(ledger, ONE), [{ id: 'one' }])
+    t.match(await getPerson(ledger, 'ada', ONE), { id: 'ada', tenantId: 'one' })
+    t.equal(await getPerson(ledger, 'ada', TWO), undefined)
+    t.match(await listPeople(ledger, TWO), [{ id: 'bob' }])
+    t.equal((await listPeople(ledger, 'all')).length, 2)
+    const actions = (await auditRows(store)).map(row => row.action)
+    t.strictSame(actions, ['tenant.create', 'person.create', 'tenant.create', 'person.create'])
+  })
+
+  t.test('cannot be made twice, or where they do not belong', async t => {
+    const store = await temporaryStore(t)
+    const { ledger } = store
+    await populate(store)
+    await t.rejects(createTenant(ledger, { id: 'one', name: '' }, BY), { code: 'conflict' })
+    const person = { id: 'ada', tenantId: 'one', name: '' }
+    await t.rejects(createPerson(ledger, person, BY), { code: 'conflict' })
+    const lost = { tenantId: 'three', name: '' }
+    await t.rejects(createPerson(ledger, lost, BY), { code: 'conflict' })
+    for (const id of ['', 'A', '../x', 'a b', 'x'.repeat(65)])
+      await t.rejects(createTenant(ledger, { id, name: '' }, BY), { code: 'invalid_request' })
+    t.equal((await auditRows(store)).length, 4)
+  })
+})

@@ -1,0 +1,61 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request } from 'node:http'
+import { createServer as createHttp2Server } from 'node:http2'
+import type { AddressInfo, Socket } from 'node:net'
+import t from 'tap'
+import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
+import { acceptUpgrades } from '../../../coordinator/http/upgrades.ts'
+import { openLink } from '../../../coordinator/link/link.ts'
+import { LINK_PATH, LINK_PROTOCOL } from '../../../shared/wire/link.ts'
+import { silent } from '../../support/cell.ts'
+
+t.test('a link over a real upgrade', async t => {
+  const server = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  let up: (link: CellLink) => void = () => {}
+  let down: () => void = () => {}
+  const isUp = new Promise<CellLink>(resolve => {
+    up = resolve
+  })
+  const isDown = new Promise<void>(resolve => {
+    down = resolve
+  })
+  acceptUpgrades(server, {
+    logger: silent,
+    authenticate: () => true,
+    draining: () => false,
+    openMqtt: socket => socket.destroy(),
+    openLink: (socket, cellId) =>
+      openLink({ cellId, socket, logger: silent, pingEveryMs: 60_000, up, down: () => down() }),
+  })
+  const { port } = server.address() as AddressInfo
+  const authorization = `Basic ${Buffer.from('a:b').toString('base64')}`
+  const headers = { connection: 'Upgrade', upgrade: LINK_PROTOCOL, authorization }
+  const asked = request({ port, host: '127.0.0.1', path: LINK_PATH, headers })
+  asked.end()
+  const [, socket, head] = (await once(asked, 'upgrade')) as [IncomingMessage, Socket, Buffer]
+  const cell = createHttp2Server((request, response) => {
+    request.resume()
+    response.end(`hello ${request.url}`)
+  })
+  if (head.length > 0) socket.unshift(head)
+  cell.emit('connection', socket)
+  const link = await isUp
+
+  t.test('carries requests from the coordinator to the cell', async t => {
+    const stream = link.request({ ':method': 'POST', ':path': '/x' }, Buffer.from('{}'))
+    let text = ''
+    for await (const piece of stream) text += piece
+    t.equal(text, 'hello /x')
+  })
+
+  t.test('is down as soon as the peer closes its end, long before a ping would tell', async t => {
+    const stream = link.request({ ':method': 'GET', ':path': '/y' }, undefined)
+    stream.on('error', () => {})
+    stream.resume()
+    socket.destroy()
+    await isDown
+    t.throws(() => link.request({ ':path': '/' }, undefined), { code: 'cell_unavailable' })
+  })
+})

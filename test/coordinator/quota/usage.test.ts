@@ -1,0 +1,83 @@
+import t from 'tap'
+import { createUsage, type UsageRow } from '../../../coordinator/quota/usage.ts'
+import type { Store } from '../../../coordinator/store/store.ts'
+import { temporaryStore } from '../store/temporary.ts'
+
+const row = (requestId: string, other: Partial<UsageRow> = {}): UsageRow => ({
+  at: 1000,
+  key_id: 'k1',
+  tenant_id: 'one',
+  model: 'model-a:7b',
+  cell_id: 'cell_1',
+  route: '/v1/chat/completions',
+  status: 'ok',
+  prompt_tokens: 3,
+  completion_tokens: 5,
+  duration_ms: 20,
+  request_id: requestId,
+  ...other,
+})
+
+const EVER = { from: 0, to: 1e15 }
+
+t.test('usage', async t => {
+  t.test('is there when it was acknowledged, one row per request', async t => {
+    const store = await temporaryStore(t)
+    const usage = createUsage(store)
+    await usage.record(row('r1'))
+    await usage.record(row('r1', { status: 'failed' }))
+    t.strictSame(await store.records.read.selectFrom('usage').selectAll().execute(), [row('r1')])
+  })
+
+  t.test('of many requests at once is one transaction and complete', async t => {
+    const store = await temporaryStore(t)
+    let writes = 0
+    const write: Store['records']['write'] = work => {
+      writes++
+      return store.records.write(work)
+    }
+    const usage = createUsage({ records: { ...store.records, write } })
+    await Promise.all(Array.from({ length: 200 }, (_, n) => usage.record(row(`r${n}`))))
+    t.equal(writes, 1)
+    t.match(await usage.sums(EVER), { requests: 200, promptTokens: 600, completionTokens: 1000 })
+  })
+
+  t.test('is summed by key, tenant and time', async t => {
+    const usage = createUsage(await temporaryStore(t))
+    await usage.record(row('r1'))
+    await usage.record(row('r2', { key_id: 'k2', at: 2000 }))
+    await usage.record(row('r3', { tenant_id: 'two', at: 3000, completion_tokens: null }))
+    for (const [filter, requests, completionTokens] of [
+      [{}, 3, 10],
+      [{ keyId: 'k1' }, 2, 5],
+      [{ tenantId: 'two' }, 1, 0],
+      [{ keyId: 'k2', tenantId: 'two' }, 0, 0],
+      [{ from: 2000, to: 3000 }, 1, 5],
+    ] as const)
+      t.match(await usage.sums({ ...EVER, ...filter }), { requests, completionTokens })
+  })
+
+  t.test('with numbers that are not whole is refused and takes no other along', async t => {
+    const usage = createUsage(await temporaryStore(t))
+    const wrong = [-1, 0.5, Number.NaN, 2 ** 60].map(prompt_tokens =>
+      usage.record(row('bad', { prompt_tokens })),
+    )
+    const good = usage.record(row('good'))
+    for (const refused of wrong) await t.rejects(refused, TypeError)
+    await good
+    t.match(await usage.sums(EVER), { requests: 1 })
+  })
+
+  t.test('that cannot be written fails, and later rows are written', async t => {
+    const store = await temporaryStore(t)
+    let fails = true
+    const write: Store['records']['write'] = work =>
+      fails ? Promise.reject(new RangeError('full')) : store.records.write(work)
+    const usage = createUsage({ records: { ...store.records, write } })
+    const lost = [usage.record(row('r1')), usage.record(row('r2'))]
+    for (const record of lost) await t.rejects(record, { message: 'full' })
+    fails = false
+    await usage.record(row('r3'))
+    t.match(await usage.sums(EVER), { requests: 1 })
+  })
+})

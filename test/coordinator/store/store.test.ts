@@ -1,0 +1,243 @@
+import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Transaction } from 'kysely'
+import t from 'tap'
+import { bumpRevision } from '../../../coordinator/store/revisions.ts'
+import { openStore, type Store } from '../../../coordinator/store/store.ts'
+import type { LedgerTables } from '../../../coordinator/store/tables.ts'
+import { temporaryFolder, temporaryStore } from './temporary.ts'
+
+const addTenant = async (trx: Transaction<LedgerTables>, id: string): Promise<string> => {
+  await trx.insertInto('tenants').values({ id, name: id, created_at: 1 }).execute()
+  return id
+}
+
+const tenantIds = async (store: Store): Promise<string[]> => {
+  const rows = await store.ledger.read.selectFrom('tenants').select('id').orderBy('id').execute()
+  return rows.map(row => row.id)
+}
+
+t.test('opening', async t => {
+  t.test('only the owner can enter the folder and read the files', async t => {
+    const folder = await temporaryFolder(t)
+    await chmod(folder, 0o755)
+    const store = await temporaryStore(t, join(folder, 'state'))
+    await store.ledger.write(trx => addTenant(trx, 'a'))
+    const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8)
+    t.equal(await mode(join(folder, 'state')), '700')
+    const names = await readdir(join(folder, 'state'))
+    t.ok(names.includes('ledger.db-wal'))
+    for (const name of names) t.equal(await mode(join(folder, 'state', name)), '600', name)
+  })
+
+  t.test('a folder that others could enter is closed to them', async t => {
+    const folder = join(await temporaryFolder(t), 'state')
+    await mkdir(folder, { mode: 0o777 })
+    await temporaryStore(t, folder)
+    t.equal((await stat(folder)).mode & 0o777, 0o700)
+  })
+
+  t.test('what was written is there after opening again', async t => {
+    const folder = await temporaryFolder(t)
+    const first = await openStore(folder)
+    await first.ledger.write(trx => addTenant(trx, 'a'))
+    await first.close()
+    t.strictSame(await tenantIds(await temporaryStore(t, folder)), ['a'])
+  })
+
+  t.test('a store that a newer shoal wrote is refused and left as it is', async t => {
+    const folder = await temporaryFolder(t)
+    const store = await openStore(folder)
+    await store.ledger.write(async trx => {
+      const newer = trx as unknown as Transaction<{ kysely_migration: Record<string, string> }>
+      const row = { name: '9999_newer', timestamp: '' }
+      await newer.insertInto('kysely_migration').values(row).execute()
+    })
+    await store.close()
+    await t.rejects(openStore(folder), { code: 'config_invalid', message: /9999_newer/ })
+  })
+
+  t.test('a file that is no database is refused as unusable', async t => {
+    const folder = await temporaryFolder(t)
+    await writeFile(join(folder, 'records.db'), 'x'.repeat(10_000))
+    await t.rejects(openStore(folder), { code: 'store_unavailable', message: /NOTADB/ })
+  })
+
+  t.test('a folder that cannot be made is refused with its name', async t => {
+    const folder = await temporaryFolder(t)
+    await writeFile(join(folder, 'file'), '')
+    const refused = { code: 'store_unavailable', message: /file\/state/ }
+    await t.rejects(openStore(join(folder, 'file', 'state')), refused)
+  })
+
+  t.test('the ledger is synced to the disk at every commit, the records are not', async t => {
+    const store = await temporaryStore(t)
+    t.equal(store.ledger.pragma('synchronous'), 2)
+    t.equal(store.records.pragma('synchronous'), 1)
+    for (const file of [store.ledger, store.records]) {
+      t.equal(file.pragma('journal_mode'), 'wal')
+      t.equal(file.pragma('foreign_keys'), 1)
+    }
+  })
+})
+
+t.test('group commit', async t => {
+  t.test('works of one turn share a transaction, and see each other in order', async t => {
+    const folder = await temporaryFolder(t)
+    const store = await temporaryStore(t, folder)
+    const other = await temporaryStore(t, folder)
+    const seen: number[] = []
+    const count = async (trx: Transaction<LedgerTables>) => {
+      seen.push((await trx.selectFrom('tenants').select('id').execute()).length)
+    }
+    const before = other.ledger.dataVersion()
+    const works = [
+      store.ledger.write(trx => addTenant(trx, 'a')),
+      store.ledger.write(count),
+      store.ledger.write(trx => addTenant(trx, 'b')),
+      store.ledger.write(count),
+    ]
+    t.strictSame(await tenantIds(other), [], 'nothing is visible before the commit')
+    await Promise.all(works)
+    t.strictSame(seen, [1, 2])
+    t.equal(other.ledger.dataVersion(), before + 1, 'one commit')
+  })
+
+  t.test('a work that fails is undone alone', async t => {
+    const store = await temporaryStore(t)
+    const outcomes = await Promise.allSettled([
+      store.ledger.write(trx => addTenant(trx, 'a')),
+      store.ledger.write(async trx => {
+        await addTenant(trx, 'lost')
+        throw new RangeError('changed my mind')
+      }),
+      store.ledger.write(trx => addTenant(trx, 'a')),
+      store.ledger.write(trx => addTenant(trx, 'b')),
+    ])
+    t.strictSame(
+      outcomes.map(outcome => outcome.status),
+      ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
+    )
+    t.match(outcomes[1], { reason: { message: 'changed my mind' } })
+    t.strictSame(await tenantIds(store), ['a', 'b'])
+  })
+
+  t.test('a broken reference is refused', async t => {
+    const store = await temporaryStore(t)
+    const row = { id: 'p', tenant_id: 'nobody', name: 'p', created_at: 1 }
+    await t.rejects(store.ledger.write(trx => trx.insertInto('persons').values(row).execute()))
+  })
+
+  t.test('a reading connection cannot write', async t => {
+    const store = await temporaryStore(t)
+    const write = store.ledger.read.deleteFrom('tenants').execute()
+    await t.rejects(write, { code: 'store_unavailable' })
+  })
+
+  t.test('two stores on one folder take turns without blocking each other', async t => {
+    const folder = await temporaryFolder(t)
+    const stores = [await temporaryStore(t, folder), await temporaryStore(t, folder)]
+    const writes: Promise<string>[] = []
+    for (let n = 10; n < 60; n++)
+      for (const [side, store] of stores.entries())
+        writes.push(store.ledger.write(trx => addTenant(trx, `${side}-${n}`)))
+    await Promise.all(writes)
+    t.equal((await tenantIds(await temporaryStore(t, folder))).length, 100)
+  })
+
+  t.test('a lock that is never released fails the write, and the next one is tried', async t => {
+    const folder = await temporaryFolder(t)
+    const holder = await temporaryStore(t, folder)
+    let waits = 0
+    const store = await temporaryStore(t, folder, { wait: async () => waits++ })
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    const { promise: taken, resolve: took } = Promise.withResolvers<void>()
+    const held = holder.ledger.write(() => {
+      took()
+      return released
+    })
+    await taken
+    const refused = store.ledger.write(trx => addTenant(trx, 'a'))
+    await t.rejects(refused, { code: 'store_unavailable', retryAfterSeconds: 5 })
+    t.ok(waits > 100)
+    release()
+    await held
+    await store.ledger.write(trx => addTenant(trx, 'b'))
+    t.strictSame(await tenantIds(store), ['b'])
+  })
+
+  t.test('a queue that is full refuses more', async t => {
+    const store = await temporaryStore(t, undefined, { queueLimit: 2 })
+    const writes = ['a', 'b', 'c'].map(id => store.ledger.write(trx => addTenant(trx, id)))
+    const [, , refused = t.fail('not queued')] = writes
+    await t.rejects(Promise.resolve(refused), { code: 'store_unavailable' })
+    await Promise.all(writes.slice(0, 2))
+    t.equal(await store.ledger.write(trx => addTenant(trx, 'd')), 'd')
+    t.strictSame(await tenantIds(store), ['a', 'b', 'd'])
+  })
+
+  t.test('closing finishes what is queued and refuses what comes later', async t => {
+    const folder = await temporaryFolder(t)
+    const store = await openStore(folder)
+    const queued = store.ledger.write(trx => addTenant(trx, 'a'))
+    const closing = store.close()
+    await t.rejects(
+      store.records.write(async () => {}),
+      { code: 'store_unavailable' },
+    )
+    t.equal(await queued, 'a')
+    await closing
+    t.strictSame(await tenantIds(await temporaryStore(t, folder)), ['a'])
+  })
+})
+
+t.test('a full disk fails every work of the batch and is survived', async t => {
+  const store = await temporaryStore(t)
+  await store.ledger.write(trx => addTenant(trx, 'before'))
+  const pages = Number(store.ledger.pragma('page_count'))
+  store.ledger.pragma(`max_page_count = ${pages}`)
+  const big = 'x'.repeat(100_000)
+  const outcomes = await Promise.allSettled([
+    store.ledger.write(trx => addTenant(trx, 'small')),
+    store.ledger.write(trx => addTenant(trx, big)),
+    store.ledger.write(trx => addTenant(trx, 'small too')),
+  ])
+  for (const outcome of outcomes)
+    t.match(outcome, { reason: { code: 'store_unavailable', retryAfterSeconds: 5 } })
+  t.strictSame(await tenantIds(store), ['before'], 'reads go on, and nothing is half there')
+  store.ledger.pragma('max_page_count = 1000000')
+  await store.ledger.write(trx => addTenant(trx, 'later'))
+  t.strictSame(await tenantIds(store), ['before', 'later'])
+})
+
+t.test('revisions', async t => {
+  t.test('a change by another store is told once, and only for its subject', async t => {
+    const folder = await temporaryFolder(t)
+    const store = await temporaryStore(t, folder)
+    const other = await temporaryStore(t, folder)
+    const told: string[] = []
+    store.revisions.onChange('keys', () => told.push('keys'))
+    const stop = store.revisions.onChange('cells', () => told.push('cells'))
+    await store.revisions.poll()
+    await other.ledger.write(trx => bumpRevision(trx, 'keys'))
+    await store.revisions.poll()
+    await store.revisions.poll()
+    t.strictSame(told, ['keys'])
+    await other.ledger.write(trx => bumpRevision(trx, 'cells'))
+    await store.revisions.poll()
+    t.strictSame(told, ['keys', 'cells'])
+    stop()
+    await other.ledger.write(trx => bumpRevision(trx, 'cells'))
+    await store.revisions.poll()
+    t.strictSame(told, ['keys', 'cells'])
+  })
+
+  t.test('a store that cannot be read counts as changed', async t => {
+    const store = await openStore(await temporaryFolder(t), { pollMilliseconds: 0 })
+    let told = 0
+    store.revisions.onChange('keys', () => told++)
+    await store.close()
+    await store.revisions.poll()
+    t.equal(told, 1)
+  })
+})

@@ -1,0 +1,184 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { stringify } from 'yaml'
+import { bootstrap } from '../../coordinator/admin.ts'
+import { createToken } from '../../coordinator/keys/join-tokens.ts'
+import { openStore } from '../../coordinator/store/store.ts'
+import type { TierName } from '../../shared/catalogue.ts'
+
+/** A real coordinator and real daemons, as processes on loopback, in a folder of their own. */
+export interface Stack {
+  url: string
+  keys: Record<TierName, string>
+  folder: string
+  coordinator: Process
+  cells: Process[]
+  /** Asks `/v1/health` until it is as wanted. */
+  until(isRight: (health: Health) => boolean): Promise<Health>
+  stop(): Promise<void>
+}
+
+export interface Health {
+  status: string
+  cells: number
+  models: number
+  latency_ms: number
+}
+
+export interface StackOptions {
+  cells?: number
+  /** Laid over the coordinator's and the daemons' configuration. */
+  catalogue?: object[]
+  inference?: object
+}
+
+/** Between two looks at something that changes by itself. */
+export const pause = (): Promise<void> => new Promise(done => setTimeout(done, 20))
+
+const root = resolve(import.meta.dirname, '..', '..')
+
+/** One program of ours that can be killed and started again as it was. */
+export class Process {
+  readonly lines: string[] = []
+  #program: string
+  #args: () => string[]
+  #env: Record<string, string>
+  #child: ChildProcess | undefined
+  #listeners = new Set<(line: string) => void>()
+
+  constructor(program: string, args: () => string[], env: Record<string, string> = {}) {
+    this.#program = program
+    this.#args = args
+    this.#env = env
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0
+  }
+
+  start(): void {
+    this.lines.length = 0
+    const script = join(root, 'bin', `${this.#program}.mjs`)
+    const child = spawn(process.execPath, [script, ...this.#args()], {
+      env: { PATH: process.env.PATH, ...this.#env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.#child = child
+    for (const stream of [child.stdout, child.stderr])
+      createInterface({ input: stream }).on('line', line => {
+        this.lines.push(line)
+        for (const listener of this.#listeners) listener(line)
+      })
+  }
+
+  /** The first line from now on, or so far, that matches. */
+  line(pattern: RegExp): Promise<RegExpExecArray> {
+    const found = this.lines.map(line => pattern.exec(line)).find(match => match !== null)
+    if (found) return Promise.resolve(found)
+    return new Promise((done, fail) => {
+      const listener = (line: string): void => {
+        const match = pattern.exec(line)
+        if (match === null) return
+        this.#listeners.delete(listener)
+        done(match)
+      }
+      this.#listeners.add(listener)
+      this.#child?.once('exit', code =>
+        fail(
+          new Error(`${this.#program} ended with ${code}:\n${this.lines.slice(-10).join('\n')}`),
+        ),
+      )
+    })
+  }
+
+  async end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const exit = once(child, 'exit')
+    child.kill(signal)
+    await exit
+  }
+}
+
+export const startStack = async (options: StackOptions = {}): Promise<Stack> => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-stack-'))
+  const stateDir = join(folder, 'coordinator')
+  const { catalogue, inference = {} } = options
+  const shared = catalogue === undefined ? {} : { catalogue }
+  const coordinatorConfig = writeConfig(folder, 'coordinator.yaml', {
+    ...shared,
+    log: { level: 'info' },
+  })
+  const cellConfig = writeConfig(folder, 'cell.yaml', {
+    ...shared,
+    inference,
+    telemetry: { interval_seconds: 1 },
+  })
+
+  const store = await openStore(stateDir)
+  const { keys } = await bootstrap(store)
+  const tokens: string[] = []
+  for (let i = 0; i < (options.cells ?? 1); i++) {
+    const once = { uses: 1, ttlMinutes: 10 }
+    tokens.push((await createToken(store.ledger, once, { actor: 'test' })).secret)
+  }
+  await store.close()
+
+  let port = '0'
+  const coordinator = new Process('shoal-coordinator', () => [
+    ...['--config', coordinatorConfig],
+    ...['--state-dir', stateDir],
+    ...['--http-port', port],
+  ])
+  coordinator.start()
+  const [, address = '', chosen = ''] = await coordinator.line(
+    /"url":"(http:\/\/127\.0\.0\.1:(\d+))"/,
+  )
+  port = chosen
+
+  const cells = tokens.map(
+    (token, i) =>
+      new Process(
+        'shoald',
+        () => [
+          '--config',
+          cellConfig,
+          '--coordinator-url',
+          address,
+          '--state-dir',
+          join(folder, `cell-${i}`),
+        ],
+        { SHOAL_COORDINATOR_JOIN_TOKEN: token, SHOAL_NAME: `cell-${i}` },
+      ),
+  )
+  for (const cell of cells) cell.start()
+
+  const until = async (isRight: (health: Health) => boolean): Promise<Health> => {
+    for (;;) {
+      const health = await fetch(`${address}/v1/health`).then(
+        response => response.json() as Promise<Health>,
+        () => undefined,
+      )
+      if (health !== undefined && isRight(health)) return health
+      await pause()
+    }
+  }
+  const stop = async (): Promise<void> => {
+    await Promise.all(cells.map(cell => cell.end('SIGTERM')))
+    await coordinator.end('SIGTERM')
+    rmSync(folder, { recursive: true, force: true })
+  }
+  await Promise.all(cells.map(cell => cell.line(/"msg":"engine ready"/)))
+  await until(({ cells, status }) => cells === tokens.length && status === 'ok')
+  return { url: address, keys, folder, coordinator, cells, until, stop }
+}
+
+const writeConfig = (folder: string, name: string, values: object): string => {
+  const path = join(folder, name)
+  writeFileSync(path, stringify(values))
+  return path
+}

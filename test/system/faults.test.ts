@@ -1,0 +1,207 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { verifyAudit } from '../../coordinator/audit/audit.ts'
+import { openStore } from '../../coordinator/store/store.ts'
+import { writeRandomModel } from '../../models/gguf/random-model.ts'
+import { pause, type Stack, startStack } from '../support/stack.ts'
+
+/** Random weights, asked greedily, go round in circles: streams of a length the test chooses. */
+const weights = join(mkdtempSync(join(tmpdir(), 'shoal-weights-')), 'random.gguf')
+const catalogue = [
+  { id: 'model-a:7b', kind: 'chat', minimum_tier: 'free', weights, context_length: 2048 },
+]
+
+t.before(() =>
+  writeRandomModel(weights, {
+    embeddingLength: 256,
+    blockCount: 4,
+    headCount: 4,
+    headCountKv: 2,
+    feedForwardLength: 768,
+    vocabularySize: 600,
+    contextLength: 2048,
+    type: 'Q8_0',
+    seed: 1,
+  }),
+)
+
+const openStream = async (stack: Stack, maxTokens: number): Promise<Response> => {
+  const response = await fetch(`${stack.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${stack.keys.enterprise}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({
+      model: 'model-a:7b',
+      messages: [{ role: 'user', content: 'go' }],
+      temperature: 0,
+      max_tokens: maxTokens,
+      stream: true,
+    }),
+  })
+  if (!response.ok) throw new Error(await response.text())
+  return response
+}
+
+interface Ending {
+  cell: string | null
+  /** The last line of the stream: `[DONE]`, or an error. */
+  last: string
+  atMs: number
+}
+
+/** Reads one stream to its end; `started` is called with its first bytes. */
+const follow = async (stack: Stack, maxTokens: number, started: () => void): Promise<Ending> => {
+  const response = await openStream(stack, maxTokens)
+  let tell: (() => void) | undefined = started
+  let tail = ''
+  for await (const piece of response.body ?? []) {
+    tell?.()
+    tell = undefined
+    tail = (tail + Buffer.from(piece).toString('latin1')).slice(-500)
+  }
+  const last = tail.trimEnd().split('\n').at(-1)?.replace('data: ', '') ?? ''
+  return { cell: response.headers.get('x-shoal-cell'), last, atMs: performance.now() }
+}
+
+const whole = (ending: Ending): boolean => ending.last === '[DONE]'
+const failed = (ending: Ending): boolean => /"code":"cell_unavailable"/.test(ending.last)
+
+t.test('with two cells and 50 streams', async t => {
+  const stack = await startStack({ cells: 2, catalogue, inference: { slots: 32 } })
+  t.teardown(stack.stop)
+  let running = 0
+  let allRun: () => void = () => {}
+  const allStarted = new Promise<void>(resolve => {
+    allRun = resolve
+  })
+  const streams = Array.from({ length: 50 }, () =>
+    follow(stack, 300, () => {
+      if (++running === 50) allRun()
+    }),
+  )
+  await allStarted
+
+  const [dead, alive] = stack.cells
+  const deadId = dead?.lines.map(line => /"cell_id":"(cell_\w+)"/.exec(line)?.[1]).find(Boolean)
+  await dead?.end('SIGKILL')
+  const diedAtMs = performance.now()
+  await stack.until(({ cells }) => cells === 1)
+
+  t.test('a request right after the death is answered by the other cell', async t => {
+    const ending = await follow(stack, 5, () => {})
+    t.not(ending.cell, deadId)
+    t.ok(whole(ending))
+  })
+
+  t.test(
+    'streams on the dead cell end with an error, those on the other go on to their end',
+    async t => {
+      const endings = await Promise.all(streams)
+      const onDead = endings.filter(({ cell }) => cell === deadId)
+      const onAlive = endings.filter(({ cell }) => cell !== deadId)
+      t.ok(
+        onDead.length > 5 && onAlive.length > 5,
+        `${onDead.length} and ${onAlive.length} streams`,
+      )
+      t.strictSame(
+        onDead.filter(ending => !failed(ending)),
+        [],
+      )
+      t.strictSame(
+        onAlive.filter(ending => !whole(ending)),
+        [],
+      )
+      const slowest = Math.max(...onDead.map(({ atMs }) => atMs - diedAtMs))
+      t.comment(`last error ${Math.round(slowest)} ms after the death`)
+    },
+  )
+
+  t.test('the cell serves again after a restart, with the same identity', async t => {
+    dead?.start()
+    await stack.until(({ cells }) => cells === 2)
+    await alive?.end('SIGTERM')
+    await stack.until(({ cells, models }) => cells === 1 && models === 1)
+    const ending = await follow(stack, 5, () => {})
+    t.equal(ending.cell, deadId)
+    t.ok(whole(ending))
+  })
+})
+
+/** Children of a process that run the engine. */
+const engines = (pid: number): number[] =>
+  spawnSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' })
+    .stdout.split('\n')
+    .filter(Boolean)
+    .map(Number)
+
+t.test('the engine of a cell dies within a stream', async t => {
+  const stack = await startStack({ catalogue })
+  t.teardown(stack.stop)
+  const [cell] = stack.cells
+  const pid = cell?.pid ?? 0
+  const ending = follow(stack, 300, () => {
+    for (const engine of engines(pid)) process.kill(engine, 'SIGKILL')
+  })
+  t.ok(failed(await ending))
+  await stack.until(({ models }) => models === 1)
+  t.equal(cell?.pid, pid, 'the daemon lives')
+  t.ok(whole(await follow(stack, 5, () => {})), 'the model is back')
+})
+
+t.test('kill -9 of the coordinator under load', async t => {
+  const stack = await startStack({ cells: 2, catalogue, inference: { slots: 8 } })
+  t.teardown(stack.stop)
+  const acknowledged: string[] = []
+  let stop = false
+  const client = async (): Promise<void> => {
+    while (!stop) {
+      const response = await fetch(`${stack.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${stack.keys.enterprise}`,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({
+          model: 'model-a:7b',
+          messages: [{ role: 'user', content: 'go' }],
+          max_tokens: 3,
+        }),
+      }).catch(() => undefined)
+      const id = response?.headers.get('x-request-id')
+      const whole = await response?.json().catch(() => undefined)
+      if (response?.status === 200 && id && whole) acknowledged.push(id)
+      else await pause()
+    }
+  }
+  const clients = Array.from({ length: 8 }, client)
+  const enough = async (count: number): Promise<void> => {
+    while (acknowledged.length < count) await pause()
+  }
+  for (let kill = 1; kill <= 3; kill++) {
+    await enough(kill * 20)
+    await stack.coordinator.end('SIGKILL')
+    stack.coordinator.start()
+    await stack.until(({ cells }) => cells === 2)
+  }
+  await enough(acknowledged.length + 20)
+  stop = true
+  await Promise.all(clients)
+  await stack.coordinator.end('SIGKILL')
+
+  const store = await openStore(join(stack.folder, 'coordinator'))
+  t.teardown(() => store.close())
+  const rows = await store.records.read.selectFrom('usage').select('request_id').execute()
+  const recorded = new Set(rows.map(row => row.request_id))
+  t.strictSame(
+    acknowledged.filter(id => !recorded.has(id)),
+    [],
+    'no acknowledged usage row is lost',
+  )
+  t.comment(`${acknowledged.length} answers, ${recorded.size} rows`)
+  t.match(await verifyAudit(store.ledger), { ok: true })
+})

@@ -1,0 +1,123 @@
+import OpenAI, { type APIError } from 'openai'
+import t from 'tap'
+import { startStack } from '../support/stack.ts'
+
+const question = (content: string) => [{ role: 'user' as const, content }]
+
+t.test('the unmodified openai client against a coordinator and a cell', async t => {
+  const { url, keys, stop } = await startStack()
+  t.teardown(stop)
+  const client = (apiKey: string) => new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 })
+  const pro = client(keys.pro)
+
+  t.test('gets an answer about shoal from the bundled model', async t => {
+    const answer = await pro.chat.completions.create({
+      model: 'model-a:7b',
+      messages: question('What is a cell?'),
+      temperature: 0,
+    })
+    t.match(answer, { object: 'chat.completion', model: 'model-a:7b', id: /^chatcmpl-/ })
+    t.match(answer.choices[0], { finish_reason: 'stop', message: { role: 'assistant' } })
+    t.match(answer.choices[0]?.message.content, /machine|host|daemon/i)
+    const { prompt_tokens, completion_tokens, total_tokens } = answer.usage ?? {}
+    t.equal((prompt_tokens ?? 0) + (completion_tokens ?? 0), total_tokens)
+  })
+
+  t.test('gets the same answer as a stream, with usage in the last chunk', async t => {
+    const request = { model: 'model-a:7b', messages: question('What is a cell?'), temperature: 0 }
+    const whole = await pro.chat.completions.create(request)
+    const options = { stream: true, stream_options: { include_usage: true } } as const
+    const stream = await pro.chat.completions.create({ ...request, ...options })
+    let text = ''
+    const ids = new Set<string>()
+    const usages = []
+    for await (const chunk of stream) {
+      ids.add(chunk.id)
+      text += chunk.choices[0]?.delta.content ?? ''
+      if (chunk.usage) usages.push([chunk.usage.completion_tokens, chunk.choices.length])
+    }
+    t.equal(text, whole.choices[0]?.message.content)
+    t.equal(ids.size, 1)
+    t.strictSame(usages, [[whole.usage?.completion_tokens, 0]])
+  })
+
+  t.test('lists the models of its tier and retrieves one', async t => {
+    const ids = (await client(keys.free).models.list()).data.map(model => model.id)
+    t.strictSame(ids, ['model-a:7b'])
+    t.equal((await pro.models.retrieve('model-b:3b')).id, 'model-b:3b')
+  })
+
+  t.test('embeds texts, base64 on the wire as it asks by default', async t => {
+    const input = ['What is a cell?', 'Explain what a cell is.', 'banana bread']
+    const { data, usage } = await pro.embeddings.create({ model: 'embed-a', input })
+    const vectors = data.map(item => item.embedding)
+    const dot = (a: number[] = [], b: number[] = []) =>
+      a.reduce((sum, value, i) => sum + value * (b[i] ?? 0), 0)
+    t.strictSame(
+      data.map(item => item.index),
+      [0, 1, 2],
+    )
+    t.ok(Math.abs(dot(vectors[0], vectors[0]) - 1) < 1e-3, 'length 1')
+    t.ok(dot(vectors[0], vectors[1]) > dot(vectors[0], vectors[2]), 'a paraphrase is nearer')
+    t.ok(usage.prompt_tokens > 0)
+    const request = { model: 'embed-a', input: 'a', encoding_format: 'float' } as const
+    const plain = await pro.embeddings.create(request)
+    t.ok(plain.data[0]?.embedding.every(value => typeof value === 'number'))
+  })
+
+  t.test('gets typed errors', async t => {
+    const ask = (key: string, request: object) =>
+      client(key).chat.completions.create({
+        model: 'model-a:7b',
+        messages: question('hi'),
+        ...request,
+      } as OpenAI.ChatCompletionCreateParamsNonStreaming)
+    for (const [title, key, request, status, code, type] of [
+      ['a bad key', 'svc-dev-bad', {}, 401, 'auth_required', OpenAI.AuthenticationError],
+      [
+        'an unknown model',
+        keys.free,
+        { model: 'x' },
+        422,
+        'invalid_model',
+        OpenAI.UnprocessableEntityError,
+      ],
+      [
+        'a bad body',
+        keys.free,
+        { temperature: 9 },
+        422,
+        'invalid_request',
+        OpenAI.UnprocessableEntityError,
+      ],
+      [
+        'a prompt that does not fit',
+        keys.free,
+        { messages: question('word '.repeat(5000)) },
+        422,
+        'context_length_exceeded',
+        OpenAI.UnprocessableEntityError,
+      ],
+    ] as const) {
+      const error = await ask(key, request).catch((error: APIError) => error)
+      t.ok(error instanceof type, title)
+      t.match(error, { status, code })
+    }
+  })
+
+  t.test('sees its month shrink by one with each request, and not with a refused one', async t => {
+    const remaining = async (request: object): Promise<number> => {
+      const answer = await fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${keys.free}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'model-a:7b', messages: question('Hello'), ...request }),
+      })
+      await answer.text()
+      return Number(answer.headers.get('x-ratelimit-remaining'))
+    }
+    const before = await remaining({})
+    t.equal(await remaining({}), before - 1)
+    t.equal(await remaining({ temperature: 9 }), before - 1)
+    t.equal(await remaining({ stream: true }), before - 2)
+  })
+})
