@@ -34,6 +34,10 @@ const tls = ({ http }: CoordinatorConfig) =>
     ? {}
     : { https: { cert: readFileSync(http.tls_cert_file), key: readFileSync(http.tls_key_file) } }
 
+/** Fastify's own words are of no use to an operator; failures are. */
+const warningsOnly = (logger: Logger): Logger =>
+  logger.isLevelEnabled('info') ? logger.child({}, { level: 'warn' }) : logger
+
 /** The HTTP server with every route, not listening yet. */
 export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
   const { config, logger, now, keys, quota, usage, fleet, running, enrol, notReady } = parts
@@ -41,8 +45,7 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
   const app = Fastify({
     ...serverLimits(config),
     ...tls(config),
-    // Fastify's own words are of no use to an operator; failures are
-    loggerInstance: logger.child({}, { level: 'warn' }),
+    loggerInstance: warningsOnly(logger),
     logController: new LogController({ disableRequestLogging: true }),
     clientErrorHandler,
   }) as unknown as FastifyInstance

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { pino } from 'pino'
 import { loadConfig } from '../shared/config.ts'
 import { exitCode, ShoalError } from '../shared/errors.ts'
@@ -10,6 +10,10 @@ import { serve } from './serve.ts'
 import { openStore } from './store/store.ts'
 
 const PROGRAM = 'shoal-coordinator'
+/** Wrong usage, as sysexits.h has it. */
+const USAGE = 64
+
+const MORE = `${PROGRAM} help lists the commands for keys, join tokens, cells and the audit.`
 
 type Environment = Record<string, string | undefined>
 
@@ -19,17 +23,28 @@ type Environment = Record<string, string | undefined>
  */
 export const main = async (argv: string[], env: Environment): Promise<void> => {
   try {
-    if (argv[0] !== undefined && !argv[0].startsWith('-')) await administer(argv, env)
+    if (hasCommand(argv)) await administer(argv, env)
     else await run(argv, env)
   } catch (error) {
+    if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : USAGE)
     if (!(error instanceof ShoalError)) throw error
     process.stderr.write(`${PROGRAM}: ${error.message}\n`)
     process.exit(exitCode(error.code))
   }
 }
 
+/** True when a word stands among the arguments that is neither a flag nor the value of one. */
+const hasCommand = (argv: string[]): boolean => {
+  let at = 0
+  while (argv[at]?.startsWith('--')) at += isWhole(argv[at] ?? '') ? 1 : 2
+  return at < argv.length
+}
+
+const isWhole = (flag: string): boolean =>
+  flag.includes('=') || ['--help', '--version', '--print-config'].includes(flag)
+
 const run = async (argv: string[], env: Environment): Promise<void> => {
-  const loaded = loadConfig({ program: PROGRAM, schema: CoordinatorConfig, argv, env })
+  const loaded = loadConfig({ program: PROGRAM, schema: CoordinatorConfig, argv, env, more: MORE })
   if (loaded.action === 'print') {
     process.stdout.write(loaded.text)
     return
@@ -55,6 +70,7 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
     .description('Run without a command to serve. The commands work on the local store.')
     .option('--config <file>', 'configuration file')
     .option('--state-dir <folder>', 'folder of the store')
+    .exitOverride()
   addAdminCommands(program, async () => {
     const { config, stateDir } = program.opts<{ config?: string; stateDir?: string }>()
     const flags = [

@@ -16,6 +16,8 @@ export interface ConfigSource<T extends z.ZodObject> {
   /** Arguments after the program's name. */
   argv: string[]
   env: Record<string, string | undefined>
+  /** Last line of the help. */
+  more?: string
 }
 
 /** One value that can be set: its path, what it may hold and what it holds by default. */
@@ -36,7 +38,7 @@ export const loadConfig = <T extends z.ZodObject>(
 ): LoadedConfig<z.output<T>> => {
   const keys = keysOf(source.schema)
   const flags = readFlags(source, keys)
-  if (flags.help === true) return { action: 'print', text: helpText(source.program, keys) }
+  if (flags.help === true) return { action: 'print', text: helpText(source, keys) }
   if (flags.version === true) return { action: 'print', text: `${VERSION}\n` }
 
   const values = readFile(stringFlag(flags.config) ?? source.env.SHOAL_CONFIG)
@@ -186,12 +188,16 @@ const keyLines = (key: Key, value: unknown): string[] => {
 const valueAt = (value: unknown, path: string[]): unknown =>
   path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], value)
 
-const helpText = (program: string, keys: Key[]): string =>
-  [
+const helpText = ({ program, more }: { program: string; more?: string }, keys: Key[]): string => {
+  const flags = keys.map(key => `  --${flagName(key)} VALUE`)
+  const width = Math.max(...flags.map(flag => flag.length)) + 2
+  return [
     `Usage: ${program} [--config FILE.yaml] [--print-config] [--version] [--KEY VALUE ...]`,
     '',
-    ...keys.map(key => `  --${flagName(key)} VALUE   ${key.description}`),
+    ...keys.map((key, i) => `${flags[i]?.padEnd(width)}${key.description}`.trimEnd()),
     '',
     `${program} --print-config shows every key with its default and its environment variable.`,
+    ...(more === undefined ? [] : [more]),
     '',
   ].join('\n')
+}

@@ -18,10 +18,21 @@ export interface AnswerHeaderParts {
   now: () => number
 }
 
+/** An IPv4 address, or the /64 of an IPv6 one: a host has as many addresses in it as it likes. */
+export const networkOf = (address: string): string => {
+  const mapped = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1]
+  if (mapped !== undefined || !address.includes(':')) return mapped ?? address
+  const [head = '', tail] = address.split('%')[0]?.split('::') ?? []
+  const left = head === '' ? [] : head.split(':')
+  const right = tail ? tail.split(':') : []
+  const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0')
+  return [...left, ...(tail === undefined ? [] : zeros), ...right].slice(0, 4).join(':')
+}
+
 /** Whose allowance a request uses: its key, or its address without a valid one. */
 export const subjectOf = (request: FastifyRequest): Subject =>
   request.key === undefined
-    ? { id: `address:${request.ip}`, tier: 'anonymous' }
+    ? { id: `address:${networkOf(request.ip)}`, tier: 'anonymous' }
     : { id: request.key.id, tier: request.key.tier }
 
 /**

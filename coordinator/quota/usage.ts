@@ -1,8 +1,11 @@
 import type { Transaction } from 'kysely'
+import { newId } from '../../shared/ids.ts'
 import type { Store } from '../store/store.ts'
 import type { RecordTables, UsageRow } from '../store/tables.ts'
 
 export type { UsageRow } from '../store/tables.ts'
+
+export type NewUsage = Omit<UsageRow, 'id'>
 
 export interface UsageSums {
   requests: number
@@ -19,9 +22,11 @@ export interface UsageFilter {
 }
 
 export interface Usage {
-  /** Resolves when the row is committed. A second row for one request id is left out. Rejects
-   * with TypeError for numbers that are not whole, and with `store_unavailable`. */
-  record(row: UsageRow): Promise<void>
+  /**
+   * Resolves when the row is committed. Rejects with TypeError for numbers that are not whole, and
+   * with `store_unavailable`.
+   */
+  record(row: NewUsage): Promise<void>
   sums(filter: UsageFilter): Promise<UsageSums>
 }
 
@@ -29,7 +34,7 @@ export interface Usage {
 const CHUNK = 64
 
 /** A row that cannot be stored would take those that are written with it along. */
-const requireNumbers = (row: UsageRow): void => {
+const requireNumbers = (row: NewUsage): void => {
   for (const name of NUMBERS) {
     const value = row[name]
     if (value !== null && !(Number.isSafeInteger(value) && value >= 0))
@@ -43,7 +48,6 @@ const insert = async (trx: Transaction<RecordTables>, rows: UsageRow[]): Promise
     await trx
       .insertInto('usage')
       .values(rows.slice(at, at + CHUNK))
-      .onConflict(conflict => conflict.column('request_id').doNothing())
       .execute()
 }
 
@@ -53,8 +57,9 @@ export const createUsage = ({ records }: Pick<Store, 'records'>): Usage => {
 
   const record: Usage['record'] = async row => {
     requireNumbers(row)
-    if (open === undefined) begin(row)
-    else open.rows.push(row)
+    const whole = { id: newId('use', row.at), ...row }
+    if (open === undefined) begin(whole)
+    else open.rows.push(whole)
     return open?.written
   }
 

@@ -103,7 +103,8 @@ const auditTable = async (db: Kysely<unknown>): Promise<void> => {
 const usageTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
     .createTable('usage')
-    .addColumn('request_id', 'text', column => column.primaryKey().notNull())
+    .addColumn('id', 'text', column => column.primaryKey().notNull())
+    .addColumn('request_id', 'text', column => column.notNull())
     .addColumn('at', 'bigint', column => column.notNull())
     .addColumn('key_id', 'text', column => column.notNull())
     .addColumn('tenant_id', 'text', column => column.notNull())

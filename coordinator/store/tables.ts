@@ -100,6 +100,9 @@ export interface AuditRow {
 }
 
 export interface UsageRow {
+  /** Of ours. */
+  id: string
+  /** What the client may have chosen: one value may stand in many rows. */
   request_id: string
   at: number
   key_id: string

@@ -5,9 +5,13 @@ import * as z from 'zod'
  * (openai/openai-openapi: CreateChatCompletionRequest, CreateEmbeddingRequest and their answers),
  * and `system` of our own interface. Requests are strict: an unknown field is refused, by name.
  */
+/** Bounds keep a hostile body from being looked at element by element. */
+const MAX_PARTS = 4096
+const MAX_TOKEN_IDS = 131_072
+
 const TextPart = z.strictObject({ type: z.literal('text'), text: z.string() })
 
-const Content = z.union([z.string(), z.array(TextPart).min(1)], {
+const Content = z.union([z.string(), z.array(TextPart).min(1).max(MAX_PARTS)], {
   error: 'content must be a string or an array of text parts',
 })
 
@@ -125,9 +129,9 @@ export const EmbeddingRequest = z.strictObject({
     [
       z.string().min(1),
       z.array(z.string().min(1)).min(1).max(2048),
-      z.array(z.int().min(0)).min(1),
+      z.array(z.int().min(0)).min(1).max(MAX_TOKEN_IDS),
       z
-        .array(z.array(z.int().min(0)).min(1))
+        .array(z.array(z.int().min(0)).min(1).max(MAX_TOKEN_IDS))
         .min(1)
         .max(2048),
     ],

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import t from 'tap'
+import { networkOf } from '../../../coordinator/http/answer-headers.ts'
 import { jsonDepth, parseJsonBody } from '../../../coordinator/http/json-body.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { appWith, config, rawRequest } from '../../support/app.ts'
@@ -344,4 +345,17 @@ t.test('the depth of JSON is counted without parsing', async t => {
     )
     t.strictSame(parseJsonBody(Buffer.alloc(0)), {})
   })
+})
+
+t.test('an address without a key counts as its network', async t => {
+  for (const [address, network] of [
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+    ['2001:db8::1', '2001:db8:0:0'],
+    ['2001:db8:1:2::', '2001:db8:1:2'],
+    ['fe80::1%eth0', 'fe80:0:0:0'],
+    ['::1', '0:0:0:0'],
+  ] as const)
+    t.equal(networkOf(address), network, address)
 })

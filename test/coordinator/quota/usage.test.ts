@@ -1,9 +1,9 @@
 import t from 'tap'
-import { createUsage, type UsageRow } from '../../../coordinator/quota/usage.ts'
+import { createUsage, type NewUsage } from '../../../coordinator/quota/usage.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { temporaryStore } from '../store/temporary.ts'
 
-const row = (requestId: string, other: Partial<UsageRow> = {}): UsageRow => ({
+const row = (requestId: string, other: Partial<NewUsage> = {}): NewUsage => ({
   at: 1000,
   key_id: 'k1',
   tenant_id: 'one',
@@ -21,13 +21,21 @@ const row = (requestId: string, other: Partial<UsageRow> = {}): UsageRow => ({
 const EVER = { from: 0, to: 1e15 }
 
 t.test('usage', async t => {
-  t.test('is there when it was acknowledged, one row per request', async t => {
-    const store = await temporaryStore(t)
-    const usage = createUsage(store)
-    await usage.record(row('r1'))
-    await usage.record(row('r1', { status: 'failed' }))
-    t.strictSame(await store.records.read.selectFrom('usage').selectAll().execute(), [row('r1')])
-  })
+  t.test(
+    'is there when it was acknowledged, also when a client repeats its request id',
+    async t => {
+      const store = await temporaryStore(t)
+      const usage = createUsage(store)
+      await usage.record(row('r1'))
+      await usage.record(row('r1', { status: 'failed' }))
+      const rows = await store.records.read
+        .selectFrom('usage')
+        .selectAll()
+        .orderBy('status')
+        .execute()
+      t.match(rows, [row('r1', { status: 'failed' }), row('r1')])
+    },
+  )
 
   t.test('of many requests at once is one transaction and complete', async t => {
     const store = await temporaryStore(t)

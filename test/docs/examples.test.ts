@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { errorCodes, httpStatus } from '../../shared/errors.ts'
+import { TOPICS } from '../../shared/wire/topics.ts'
+import { startStack } from '../support/stack.ts'
+
+const root = resolve(import.meta.dirname, '..', '..')
+const run = promisify(execFile)
+
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+const documents = ['README.md', ...readdirSync(join(root, 'docs')).map(name => `docs/${name}`)]
+
+/** The shell examples of a document: fences marked `sh`. */
+const examples = (path: string): string[] =>
+  [...read(path).matchAll(/^```sh\n(.*?)^```/gms)].map(match => match[1] ?? '')
+
+t.test('every shell example in the documents works on a running service', async t => {
+  const { url, keys, folder, coordinator, stop } = await startStack()
+  t.teardown(stop)
+  const env = {
+    PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}`,
+    SHOAL_URL: url,
+    SHOAL_KEY: keys.pro,
+    SHOAL_STATE_DIR: join(folder, 'coordinator'),
+    COORDINATOR_PID: String(coordinator.pid),
+  }
+  for (const path of documents)
+    for (const example of examples(path).filter(text => !text.includes('export ')))
+      t.test(`${path}: ${example.trim().split('\n')[0]}`, async t => {
+        const { stdout } = await run('bash', ['--norc', '-euo', 'pipefail', '-c', example], {
+          cwd: root,
+          env,
+        })
+        t.notMatch(stdout, /"error"/)
+        t.not(stdout.trim(), '')
+      })
+})
+
+t.test('docs/api.md lists every error that a client can meet, with its status', async t => {
+  const text = read('docs/api.md')
+  const inside = ['internal', 'config_invalid', 'address_in_use', 'audit_broken', 'client_closed']
+  const later = ['forbidden', 'conflict', 'upgrade_required']
+  for (const code of errorCodes.filter(code => ![...inside, ...later].includes(code)))
+    t.match(text, new RegExp(`\\| ${httpStatus(code)} \\|.*\`${code}\``), code)
+})
+
+t.test('docs/protocol.md lists every topic as the table has it', async t => {
+  const text = read('docs/protocol.md')
+  for (const { path, direction, qos } of Object.values(TOPICS))
+    t.ok(text.includes(`| \`${path}\` | ${direction} | ${qos} |`), path)
+})
+
+t.test('every link between the documents leads somewhere', async t => {
+  for (const path of documents)
+    for (const [, target = ''] of read(path).matchAll(/\]\(([^)#]+)\)/g))
+      t.ok(read(join(path, '..', target)), `${path} -> ${target}`)
+})
