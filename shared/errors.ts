@@ -27,7 +27,7 @@ const table = {
   internal: { http: 500, rpc: -32603, exit: 70, type: 'server_error' },
   cell_unavailable: { http: 503, rpc: -32093, exit: 69, type: 'service_unavailable' },
   store_unavailable: { http: 503, rpc: -32094, exit: 74, type: 'service_unavailable' },
-  coordinator_unavailable: { http: 503, rpc: -32096, exit: 69, type: 'service_unavailable' },
+  coordinator_unavailable: { http: 503, rpc: -32097, exit: 69, type: 'service_unavailable' },
   draining: { http: 503, rpc: -32095, exit: 75, type: 'service_unavailable' },
   audit_broken: { http: 500, rpc: -32096, exit: 65, type: 'server_error' },
   config_invalid: { http: 500, rpc: -32603, exit: 78, type: 'server_error' },

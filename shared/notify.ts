@@ -36,7 +36,7 @@ export const notifySystemd = async (options: NotifyOptions): Promise<void> => {
 export const systemdNotify =
   (logger: Logger): ((line: string) => void) =>
   line => {
-    execFile('systemd-notify', [`--pid=${process.pid}`, line], { timeout: 5000 }, error => {
+    execFile('systemd-notify', [line], { timeout: 5000 }, error => {
       if (error) logger.warn({ line, reason: error.message }, 'systemd was not told')
     })
   }

@@ -1,0 +1,14 @@
+/** Pause before restart n (from 0) of something that failed: 1 s, 2 s, 4 s … at most one minute. */
+export const backoffMs = (restart: number): number => Math.min(60_000, 1000 * 2 ** restart)
+
+/** So many tries, about half a minute, a coordinator is taken to be starting again. */
+const PATIENT_TRIES = 12
+
+/**
+ * Pause before try n (from 0) to reach the coordinator: 0.25 s, 0.5 s … 4 s for a while, then 10 s.
+ * Each is shortened by up to half, so that a fleet does not come back in one instant.
+ */
+export const reconnectMs = (attempt: number, random: () => number = Math.random): number => {
+  const longest = attempt < PATIENT_TRIES ? Math.min(4000, 250 * 2 ** attempt) : 10_000
+  return longest * (1 - random() / 2)
+}

@@ -1,0 +1,100 @@
+import { hostname } from 'node:os'
+import * as z from 'zod'
+import { Catalogue, SHIPPED_CATALOGUE } from '../shared/catalogue.ts'
+import { CoordinatorUrl } from './coordinator-url.ts'
+import { InferenceConfig } from './inference/config.ts'
+
+export const DEFAULT_COORDINATOR_URL = 'http://127.0.0.1:7070'
+
+const MIB = 1024 * 1024
+
+/** Everything that can be set for a daemon; read once, in `main`. */
+export const DaemonConfig = z.strictObject({
+  name: z
+    .string()
+    .min(1)
+    .max(253)
+    .default(() => hostname())
+    .describe('Name shown for this cell; not an identity.'),
+  tags: z
+    .array(z.string().min(1).max(64))
+    .max(64)
+    .default([])
+    .describe('Labels shown for this cell.'),
+  state_dir: z
+    .string()
+    .min(1)
+    .default('.shoal/cell')
+    .describe('Folder of the identity and of samples that wait for the coordinator.'),
+  coordinator: z
+    .strictObject({
+      url: CoordinatorUrl.optional().describe(
+        'Address of the coordinator, https unless it is a loopback address. When it is not set: ' +
+          `the one that enrolled this cell, and before that ${DEFAULT_COORDINATOR_URL}.`,
+      ),
+      join_token: z
+        .string()
+        .min(1)
+        .max(256)
+        .optional()
+        .describe('One-time token; needed only until this cell has an identity.'),
+      join_token_file: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('File that holds the one-time token, instead of join_token.'),
+      connect_timeout_seconds: z
+        .number()
+        .min(0.1)
+        .max(120)
+        .default(10)
+        .describe('Longest time to open a connection.'),
+    })
+    .prefault({}),
+  telemetry: z
+    .strictObject({
+      interval_seconds: z.number().min(1).max(3600).default(5).describe('Time between samples.'),
+    })
+    .prefault({}),
+  spool: z
+    .strictObject({
+      max_bytes: z
+        .int()
+        .min(MIB)
+        .default(64 * MIB)
+        .describe('Most disk space for what waits for the coordinator.'),
+      telemetry_percent: z
+        .number()
+        .min(1)
+        .max(100)
+        .default(75)
+        .describe('Share of it that samples may use; the rest is room for other classes.'),
+      drain_bytes_per_second: z
+        .int()
+        .min(1024)
+        .default(128 * 1024)
+        .describe('Speed at which it is sent after an outage.'),
+    })
+    .prefault({}),
+  local: z
+    .strictObject({
+      port: z
+        .int()
+        .min(0)
+        .max(65_535)
+        .default(0)
+        .describe('Port of an OpenAI-compatible server on 127.0.0.1; 0 is none.'),
+    })
+    .prefault({}),
+  log: z
+    .strictObject({
+      level: z
+        .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+        .default('info')
+        .describe('Least severe level that is written.'),
+    })
+    .prefault({}),
+  inference: InferenceConfig.prefault({}),
+  catalogue: Catalogue.prefault(SHIPPED_CATALOGUE).describe('Models this cell may serve.'),
+})
+export type DaemonConfig = z.infer<typeof DaemonConfig>

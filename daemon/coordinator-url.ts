@@ -1,0 +1,27 @@
+import * as z from 'zod'
+
+/** `localhost`, 127.0.0.0/8 and ::1. */
+const isLoopback = (hostname: string): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
+
+/** Why a coordinator's address cannot be used, or undefined. */
+export const addressFault = (text: string): string | undefined => {
+  if (!URL.canParse(text)) return 'it is not a URL'
+  const url = new URL(text)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it must begin with https://'
+  if (url.username !== '' || url.password !== '') return 'it must not hold a name or password'
+  if (url.search !== '' || url.hash !== '') return 'it must end with its path'
+  if (url.protocol === 'http:' && !isLoopback(url.hostname))
+    return 'plain http would send the credential unprotected: use https, or a loopback address'
+  return undefined
+}
+
+/** Address of the coordinator, to which the paths of `shared/wire/link.ts` are appended. */
+export const CoordinatorUrl = z.string().superRefine((text, context) => {
+  const fault = addressFault(text)
+  if (fault !== undefined) context.addIssue(fault)
+})
+
+/** A path of the coordinator, below the path that its address may have. */
+export const coordinatorPath = (url: string, path: string): URL =>
+  new URL(url.replace(/\/+$/, '') + path)

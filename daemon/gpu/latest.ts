@@ -1,0 +1,60 @@
+import type { GpuFacts } from '../../shared/wire/announce.ts'
+import type { GpuSample } from '../../shared/wire/telemetry.ts'
+import { type GpuReading, unknownSample } from './sampler.ts'
+
+/** One GPU as a driver has just described it. */
+export interface Seen {
+  facts: GpuFacts
+  sample: GpuSample
+}
+
+/**
+ * The newest word about each GPU, for sources that report on their own. A GPU that has missed two
+ * periods is unknown.
+ */
+export class Latest {
+  readonly #periodMs: number
+  readonly #now: () => number
+  readonly #seen = new Map<string, Seen & { at: number }>()
+  #complaint: string | undefined
+
+  /** `now`: milliseconds of a clock that never goes back. */
+  constructor(periodMs: number, now: () => number = () => performance.now()) {
+    this.#periodMs = periodMs
+    this.#now = now
+  }
+
+  put(seen: Seen): void {
+    this.#complaint = undefined
+    this.#seen.set(seen.sample.id, { ...seen, at: this.#now() })
+  }
+
+  /** Something that explains missing values; forgotten as soon as there are values again. */
+  complain(reason: string): void {
+    this.#complaint = reason
+  }
+
+  facts(): GpuFacts[] {
+    return this.#sorted().map(({ facts }) => facts)
+  }
+
+  reading(): GpuReading {
+    const reasons = this.#seen.size === 0 && this.#complaint ? [this.#complaint] : []
+    const gpus = this.#sorted().map(({ facts, sample, at }) => {
+      const silentMs = this.#now() - at
+      if (silentMs <= 2.5 * this.#periodMs) return sample
+      reasons.push(this.#silence(facts, silentMs))
+      return unknownSample(facts)
+    })
+    return { gpus, ...(reasons.length > 0 && { reason: reasons.join('; ') }) }
+  }
+
+  #sorted() {
+    return [...this.#seen.values()].sort((a, b) => a.facts.index - b.facts.index)
+  }
+
+  #silence({ index }: GpuFacts, silentMs: number): string {
+    const text = `GPU ${index} has not been reported for ${Math.round(silentMs / 1000)} s`
+    return this.#complaint === undefined ? text : `${text}: ${this.#complaint}`
+  }
+}

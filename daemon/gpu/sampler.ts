@@ -1,0 +1,49 @@
+import type { GpuFacts } from '../../shared/wire/announce.ts'
+import type { GpuSample } from '../../shared/wire/telemetry.ts'
+
+/** Watches the GPUs of one vendor. Neither call ever waits for the driver. */
+export interface GpuSampler {
+  /** Begins to watch; the signal ends it. */
+  start(signal: AbortSignal): void
+  /** The GPUs seen so far. */
+  facts(): GpuFacts[]
+  /** The newest values. What is not known is null; `reason` says why something is missing. */
+  sample(): GpuReading
+}
+
+export interface GpuReading {
+  gpus: GpuSample[]
+  reason?: string
+}
+
+/** For a cell without a GPU that we know how to watch. */
+export const noGpus: GpuSampler = { start: () => {}, facts: () => [], sample: () => ({ gpus: [] }) }
+
+/** A GPU of which nothing but its size is known. */
+export const unknownSample = (facts: GpuFacts): GpuSample => ({
+  index: facts.index,
+  id: facts.id,
+  utilization_percent: null,
+  vram_total_bytes: facts.vram_total_bytes,
+  vram_used_bytes: null,
+  temperature_celsius: null,
+  power_watts: null,
+  clock_mhz: null,
+  unified_memory: facts.unified_memory,
+})
+
+/** Several vendors in one cell. */
+export const combined = (samplers: GpuSampler[]): GpuSampler => ({
+  start: signal => {
+    for (const sampler of samplers) sampler.start(signal)
+  },
+  facts: () => samplers.flatMap(sampler => sampler.facts()),
+  sample: () => {
+    const readings = samplers.map(sampler => sampler.sample())
+    const reasons = readings.flatMap(({ reason }) => reason ?? [])
+    return {
+      gpus: readings.flatMap(({ gpus }) => gpus),
+      ...(reasons.length > 0 && { reason: reasons.join('; ') }),
+    }
+  },
+})

@@ -1,0 +1,67 @@
+import type { IncomingMessage } from 'node:http'
+import * as z from 'zod'
+import { type ErrorCode, isErrorCode, ShoalError } from '../shared/errors.ts'
+
+const MAX_BODY_BYTES = 16 * 1024
+
+const Body = z.object({ error: z.object({ message: z.string(), code: z.unknown().optional() }) })
+
+/** For answers without shoal's error body, for instance of a proxy in between. */
+const codeOfStatus: Record<number, ErrorCode> = {
+  401: 'auth_required',
+  403: 'forbidden',
+  404: 'not_found',
+  421: 'host_not_allowed',
+  422: 'invalid_request',
+  426: 'upgrade_required',
+  429: 'rate_limited',
+}
+
+/** The coordinator's answer that was not the one hoped for, as an error with its own words. */
+export const refusal = async (response: IncomingMessage): Promise<ShoalError> => {
+  const status = response.statusCode ?? 0
+  const body = Body.safeParse(parsed(await readStart(response)))
+  const told = body.success ? body.data.error : undefined
+  const code = isErrorCode(told?.code)
+    ? told.code
+    : (codeOfStatus[status] ?? 'coordinator_unavailable')
+  const seconds = Number.parseInt(response.headers['retry-after'] ?? '', 10)
+  return new ShoalError(code, printable(told?.message) ?? `the coordinator answered ${status}`, {
+    ...(seconds > 0 && { retryAfterSeconds: seconds }),
+  })
+}
+
+/** Foreign words as they may stand on a terminal. */
+const printable = (text: string | undefined): string | undefined =>
+  text?.replace(/\p{C}+/gu, ' ').slice(0, 500)
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The first bytes of an answer; a peer that never stops talking is cut off. */
+export const readStart = async (response: IncomingMessage): Promise<string> => {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of response) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes >= MAX_BODY_BYTES) break
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** A failed connection in plain words; a name with several addresses fails with several errors. */
+export const unreachable = (url: URL, cause: unknown): ShoalError => {
+  if (cause instanceof ShoalError) return cause
+  const first = cause instanceof AggregateError ? cause.errors[0] : cause
+  return new ShoalError(
+    'coordinator_unavailable',
+    `cannot reach ${url.origin}: ${(first as Error).message}`,
+    { cause },
+  )
+}

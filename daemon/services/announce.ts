@@ -1,0 +1,67 @@
+import type { Logger } from 'pino'
+import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import type { Announce } from '../../shared/wire/announce.ts'
+import type { StateBody } from '../../shared/wire/envelope.ts'
+import type { Service } from '../service.ts'
+import type { Uplink } from '../uplink/uplink.ts'
+
+export interface AnnounceOptions {
+  uplink: Pick<Uplink, 'onConnect' | 'onRebirth' | 'publish'>
+  /** What this cell is now. */
+  describe: () => Announce
+  /** Pause between two looks whether that has changed. */
+  intervalSeconds: number
+  /** Tells of changes that should be announced at once. */
+  onChange: (listener: () => void) => () => void
+  logger: Logger
+  wait?: Wait
+}
+
+/** Says what the cell is: on every connect, when asked, and when it has changed. */
+export const announceService = (options: AnnounceOptions): Service => {
+  const { uplink, describe, onChange, logger } = options
+  let announced: string | undefined
+
+  const birth = async (): Promise<void> => {
+    const body = describe()
+    announced = lasting(body)
+    await uplink.publish('birth', body)
+  }
+  /** A failure here means that the connection is gone; the next one announces again. */
+  const birthAgain = () =>
+    birth().catch(error => logger.debug({ reason: error.message }, 'not announced'))
+
+  const greet = async (): Promise<void> => {
+    await birth()
+    await uplink.publish('state', { state: 'ready' } satisfies StateBody)
+  }
+  const look = () => {
+    if (announced !== undefined && lasting(describe()) !== announced) birthAgain()
+  }
+
+  return {
+    name: 'announce',
+    start: async ({ signal, fail }) => {
+      const undo = [uplink.onConnect(greet), uplink.onRebirth(birthAgain), onChange(look)]
+      signal.addEventListener('abort', () => {
+        for (const off of undo) off()
+      })
+      lookOften(look, options, signal).catch(fail)
+    },
+  }
+}
+
+const lookOften = async (look: () => void, options: AnnounceOptions, signal: AbortSignal) => {
+  const { intervalSeconds, wait = realWait } = options
+  while (!signal.aborted) {
+    await wait(intervalSeconds * 1000, signal)
+    if (!signal.aborted) look()
+  }
+}
+
+/** The parts that do not change with every request; telemetry tells the others. */
+const lasting = (body: Announce): string =>
+  JSON.stringify({
+    ...body,
+    engines: body.engines.map(({ slots_busy, queued, ...engine }) => engine),
+  })

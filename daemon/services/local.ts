@@ -1,0 +1,53 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { errorBody, httpStatus, ShoalError } from '../../shared/errors.ts'
+import type { Service } from '../service.ts'
+import type { Handle } from './link.ts'
+
+const ADDRESS = '127.0.0.1'
+const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i
+
+/**
+ * The same answers for programs on this machine, without a key. Web pages that a person of this
+ * machine looks at must not reach it: neither under a name that was made to point here, nor from
+ * another origin.
+ */
+export const localService = (port: number, handle: Handle): Service => ({
+  name: 'local server',
+  start: async ({ signal, fail }) => {
+    const server = createServer({ headersTimeout: 10_000, requestTimeout: 60_000 })
+    server.maxConnections = 256
+    server.on('request', (request, response) => {
+      const fault = faultOf(request)
+      if (fault) refuse(response, fault)
+      else handle(request, response)
+    })
+    server.listen(port, ADDRESS)
+    await once(server, 'listening').catch(cause => {
+      throw new ShoalError('address_in_use', `cannot listen on ${ADDRESS}:${port}`, { cause })
+    })
+    server.on('error', fail)
+    signal.addEventListener('abort', () => {
+      server.close()
+      server.closeAllConnections()
+    })
+    if (signal.aborted) server.close()
+  },
+})
+
+const faultOf = ({ headers }: IncomingMessage): ShoalError | undefined => {
+  if (!LOOPBACK.test(headers.host ?? ''))
+    return new ShoalError('host_not_allowed', 'this server answers for loopback names only')
+  const { origin } = headers
+  if (origin !== undefined && !LOOPBACK.test(origin.replace(/^https?:\/\//, '')))
+    return new ShoalError('forbidden', 'this server answers no pages of other origins')
+  return undefined
+}
+
+const refuse = (response: ServerResponse, fault: ShoalError): void => {
+  response.writeHead(httpStatus(fault.code), {
+    'content-type': 'application/json',
+    connection: 'close',
+  })
+  response.end(JSON.stringify(errorBody(fault)))
+}

@@ -1,0 +1,77 @@
+import http from 'node:http'
+import https from 'node:https'
+import type { Socket } from 'node:net'
+import { ShoalError } from '../../shared/errors.ts'
+import { coordinatorPath } from '../coordinator-url.ts'
+import { refusal, unreachable } from '../refusal.ts'
+
+export interface DialOptions {
+  /** Address of the coordinator. */
+  url: string
+  path: string
+  /** Name of the protocol in the Upgrade header. */
+  protocol: string
+  cellId: string
+  credential: string
+  /** Longest time until the coordinator has switched protocols. */
+  timeoutSeconds: number
+  signal: AbortSignal
+}
+
+/**
+ * Opens a connection to the coordinator's HTTP port and switches it to another protocol (RFC 9110,
+ * 7.8). A refusal is a ShoalError with the coordinator's code and words.
+ */
+export const dial = async (options: DialOptions): Promise<Socket> => {
+  const target = coordinatorPath(options.url, options.path)
+  try {
+    return await upgrade(target, options)
+  } catch (cause) {
+    throw unreachable(target, cause)
+  }
+}
+
+const upgrade = (target: URL, options: DialOptions): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const request = open(target, options)
+    const stop = () => request.destroy(new Error('stopped'))
+    const tooLate = () => request.destroy(new Error(`no answer within ${options.timeoutSeconds} s`))
+    const deadline = setTimeout(tooLate, options.timeoutSeconds * 1000)
+    options.signal.addEventListener('abort', stop)
+    request.on('close', () => {
+      clearTimeout(deadline)
+      options.signal.removeEventListener('abort', stop)
+    })
+    request.on('error', reject)
+    request.on('response', response => refusal(response).then(reject, reject))
+    request.on('upgrade', (response, socket, head) => {
+      clearTimeout(deadline)
+      options.signal.removeEventListener('abort', stop)
+      if (response.headers.upgrade?.toLowerCase() === options.protocol)
+        return resolve(prepared(socket as Socket, head))
+      socket.destroy()
+      reject(
+        new ShoalError('upgrade_required', `the coordinator does not speak ${options.protocol}`),
+      )
+    })
+    if (options.signal.aborted) stop()
+    request.end()
+  })
+
+const open = (target: URL, { protocol, cellId, credential }: DialOptions): http.ClientRequest =>
+  (target.protocol === 'https:' ? https : http).request(target, {
+    agent: false,
+    headers: {
+      connection: 'Upgrade',
+      upgrade: protocol,
+      authorization: `Basic ${Buffer.from(`${cellId}:${credential}`).toString('base64')}`,
+    },
+  })
+
+/** `head` is what the peer already sent in its new protocol. */
+const prepared = (socket: Socket, head: Buffer): Socket => {
+  if (head.length > 0) socket.unshift(head)
+  socket.setNoDelay(true)
+  socket.setTimeout(0)
+  return socket
+}

@@ -1,0 +1,46 @@
+import type { Wait } from '../../shared/wait.ts'
+import type { Batch, Spool } from './spool.ts'
+import type { TokenBucket } from './token-bucket.ts'
+
+const WINDOW = 4
+
+export interface DrainOptions {
+  spool: Pick<Spool, 'next' | 'sending' | 'done'>
+  /** Resolves when the coordinator has it. */
+  send: (batch: Batch) => Promise<void>
+  bucket: TokenBucket
+  wait: Wait
+  signal: AbortSignal
+}
+
+/**
+ * Sends what is in the spool, oldest first, a few at a time, until it is empty. A batch that was
+ * under way when a connection ended goes alone, so that only the culprit is given up.
+ */
+export const drain = async (options: DrainOptions): Promise<void> => {
+  const { spool, bucket, wait, signal } = options
+  const underWay = new Set<Promise<void>>()
+  while (!signal.aborted) {
+    const batch = await spool.next()
+    if (batch === undefined) break
+    const alone = batch.attempts > 0
+    if (alone) await Promise.all(underWay)
+    await wait(bucket.take(batch.bytes), signal)
+    if (signal.aborted) break
+    const sending = sendOne(batch, options)
+    underWay.add(sending)
+    sending.then(
+      () => underWay.delete(sending),
+      () => {},
+    )
+    if (alone) await sending
+    else if (underWay.size >= WINDOW) await Promise.race(underWay)
+  }
+  await Promise.all(underWay)
+}
+
+const sendOne = async (batch: Batch, { spool, send }: DrainOptions): Promise<void> => {
+  spool.sending(batch)
+  await send(batch)
+  spool.done(batch)
+}

@@ -1,0 +1,140 @@
+import type { Socket } from 'node:net'
+import { type IClientOptions, MqttClient } from 'mqtt'
+import { type Envelope, envelope, type StateBody } from '../../shared/wire/envelope.ts'
+import { TOPICS, type TopicName, topicFor } from '../../shared/wire/topics.ts'
+import type { Identity } from '../identity.ts'
+
+const KEEPALIVE_SECONDS = 5
+const CONNECT_TIMEOUT_MS = 5000
+/** Longest time that a clean end may take. */
+const END_TIMEOUT_MS = 2000
+
+export type Subscription = Extract<TopicName, 'rebirth'>
+
+/** One MQTT connection from CONNECT to its end; never used again. */
+export class MqttSession {
+  /** Resolves when the connection is over, with what went wrong, if anything did. */
+  readonly closed: Promise<Error | undefined>
+  readonly #client: MqttClient
+  readonly #socket: Socket
+  readonly #identity: Identity
+  readonly #pending = new Set<(error: Error) => void>()
+  /** The newest envelope that found the socket full. */
+  #held: Envelope | undefined
+
+  /** Connects over a socket that speaks MQTT, and subscribes. */
+  static async open(
+    socket: Socket,
+    identity: Identity,
+    onMessage: (topic: string) => void,
+  ): Promise<MqttSession> {
+    const session = new MqttSession(socket, identity)
+    session.#client.on('message', topic => onMessage(topic))
+    try {
+      await Promise.race([session.#connected(), session.#failed()])
+      await Promise.race([session.#subscribe('rebirth'), session.#failed()])
+      return session
+    } catch (error) {
+      await session.destroy()
+      throw error
+    }
+  }
+
+  private constructor(socket: Socket, identity: Identity) {
+    this.#socket = socket
+    this.#identity = identity
+    this.#client = new MqttClient(() => socket, optionsFor(identity))
+    let error: Error | undefined
+    this.#client.on('error', cause => {
+      error ??= cause
+      socket.destroy()
+    })
+    this.closed = new Promise(resolve => this.#client.once('close', () => resolve(error)))
+    this.closed.then(() => this.#rejectPending())
+    socket.on('drain', () => this.#flush())
+  }
+
+  /** Resolves when the coordinator has acknowledged; rejects when the connection ends first. */
+  publish(name: TopicName, message: Envelope): Promise<void> {
+    const { qos, retain } = TOPICS[name]
+    const topic = topicFor(name, this.#identity.cell_id)
+    return new Promise((resolve, reject) => {
+      if (!this.#client.connected) return reject(ended())
+      this.#pending.add(reject)
+      this.#client.publish(topic, JSON.stringify(message), { qos, retain }, error => {
+        this.#pending.delete(reject)
+        if (error) reject(error)
+        else resolve()
+      })
+    })
+  }
+
+  /** Sends telemetry now or, when the socket is full, as soon as it is not; only the newest waits. */
+  offer(message: Envelope): void {
+    this.#held = message
+    if (!this.#socket.writableNeedDrain) this.#flush()
+  }
+
+  /** Sends DISCONNECT after what is under way, so that the will is not published. */
+  async end(): Promise<void> {
+    const deadline = setTimeout(() => this.#socket.destroy(), END_TIMEOUT_MS)
+    await Promise.race([this.#client.endAsync(), this.closed])
+    clearTimeout(deadline)
+    await this.destroy()
+  }
+
+  async destroy(): Promise<void> {
+    this.#socket.destroy()
+    await this.closed
+    await this.#client.endAsync(true)
+  }
+
+  #connected(): Promise<void> {
+    return new Promise(resolve => this.#client.once('connect', () => resolve()))
+  }
+
+  async #failed(): Promise<never> {
+    const error = await this.closed
+    throw error ?? ended()
+  }
+
+  #rejectPending(): void {
+    for (const reject of this.#pending) reject(ended())
+    this.#pending.clear()
+  }
+
+  async #subscribe(name: Subscription): Promise<void> {
+    const { qos } = TOPICS[name]
+    await this.#client.subscribeAsync(topicFor(name, this.#identity.cell_id), { qos })
+  }
+
+  #flush(): void {
+    const message = this.#held
+    this.#held = undefined
+    if (message === undefined || !this.#client.connected) return
+    const topic = topicFor('telemetry', this.#identity.cell_id)
+    this.#client.publish(topic, JSON.stringify(message), { qos: TOPICS.telemetry.qos })
+  }
+}
+
+const ended = (): Error => new Error('the connection ended')
+
+const optionsFor = ({ cell_id, credential, epoch }: Identity): IClientOptions => ({
+  clientId: cell_id,
+  username: cell_id,
+  password: credential,
+  protocolVersion: 4,
+  clean: true,
+  keepalive: KEEPALIVE_SECONDS,
+  connectTimeout: CONNECT_TIMEOUT_MS,
+  reconnectPeriod: 0,
+  queueQoSZero: false,
+  will: {
+    topic: topicFor('state', cell_id),
+    payload: Buffer.from(
+      JSON.stringify(envelope(cell_id, epoch, 'state', { state: 'lost' } satisfies StateBody)),
+    ),
+    qos: TOPICS.state.qos,
+    retain: TOPICS.state.retain,
+  },
+})

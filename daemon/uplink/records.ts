@@ -1,0 +1,40 @@
+import { crc32 } from 'node:zlib'
+
+/**
+ * Records in a segment file: length and CRC-32 of the text as little-endian 32-bit numbers, then
+ * the text in UTF-8. What a crash left half written is told from a record by its checksum.
+ */
+const HEADER_BYTES = 8
+
+/** Largest text of a record, bytes; so that one always fits into an MQTT packet. */
+export const MAX_RECORD_BYTES = 128 * 1024
+
+export const encodeRecord = (text: string): Buffer => {
+  const body = Buffer.from(text)
+  const header = Buffer.alloc(HEADER_BYTES)
+  header.writeUInt32LE(body.length, 0)
+  header.writeUInt32LE(crc32(body), 4)
+  return Buffer.concat([header, body])
+}
+
+export interface Records {
+  texts: string[]
+  /** Bytes of the whole records; what follows is incomplete, damaged or beyond the limit. */
+  bytes: number
+}
+
+/** The whole and undamaged records at the beginning, at most `limit` of them. */
+export const decodeRecords = (data: Buffer, limit = Number.POSITIVE_INFINITY): Records => {
+  const texts: string[] = []
+  let bytes = 0
+  while (texts.length < limit && bytes + HEADER_BYTES <= data.length) {
+    const length = data.readUInt32LE(bytes)
+    const end = bytes + HEADER_BYTES + length
+    if (length > MAX_RECORD_BYTES || end > data.length) break
+    const body = data.subarray(bytes + HEADER_BYTES, end)
+    if (crc32(body) !== data.readUInt32LE(bytes + 4)) break
+    texts.push(body.toString('utf8'))
+    bytes = end
+  }
+  return { texts, bytes }
+}

@@ -1,0 +1,187 @@
+import { once } from 'node:events'
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { addressFault, coordinatorPath } from '../../daemon/coordinator-url.ts'
+import { enrol } from '../../daemon/enrol.ts'
+import { beginEpoch, readIdentity, writeIdentity } from '../../daemon/identity.ts'
+import { lockState } from '../../daemon/state-lock.ts'
+import { ShoalError } from '../../shared/errors.ts'
+import { logger, newIdentity, noWait } from './stand-in.ts'
+
+const newFolder = (t: { teardown: (done: () => void) => unknown }): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-identity-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+t.test('identity', async t => {
+  t.test('there is none at first', async t => {
+    t.equal(await readIdentity(join(newFolder(t), 'missing')), undefined)
+  })
+
+  t.test('is kept in a file that only its owner can read', async t => {
+    const folder = join(newFolder(t), 'state')
+    const identity = newIdentity('https://c.example')
+    await writeIdentity(folder, identity)
+    t.strictSame(await readIdentity(folder), identity)
+    t.equal(statSync(folder).mode & 0o777, 0o700)
+    t.equal(statSync(join(folder, 'identity.json')).mode & 0o777, 0o600)
+    t.strictSame(readdirSync(folder), ['identity.json'])
+  })
+
+  t.test('every start has a higher epoch, and closes a file that was open to others', async t => {
+    const folder = newFolder(t)
+    await writeIdentity(folder, newIdentity('https://c.example'))
+    chmodSync(join(folder, 'identity.json'), 0o644)
+    const first = await readIdentity(folder)
+    const second = first && (await beginEpoch(folder, first))
+    t.equal(second?.epoch, 8)
+    t.strictSame(await readIdentity(folder), second)
+    t.equal(statSync(join(folder, 'identity.json')).mode & 0o777, 0o600)
+  })
+
+  for (const text of [
+    '',
+    '{',
+    '[]',
+    '{"cell_id":"x"}',
+    '{"cell_id":"cell_1","credential":"","epoch":-1}',
+  ])
+    t.test(`a damaged file (${text}) is an error and is left as it is`, async t => {
+      const folder = newFolder(t)
+      writeFileSync(join(folder, 'identity.json'), text)
+      await t.rejects(readIdentity(folder), { code: 'store_unavailable', message: /is damaged/ })
+      t.equal(readFileSync(join(folder, 'identity.json'), 'utf8'), text)
+    })
+
+  t.test('a folder that cannot be written is a clear error', async t => {
+    const folder = newFolder(t)
+    writeFileSync(join(folder, 'file'), '')
+    await t.rejects(writeIdentity(join(folder, 'file'), newIdentity('x')), {
+      code: 'store_unavailable',
+    })
+  })
+
+  t.test('one daemon at a time uses a state folder', async t => {
+    const folder = join(newFolder(t), 'state')
+    const first = new AbortController()
+    const second = new AbortController()
+    t.teardown(() => second.abort())
+    await lockState(folder, first.signal)
+    await t.rejects(lockState(folder, second.signal), { code: 'conflict' })
+    first.abort()
+    await lockState(folder, second.signal)
+  })
+})
+
+t.test('address of the coordinator', async t => {
+  for (const [url, usable] of [
+    ['https://c.example', true],
+    ['https://c.example:8443/shoal/', true],
+    ['http://127.0.0.1:7070', true],
+    ['http://127.9.9.9', true],
+    ['http://localhost:7070', true],
+    ['http://[::1]:7070', true],
+    ['http://2130706433', true],
+    ['http://c.example', false],
+    ['http://10.0.0.1', false],
+    ['http://127.0.0.1.evil.example', false],
+    ['http://localhost.evil.example', false],
+    ['http://0.0.0.0', false],
+    ['ftp://127.0.0.1', false],
+    ['https://name:word@c.example', false],
+    ['https://c.example/?x=1', false],
+    ['c.example', false],
+    ['', false],
+  ] as const)
+    t.equal(addressFault(url) === undefined, usable, `${url} can${usable ? '' : 'not'} be used`)
+
+  t.equal(coordinatorPath('https://c.example/shoal/', '/v1/x').href, 'https://c.example/shoal/v1/x')
+  t.equal(coordinatorPath('https://c.example', '/v1/x').href, 'https://c.example/v1/x')
+})
+
+interface Answer {
+  status: number
+  body: string
+}
+
+t.test('enrolment', async t => {
+  const answers: Answer[] = []
+  const asked: string[] = []
+  const server = http.createServer(async (request, response) => {
+    let body = ''
+    for await (const chunk of request) body += chunk
+    asked.push(`${request.method} ${request.url} ${body}`)
+    const answer = answers.shift()
+    if (answer === undefined) return void request.socket.destroy()
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const run = (pauses: number[] = []) =>
+    enrol({
+      url,
+      request: { token: 'tok', name: 'n' },
+      timeoutSeconds: 10,
+      signal: new AbortController().signal,
+      logger,
+      wait: noWait(pauses),
+      random: () => 0,
+    })
+  const good = { status: 201, body: '{"cell_id":"cell_1","credential":"c"}' }
+
+  t.test('exchanges the token for an identity', async t => {
+    answers.push(good)
+    t.strictSame(await run(), { cell_id: 'cell_1', credential: 'c' })
+    t.equal(asked.at(-1), 'POST /v1/cells/enrol {"token":"tok","name":"n"}')
+  })
+
+  t.test('tries again while the coordinator is away or not ready', async t => {
+    const pauses: number[] = []
+    answers.push({ status: 503, body: '' }, { status: 500, body: 'x' }, good)
+    t.match(await run(pauses), { cell_id: 'cell_1' })
+    t.strictSame(pauses, [250, 500])
+  })
+
+  t.test('a refused token ends it, with the words of the coordinator', async t => {
+    const body = JSON.stringify({
+      error: { message: 'the token has expired', code: 'auth_required' },
+    })
+    answers.push({ status: 401, body })
+    await t.rejects(run(), new ShoalError('auth_required', 'the token has expired'))
+  })
+
+  t.test('an answer that is none ends it', async t => {
+    for (const body of ['', '{}', 'x'.repeat(100_000)]) {
+      answers.push({ status: 201, body })
+      await t.rejects(run(), { code: 'upgrade_required' })
+    }
+  })
+
+  t.test('a signal ends it', async t => {
+    const stop = new AbortController()
+    const wait = async () => stop.abort()
+    const options = {
+      url: 'http://127.0.0.1:9',
+      request: { token: 't', name: 'n' },
+      timeoutSeconds: 10,
+    }
+    await t.rejects(enrol({ ...options, signal: stop.signal, logger, wait }), {
+      name: 'AbortError',
+    })
+  })
+})

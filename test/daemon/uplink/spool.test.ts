@@ -1,0 +1,266 @@
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import { decodeRecords, encodeRecord } from '../../../daemon/uplink/records.ts'
+import { Spool } from '../../../daemon/uplink/spool.ts'
+import { logger } from '../stand-in.ts'
+
+const newFolder = (t: { teardown: (done: () => void) => unknown }): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-spool-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+const opened: Spool[] = []
+t.afterEach(async () => {
+  for (const spool of opened.splice(0)) await spool.close()
+})
+
+const openSpool = async (folder: string, maxBytes = 64 * 1024): Promise<Spool> => {
+  const spool = await Spool.open({ folder, maxBytes, logger })
+  opened.push(spool)
+  return spool
+}
+
+/** One after the other, as a sampler does it. */
+const fill = async (spool: Spool, all: string[]): Promise<void> => {
+  for (const text of all) {
+    spool.append(text)
+    await spool.settled()
+  }
+}
+
+const takeAll = async (spool: Spool): Promise<string[]> => {
+  const all: string[] = []
+  for (let batch = await spool.next(); batch; batch = await spool.next()) {
+    all.push(...batch.texts)
+    spool.done(batch)
+  }
+  await spool.settled()
+  return all
+}
+
+const onDisk = (folder: string): number =>
+  readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
+
+const texts = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, i) => `sample ${from + i}`)
+
+t.test('records', async t => {
+  const data = Buffer.concat(['a', '', 'ö'].map(encodeRecord))
+  t.strictSame(decodeRecords(data), { texts: ['a', '', 'ö'], bytes: data.length })
+  t.strictSame(decodeRecords(data, 1).texts, ['a'])
+  for (let length = 0; length < data.length; length++)
+    t.ok(decodeRecords(data.subarray(0, length)).texts.length < 3, `torn at ${length}`)
+  const flipped = Buffer.from(data)
+  flipped.writeUInt8(0, data.length - 1)
+  t.strictSame(decodeRecords(flipped).texts, ['a', ''])
+  t.strictSame(decodeRecords(Buffer.alloc(32, 0xff)).texts, [])
+})
+
+t.test('spool', async t => {
+  t.test('gives everything back in order, in batches', async t => {
+    const spool = await openSpool(newFolder(t))
+    for (const text of texts(120)) spool.append(text)
+    const first = await spool.next()
+    t.equal(first?.texts.length, 50)
+    const second = await spool.next()
+    t.not(second?.id, first?.id)
+    t.strictSame([...(first?.texts ?? []), ...(second?.texts ?? [])], texts(100))
+    await spool.close()
+  })
+
+  t.test('keeps what was not done for the next process, and only that', async t => {
+    const folder = newFolder(t)
+    const before = await openSpool(folder)
+    for (const text of texts(70)) before.append(text)
+    const first = await before.next()
+    await before.next()
+    if (first) before.done(first)
+    await before.settled()
+    const after = await openSpool(folder)
+    after.append('new')
+    t.strictSame(await takeAll(after), [...texts(20, 50), 'new'])
+    t.strictSame(await takeAll(await openSpool(folder)), [])
+  })
+
+  t.test('an acknowledgement out of order does not lose the older batch', async t => {
+    const folder = newFolder(t)
+    const before = await openSpool(folder)
+    for (const text of texts(100)) before.append(text)
+    await before.next()
+    const second = await before.next()
+    if (second) before.done(second)
+    await before.settled()
+    t.strictSame((await takeAll(await openSpool(folder))).slice(0, 50), texts(50))
+  })
+
+  t.test('a torn tail loses the torn record alone', async t => {
+    for (const cut of [1, 5, 9]) {
+      const folder = newFolder(t)
+      const before = await openSpool(folder)
+      for (const text of texts(3)) before.append(text)
+      await before.close()
+      const file = join(folder, readdirSync(folder)[0] ?? '')
+      truncateSync(file, statSync(file).size - cut)
+      const after = await openSpool(folder)
+      after.append('new')
+      t.strictSame(await takeAll(after), [...texts(2), 'new'])
+    }
+  })
+
+  t.test('garbage in its folder is survived', async t => {
+    const folder = newFolder(t)
+    const before = await openSpool(folder)
+    before.append('a')
+    await before.close()
+    appendFileSync(join(folder, '0000000001.spool'), 'garbage')
+    for (const cursor of ['', '{', '{"segment":-1}', '{"segment":9e15,"offset":0,"record":0}']) {
+      writeFileSync(join(folder, 'cursor'), cursor)
+      writeFileSync(join(folder, 'note.txt'), 'x')
+      const spool = await openSpool(folder)
+      t.strictSame((await spool.next())?.texts, ['a'], `cursor ${cursor}`)
+    }
+  })
+
+  t.test('when it is full the oldest make way and are counted', async t => {
+    const folder = newFolder(t)
+    const spool = await openSpool(folder, 4096)
+    await fill(spool, texts(1000))
+    t.ok(onDisk(folder) <= 4096)
+    const dropped = spool.dropped
+    const left = await takeAll(spool)
+    t.equal(left.length + dropped, 1000)
+    t.ok(left.length > 50)
+    t.strictSame(left, texts(left.length, dropped))
+  })
+
+  t.test('a smaller limit than before is kept from the start', async t => {
+    const folder = newFolder(t)
+    const before = await openSpool(folder)
+    await fill(before, texts(1000))
+    await before.close()
+    const after = await openSpool(folder, 8192)
+    t.ok(onDisk(folder) <= 8192)
+    t.ok(after.dropped > 0)
+  })
+
+  t.test('a full disk is counted, and what comes later is kept', async t => {
+    const folder = newFolder(t)
+    let full = true
+    const spool = await Spool.open({
+      folder,
+      maxBytes: 64 * 1024,
+      logger,
+      append: async (file, data) => {
+        await file.appendFile(full ? data.subarray(0, 3) : data)
+        if (full) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+      },
+    })
+    spool.append('lost')
+    await spool.settled()
+    t.equal(spool.dropped, 1)
+    full = false
+    spool.append('kept')
+    t.strictSame(await takeAll(spool), ['kept'])
+    await spool.close()
+    t.strictSame(await takeAll(await openSpool(folder)), [])
+  })
+
+  t.test('a disk that hangs does not gather samples without end', async t => {
+    let release = () => {}
+    const hang = new Promise<void>(resolve => {
+      release = resolve
+    })
+    const spool = await Spool.open({
+      folder: newFolder(t),
+      maxBytes: 64 * 1024,
+      logger,
+      append: () => hang,
+    })
+    for (const text of texts(300)) spool.append(text)
+    t.equal(spool.dropped, 44)
+    release()
+    await spool.close()
+  })
+
+  t.test('a record that no message can hold is dropped', async t => {
+    const spool = await openSpool(newFolder(t), 8 * 1024 * 1024)
+    spool.append('x'.repeat(130 * 1024))
+    spool.append('ok')
+    t.strictSame(await takeAll(spool), ['ok'])
+    t.equal(spool.dropped, 1)
+  })
+
+  t.test('a batch whose sending ended three connections is given up', async t => {
+    const spool = await openSpool(newFolder(t))
+    for (const text of texts(60)) spool.append(text)
+    for (const attempt of [0, 1, 2]) {
+      const batch = await spool.next()
+      t.equal(batch?.attempts, attempt)
+      if (batch) spool.sending(batch)
+      spool.release()
+    }
+    t.equal(spool.dropped, 50)
+    t.strictSame(await takeAll(spool), texts(10, 50))
+  })
+
+  t.test('a batch that was taken but not sent is not to blame', async t => {
+    const spool = await openSpool(newFolder(t))
+    spool.append('a')
+    for (let i = 0; i < 5; i++) {
+      await spool.next()
+      spool.release()
+    }
+    t.strictSame(await takeAll(spool), ['a'])
+    t.equal(spool.dropped, 0)
+  })
+
+  t.test('any history of appends, sendings and crashes keeps order and the limit', async t => {
+    const step = fc.oneof(
+      { weight: 6, arbitrary: fc.record({ append: fc.nat({ max: 1200 }) }) },
+      { weight: 3, arbitrary: fc.constant('done' as const) },
+      { weight: 1, arbitrary: fc.constant('release' as const) },
+      { weight: 1, arbitrary: fc.constant('crash' as const) },
+    )
+    const { failed, counterexample } = await fc.check(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async steps => {
+        const folder = mkdtempSync(join(tmpdir(), 'shoal-spool-'))
+        let spool = await Spool.open({ folder, maxBytes: 8192, logger })
+        let count = 0
+        const got: number[] = []
+        for (const step of steps) {
+          if (step === 'crash') {
+            await spool.settled()
+            await spool.close()
+            spool = await Spool.open({ folder, maxBytes: 8192, logger })
+          } else if (step === 'release') spool.release()
+          else if (step === 'done') {
+            const batch = await spool.next()
+            if (batch) {
+              got.push(...batch.texts.map(text => Number.parseInt(text, 10)))
+              spool.done(batch)
+            }
+          } else spool.append(`${count++} ${'x'.repeat(step.append)}`)
+          await spool.settled()
+          if (onDisk(folder) > 8192) return false
+        }
+        await spool.close()
+        rmSync(folder, { recursive: true })
+        return got.every((value, i) => i === 0 || value > (got[i - 1] ?? 0))
+      }),
+      { numRuns: 60 },
+    )
+    t.notOk(failed, JSON.stringify(counterexample))
+  })
+})

@@ -1,0 +1,308 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { announceService } from '../../../daemon/services/announce.ts'
+import { Nudge } from '../../../daemon/uplink/nudge.ts'
+import { Uplink, type UplinkOptions } from '../../../daemon/uplink/uplink.ts'
+import { Announce } from '../../../shared/wire/announce.ts'
+import { Envelope } from '../../../shared/wire/envelope.ts'
+import { HistoryBody, type Sample } from '../../../shared/wire/telemetry.ts'
+import { topicFor } from '../../../shared/wire/topics.ts'
+import {
+  logger,
+  newHealth,
+  newIdentity,
+  noWait,
+  type StandIn,
+  standIn,
+  until,
+} from '../stand-in.ts'
+
+const sample = (takenAt: number): Sample => ({
+  taken_at: takenAt,
+  host: {
+    cpu_percent: 1,
+    memory_total_bytes: 2,
+    memory_used_bytes: 1,
+    disk_total_bytes: 2,
+    disk_used_bytes: 1,
+    network_received_bytes_per_second: null,
+    network_sent_bytes_per_second: null,
+  },
+  gpus: [],
+  engines: [],
+  spool_dropped: 0,
+})
+
+const about: Announce = {
+  name: 'cell',
+  version: '0.1.0',
+  protocol: 1,
+  host: {
+    hostname: 'h',
+    os: 'o',
+    kernel: 'k',
+    arch: 'x64',
+    cpu_model: 'c',
+    cpu_count: 1,
+    memory_total_bytes: 1,
+  },
+  gpus: [],
+  engines: [],
+  tags: [],
+}
+
+/** A running uplink with an announcing service; everything is let go at the end of the test. */
+const cell = async (
+  t: { teardown: (done: () => void | Promise<void>) => unknown },
+  coordinator: StandIn,
+  given: Partial<UplinkOptions> = {},
+) => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-uplink-'))
+  const stop = new AbortController()
+  const identity = newIdentity(coordinator.url)
+  const health = newHealth()
+  const pauses: number[] = []
+  const uplink = new Uplink({
+    identity,
+    url: coordinator.url,
+    connectTimeoutSeconds: 10,
+    spool: { folder, maxBytes: 1024 * 1024, drainBytesPerSecond: 1e9 },
+    health,
+    nudge: new Nudge(),
+    logger,
+    wait: noWait(pauses),
+    random: () => 0,
+    ...given,
+  })
+  const now = { about }
+  const changes: (() => void)[] = []
+  const announce = announceService({
+    uplink,
+    describe: () => now.about,
+    intervalSeconds: 5,
+    onChange: listener => {
+      changes.push(listener)
+      return () => {}
+    },
+    logger,
+    wait: (_ms, signal) =>
+      new Promise(resolve => signal.addEventListener('abort', () => resolve())),
+  })
+  const context = {
+    signal: stop.signal,
+    fail: (error: Error) => t.teardown(() => Promise.reject(error)),
+  }
+  await announce.start(context)
+  await uplink.start(context)
+  const state = () => health.view()['uplink connection']?.state
+  t.teardown(async () => {
+    stop.abort()
+    await until(() => state() === 'stopped')
+    await coordinator.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const change = (next: Announce) => {
+    now.about = next
+    for (const listener of changes) listener()
+  }
+  return { uplink, identity, health, stop, pauses, state, change, folder }
+}
+
+const heardOf = (coordinator: StandIn, topic: string) =>
+  coordinator.heard.filter(heard => heard.topic === topic)
+
+t.test('uplink', async t => {
+  t.test('says what it is, then that it is ready, then sends telemetry', async t => {
+    const coordinator = await standIn()
+    const { uplink, identity, state } = await cell(t, coordinator)
+    await until(() => state() === 'running')
+    uplink.offer(sample(1))
+    await until(() => coordinator.heard.length === 3)
+    t.strictSame(coordinator.state.clientIds, [identity.cell_id])
+    t.strictSame(
+      coordinator.heard.map(({ topic }) => topic),
+      ['birth', 'state', 'telemetry'],
+    )
+    for (const { message } of coordinator.heard) {
+      t.strictSame(Envelope.parse(message), message)
+      t.equal(message.epoch, 7)
+      t.equal(message.sender, identity.cell_id)
+    }
+    t.strictSame(Announce.parse(coordinator.heard[0]?.message.body), about)
+    t.strictSame(coordinator.heard[1]?.message.body, { state: 'ready' })
+    t.strictSame(coordinator.heard[2]?.message.body, sample(1))
+  })
+
+  t.test('says again what it is when asked and when that changes', async t => {
+    const coordinator = await standIn()
+    const { identity, state, change } = await cell(t, coordinator)
+    await until(() => state() === 'running')
+    await new Promise<void>(resolve =>
+      coordinator.broker.publish(
+        {
+          cmd: 'publish',
+          topic: topicFor('rebirth', identity.cell_id),
+          payload: Buffer.from('{}'),
+          qos: 1,
+          retain: false,
+          dup: false,
+        },
+        () => resolve(),
+      ),
+    )
+    await until(() => heardOf(coordinator, 'birth').length === 2)
+    const engine = {
+      weights: 'w',
+      kind: 'chat' as const,
+      models: ['m'],
+      state: 'ready' as const,
+      slots: 8,
+      slots_busy: 0,
+      queued: 0,
+      context_length: 2048,
+      restarts: 0,
+    }
+    change({ ...about, engines: [engine] })
+    await until(() => heardOf(coordinator, 'birth').length === 3)
+    change({ ...about, engines: [{ ...engine, slots_busy: 3 }] })
+    change({ ...about, engines: [{ ...engine, slots_busy: 3 }], tags: ['new'] })
+    await until(() => heardOf(coordinator, 'birth').length === 4)
+    t.match(heardOf(coordinator, 'birth')[3]?.message.body, { tags: ['new'] })
+  })
+
+  t.test('a cut connection leaves the last will, and is made again', async t => {
+    const coordinator = await standIn()
+    const { state } = await cell(t, coordinator)
+    await until(() => state() === 'running')
+    coordinator.cut()
+    await until(() => heardOf(coordinator, 'birth').length === 2 && state() === 'running')
+    const states = heardOf(coordinator, 'state')
+    t.strictSame(
+      states.map(({ message }) => (message.body as { state: string }).state),
+      ['ready', 'lost', 'ready'],
+    )
+    t.equal(states[1]?.message.epoch, 7)
+  })
+
+  t.test('an end on purpose leaves no last will', async t => {
+    const coordinator = await standIn()
+    const { stop, state } = await cell(t, coordinator)
+    await until(() => state() === 'running')
+    const left = new Promise(resolve => coordinator.broker.once('clientDisconnect', resolve))
+    stop.abort()
+    await left
+    await until(() => state() === 'stopped')
+    t.strictSame(
+      heardOf(coordinator, 'state').map(({ message }) => message.body),
+      [{ state: 'ready' }],
+    )
+  })
+
+  t.test('samples of an outage arrive as history, none is lost, and in order', async t => {
+    const coordinator = await standIn()
+    coordinator.state.refuse = { status: 503, body: '' }
+    const { uplink, state } = await cell(t, coordinator)
+    for (let i = 0; i < 230; i++) uplink.offer(sample(i))
+    await until(() => state() === 'waiting')
+    coordinator.state.refuse = undefined
+    const taken = () =>
+      heardOf(coordinator, 'history').flatMap(({ message }) =>
+        HistoryBody.parse(message.body).samples.map(({ taken_at }) => taken_at),
+      )
+    await until(() => taken().length >= 230)
+    t.strictSame(
+      taken(),
+      Array.from({ length: 230 }, (_, i) => i),
+    )
+    t.equal(uplink.dropped(), 0)
+  })
+
+  t.test('history that a cut interrupts is sent again with the same id', async t => {
+    const coordinator = await standIn()
+    coordinator.state.refuse = { status: 503, body: '' }
+    const { uplink, state } = await cell(t, coordinator)
+    for (let i = 0; i < 100; i++) uplink.offer(sample(i))
+    await until(() => state() === 'waiting')
+    const ids: string[] = []
+    coordinator.state.accept = (topic, { id }) => {
+      if (!topic.endsWith('/history')) return true
+      ids.push(id)
+      return ids.length > 2
+    }
+    coordinator.state.refuse = undefined
+    await until(() => heardOf(coordinator, 'history').length === 2)
+    t.equal(new Set(ids).size, 2)
+    t.ok(ids.length > 2)
+    t.equal(uplink.dropped(), 0)
+  })
+
+  t.test(
+    'a message that the coordinator always refuses is given up, the others are not',
+    async t => {
+      const coordinator = await standIn()
+      coordinator.state.refuse = { status: 503, body: '' }
+      const { uplink, state } = await cell(t, coordinator)
+      for (let i = 0; i < 200; i++) uplink.offer(sample(i))
+      await until(() => state() === 'waiting')
+      const isPoison = ({ body }: Envelope) =>
+        (body as { samples: Sample[] }).samples.some(({ taken_at }) => taken_at === 60)
+      coordinator.state.accept = (topic, message) =>
+        !topic.endsWith('/history') || !isPoison(message)
+      coordinator.state.refuse = undefined
+      await until(() => uplink.dropped() > 0)
+      await until(() => heardOf(coordinator, 'history').length >= 3)
+      t.equal(uplink.dropped(), 50)
+      const taken = new Set(
+        heardOf(coordinator, 'history').flatMap(({ message }) =>
+          HistoryBody.parse(message.body).samples.map(({ taken_at }) => taken_at),
+        ),
+      )
+      t.equal(taken.size, 150)
+    },
+  )
+
+  t.test('pauses grow while the coordinator is away', async t => {
+    const coordinator = await standIn()
+    coordinator.state.refuse = { status: 503, body: '' }
+    const { pauses } = await cell(t, coordinator)
+    await until(() => pauses.length >= 8)
+    t.strictSame(pauses.slice(0, 8), [250, 500, 1000, 2000, 4000, 4000, 4000, 4000])
+  })
+
+  for (const [status, pause] of [
+    [401, 60_000],
+    [403, 60_000],
+    [426, 60_000],
+    [503, 7000],
+  ] as const)
+    t.test(`after a refusal with ${status} it says why and pauses ${pause} ms`, async t => {
+      const coordinator = await standIn()
+      const message = `because of ${status}`
+      coordinator.state.refuse = {
+        status,
+        body: JSON.stringify({ error: { message } }),
+        headers: { 'Retry-After': 7 },
+      }
+      const { pauses, health } = await cell(t, coordinator)
+      await until(() => pauses.length > 0)
+      t.equal(pauses[0], pause)
+      t.match(health.view()['uplink connection']?.reason, message)
+    })
+
+  t.test('without a disk it connects all the same', async t => {
+    const coordinator = await standIn()
+    coordinator.state.refuse = { status: 503, body: '' }
+    const spool = { folder: '/dev/null/spool', maxBytes: 1024 * 1024, drainBytesPerSecond: 1e9 }
+    const { uplink, state, health } = await cell(t, coordinator, { spool })
+    uplink.offer(sample(1))
+    await until(() => state() === 'waiting')
+    coordinator.state.refuse = undefined
+    await until(() => state() === 'running')
+    uplink.offer(sample(2))
+    await until(() => heardOf(coordinator, 'telemetry').length === 1)
+    t.equal(uplink.dropped(), 1)
+    t.match(health.view().spool, { state: 'waiting', reason: /ENOTDIR/ })
+  })
+})
