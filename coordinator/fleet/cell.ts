@@ -40,16 +40,12 @@ export const engineReports = (cell: Cell): EngineReport[] =>
 export const isRoutable = (cell: Cell): boolean =>
   cell.presence === 'ready' && cell.link !== undefined
 
-/** A model that is `cold` is loaded by its first request; one that is `failed` is not asked. */
-const canServe = (report: EngineReport): boolean =>
-  report.state === 'ready' || report.state === 'cold'
-
 /** Which engine serves which model id on this cell now; empty when it must not be asked. */
 export const servingOf = (cell: Cell): Map<string, Engine> => {
   const serving = new Map<string, Engine>()
   if (!isRoutable(cell)) return serving
   for (const report of engineReports(cell)) {
-    if (!canServe(report)) continue
+    if (report.state === 'failed') continue
     const engine = engineFor(cell, report)
     for (const model of report.models) serving.set(model, engine)
   }
@@ -59,9 +55,10 @@ export const servingOf = (cell: Cell): Map<string, Engine> => {
 const engineFor = (cell: Cell, report: EngineReport): Engine => {
   const link = cell.link as CellLink
   const known = cell.engines.get(report.weights)
-  const engine = known ?? { cellId: cell.id, link, slots: 1, inFlight: 0, others: 0 }
+  const engine = known ?? { cellId: cell.id, link, slots: 1, inFlight: 0, others: 0, ready: false }
   engine.slots = report.slots
   engine.link = link
+  engine.ready = report.state === 'ready'
   engine.others = Math.max(0, report.slots_busy + report.queued - engine.inFlight)
   cell.engines.set(report.weights, engine)
   return engine

@@ -9,11 +9,17 @@ export interface Engine {
   inFlight: number
   /** Requests of others, as of the cell's last report: busy and queued, less our own then. */
   others: number
+  /** False while its first request would have to wait for the model to be loaded. */
+  ready: boolean
 }
+
+/** More than any queue: a model that is loaded somewhere is not loaded anew elsewhere. */
+const NOT_READY_LOAD = 1e6
 
 /** Requests per slot; above 1 new ones queue on the cell. */
 const load = (engine: Engine): number =>
-  (engine.inFlight + engine.others) / Math.max(1, engine.slots)
+  (engine.inFlight + engine.others) / Math.max(1, engine.slots) +
+  (engine.ready ? 0 : NOT_READY_LOAD)
 
 export interface Router {
   /** Replaces what a cell serves: model id to engine. An empty map takes it out of routing. */

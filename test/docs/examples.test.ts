@@ -42,7 +42,14 @@ t.test('every shell example in the documents works on a running service', async 
 
 t.test('docs/api.md lists every error that a client can meet, with its status', async t => {
   const text = read('docs/api.md')
-  const inside = ['coordinator_unavailable', 'internal', 'config_invalid', 'address_in_use', 'audit_broken', 'client_closed']
+  const inside = [
+    'coordinator_unavailable',
+    'internal',
+    'config_invalid',
+    'address_in_use',
+    'audit_broken',
+    'client_closed',
+  ]
   const later = ['forbidden', 'conflict', 'upgrade_required']
   for (const code of errorCodes.filter(code => ![...inside, ...later].includes(code)))
     t.match(text, new RegExp(`\\| ${httpStatus(code)} \\|.*\`${code}\``), code)

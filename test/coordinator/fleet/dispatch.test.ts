@@ -33,7 +33,7 @@ const rig = async (
   for (const [id, handler] of Object.entries(handlers)) {
     const cell = await linkCell(id, handler)
     cells[id] = cell
-    engines[id] = { cellId: id, link: cell.link, slots: 1, inFlight: 0, others: 0 }
+    engines[id] = { cellId: id, link: cell.link, slots: 1, inFlight: 0, others: 0, ready: true }
   }
   const outcomes: Outcome[] = []
   let running = Promise.resolve()

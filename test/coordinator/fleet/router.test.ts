@@ -2,12 +2,13 @@ import t from 'tap'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { createRouter, type Engine } from '../../../coordinator/fleet/router.ts'
 
-const engine = (cellId: string, inFlight = 0, slots = 4, others = 0): Engine => ({
+const engine = (cellId: string, inFlight = 0, slots = 4, others = 0, ready = true): Engine => ({
   cellId,
   link: {} as CellLink,
   slots,
   inFlight,
   others,
+  ready,
 })
 
 const serving = (engine: Engine, ...models: string[]) => new Map(models.map(id => [id, engine]))
@@ -18,12 +19,13 @@ t.test('the router', async t => {
   })
 
   t.test(
-    'takes the less loaded of two, counting slots, own requests and those of others',
+    'takes the less loaded of two, counting slots, requests and whether it is loaded',
     async t => {
       for (const [busy, idle] of [
         [engine('busy', 3), engine('idle', 1)],
         [engine('busy', 4, 4), engine('idle', 6, 16)],
         [engine('busy', 0, 4, 3), engine('idle', 2, 4, 0)],
+        [engine('busy', 0, 4, 0, false), engine('idle', 9, 4, 0)],
       ] as const) {
         const draws = [0, 0.9]
         const router = createRouter(() => draws.pop() ?? 0)

@@ -1,0 +1,360 @@
+import { join } from 'node:path'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { Admission } from '../../../daemon/inference/admission.ts'
+import type { Clock } from '../../../daemon/inference/clock.ts'
+import { Engine } from '../../../daemon/inference/engine.ts'
+import type { ChildListener } from '../../../daemon/inference/engine-child.ts'
+import { gpuMayBePresent } from '../../../daemon/inference/gpu-present.ts'
+import type { EngineEvent, Work } from '../../../daemon/inference/jobs.ts'
+import type { Order, Reply } from '../../../daemon/inference/protocol.ts'
+import { backoffMs, Restarts } from '../../../daemon/inference/restarts.ts'
+import { writeRandomModel } from '../../../models/gguf/random-model.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { EngineReport } from '../../../shared/wire/telemetry.ts'
+import { SMALL } from './fixtures.ts'
+
+/** Time that moves only when the test says so. */
+class TestClock implements Clock {
+  #now = 0
+  #timers = new Set<{ at: number; run: () => void }>()
+
+  now = (): number => this.#now
+
+  after = (ms: number, run: () => void): (() => void) => {
+    const timer = { at: this.#now + ms, run }
+    this.#timers.add(timer)
+    return () => this.#timers.delete(timer)
+  }
+
+  advance(ms: number): void {
+    const end = this.#now + ms
+    for (;;) {
+      const [next] = [...this.#timers].sort((a, b) => a.at - b.at)
+      if (next === undefined || next.at > end) break
+      this.#timers.delete(next)
+      this.#now = next.at
+      next.run()
+    }
+    this.#now = end
+  }
+}
+
+const LIMITS = { slots: 1, queue: 2, queueBytes: 100, queueTimeoutSeconds: 30 }
+
+t.test('admission', async t => {
+  const setup = (limits = LIMITS) => {
+    const clock = new TestClock()
+    const admission = new Admission(limits, clock)
+    const seen: string[] = []
+    const enter = (name: string, bytes = 1): (() => void) =>
+      admission.enter({
+        bytes,
+        onSlot: () => seen.push(name),
+        onRefused: error => seen.push(`${name} ${error.code}`),
+      })
+    return { clock, admission, seen, enter }
+  }
+  const refused = { code: 'cell_unavailable', retryAfterSeconds: 1 }
+
+  t.test('gives slots in the order of arrival', async t => {
+    const { admission, seen, enter } = setup()
+    admission.open()
+    for (const name of ['a', 'b', 'c']) enter(name)
+    t.strictSame([seen, admission.busy, admission.queued], [['a'], 1, 2])
+    admission.leave()
+    admission.leave()
+    t.strictSame([seen, admission.busy, admission.queued], [['a', 'b', 'c'], 1, 0])
+  })
+  t.test('refuses at once when the queue is full', async t => {
+    const { admission, enter } = setup()
+    admission.open()
+    for (const name of ['a', 'b', 'c']) enter(name)
+    t.throws(() => enter('d'), refused)
+  })
+  t.test('holds as many as slots and queue while the engine loads', async t => {
+    const { admission, seen, enter } = setup()
+    for (const name of ['a', 'b', 'c']) enter(name)
+    t.throws(() => enter('d'), refused)
+    admission.open()
+    t.strictSame(seen, ['a'])
+  })
+  t.test('bounds the text that waits, but lets one large request wait', async t => {
+    const { admission, enter } = setup()
+    admission.open()
+    enter('a', 500)
+    enter('b', 500)
+    t.throws(() => enter('c', 1), refused)
+  })
+  t.test('lets a cancelled request leave the queue at once', async t => {
+    const { admission, seen, enter } = setup()
+    admission.open()
+    enter('a')
+    const leave = enter('b', 99)
+    leave()
+    leave()
+    t.equal(admission.queued, 0)
+    enter('c', 99)
+    admission.leave()
+    t.strictSame(seen, ['a', 'c'])
+  })
+  t.test('refuses who waits too long', async t => {
+    const { clock, admission, seen, enter } = setup()
+    admission.open()
+    enter('a')
+    enter('b')
+    clock.advance(29_999)
+    enter('c')
+    clock.advance(1)
+    t.strictSame(seen, ['a', 'b cell_unavailable'])
+    admission.leave()
+    clock.advance(60_000)
+    t.strictSame(seen, ['a', 'b cell_unavailable', 'c'])
+  })
+  t.test('refuses all who wait when the engine goes away', async t => {
+    const { admission, seen, enter } = setup()
+    admission.open()
+    enter('a')
+    enter('b')
+    admission.close()
+    admission.refuseAll(new ShoalError('draining', 'stop'))
+    t.strictSame([seen, admission.busy], [['a', 'b draining'], 0])
+  })
+})
+
+t.test('the wait before a restart', async t => {
+  t.strictSame([0, 1, 2, 5, 6, 50].map(backoffMs), [1000, 2000, 4000, 32_000, 60_000, 60_000])
+  const restarts = new Restarts()
+  const plans = [0, 1, 2, 3].map(at => restarts.crashed(at).waitMs)
+  t.strictSame(plans, [1000, 2000, 4000, 8000])
+  t.strictSame(restarts.crashed(10_000), { waitMs: 590_000, open: true }, 'the fifth')
+  t.strictSame(restarts.crashed(700_000), { waitMs: 1000, open: false }, 'long after')
+  t.equal(restarts.total, 6)
+})
+
+t.test('a GPU is looked for only where there may be one', async t => {
+  t.equal(
+    gpuMayBePresent('linux', () => false),
+    false,
+  )
+  t.equal(
+    gpuMayBePresent('linux', path => path === '/dev/nvidiactl'),
+    true,
+  )
+  t.equal(
+    gpuMayBePresent('darwin', () => false),
+    true,
+  )
+})
+
+const WORK: Work = {
+  type: 'chat',
+  messages: [{ role: 'user', text: 'hi' }],
+  contextLength: 100,
+  sampling: {
+    temperature: 0,
+    topP: 1,
+    seed: 1,
+    stop: [],
+    frequencyPenalty: 0,
+    presencePenalty: 0,
+    logitBias: [],
+  },
+}
+const COUNTS = { steps: 0, width: 0, active: 0, tokens: 0 }
+
+/** An engine whose child is a record of what it was told. */
+const setup = async (t: Test, sha256?: string) => {
+  const file = join(t.testdir(), 'weights.gguf')
+  writeRandomModel(file, SMALL)
+  const clock = new TestClock()
+  const children: { orders: Order[]; killed: boolean; listener: ChildListener }[] = []
+  let spawned = (): void => {}
+  const states: string[] = []
+  const engine: Engine = new Engine(
+    {
+      weights: { label: 'small', file, sha256 },
+      kind: 'chat',
+      models: ['m'],
+      contextLength: 4096,
+      limits: LIMITS,
+      threads: 1,
+      gpu: 'off',
+      loadTimeoutSeconds: 100,
+      watchdogSeconds: 60,
+    },
+    {
+      clock,
+      logger: pino({ level: 'silent' }),
+      onChange: () => states.push(engine.report().state),
+      spawn: (_slots, listener) => {
+        const child = { orders: [] as Order[], killed: false, listener }
+        children.push(child)
+        spawned()
+        return {
+          pid: children.length,
+          send: order => child.orders.push(order),
+          kill: () => {
+            child.killed = true
+            queueMicrotask(() => listener.onEnd('was ended by SIGKILL'))
+          },
+        }
+      },
+    },
+  )
+  t.teardown(() => engine.stop())
+  const nextChild = () =>
+    new Promise<void>(resolve => {
+      spawned = resolve
+    })
+  const reply = (message: Reply) => children.at(-1)?.listener.onReply(message)
+  const ready = () =>
+    reply({ type: 'ready', slots: 1, contextLength: 2048, device: 'cpu', loadMs: 1 })
+  const start = async () => {
+    const spawning = nextChild()
+    void engine.load()
+    await spawning
+    ready()
+  }
+  const events: EngineEvent[] = []
+  const submit = () => engine.submit(WORK, 2, event => events.push(event))
+  return { engine, clock, children, states, nextChild, reply, ready, start, events, submit }
+}
+
+t.test('an engine', async t => {
+  t.test('loads what the weights allow, and reports in the words of the wire', async t => {
+    const { engine, children, states, start } = await setup(t)
+    t.equal(engine.report().state, 'cold')
+    await start()
+    t.strictSame(states, ['loading', 'ready'])
+    t.match(children[0]?.orders, [{ type: 'load', contextLength: 2048, threads: 1, gpu: 'off' }])
+    t.ok(EngineReport.parse(engine.report()))
+  })
+
+  t.test('is loaded by the first request, which waits for it', async t => {
+    const { engine, children, nextChild, ready, submit, events, reply } = await setup(t)
+    const spawning = nextChild()
+    submit()
+    await spawning
+    t.strictSame([engine.report().state, engine.report().queued], ['loading', 1])
+    ready()
+    t.match(children[0]?.orders[1], { type: 'chat', job: 1 })
+    reply({ type: 'step', counts: COUNTS, events: [{ type: 'text', job: 1, text: 'a' }] })
+    const end = { type: 'end', job: 1, reason: 'stop', completionTokens: 1 } as const
+    reply({ type: 'step', counts: COUNTS, events: [end] })
+    t.match(events, [{ type: 'text', text: 'a' }, { type: 'end' }])
+    t.equal(engine.report().slots_busy, 0)
+  })
+
+  t.test('keeps the slot of a cancelled request until the child has let go', async t => {
+    const { engine, children, start, submit, events, reply } = await setup(t)
+    await start()
+    const cancel = submit()
+    cancel()
+    cancel()
+    t.strictSame(children[0]?.orders.slice(2), [{ type: 'cancel', job: 1 }])
+    t.equal(engine.report().slots_busy, 1)
+    const end = { type: 'end', job: 1, reason: 'cancelled', completionTokens: 0 } as const
+    reply({ type: 'step', counts: COUNTS, events: [end] })
+    t.equal(engine.report().slots_busy, 0)
+    t.strictSame(events, [])
+  })
+
+  t.test('that dies ends its requests and starts again after a pause', async t => {
+    const { engine, clock, children, nextChild, ready, start, submit, events } = await setup(t)
+    await start()
+    submit()
+    submit()
+    children[0]?.listener.onEnd('was ended by SIGSEGV')
+    t.match(events, [
+      { type: 'error', error: { code: 'cell_unavailable', retryAfterSeconds: 1 } },
+      { type: 'error', error: { code: 'cell_unavailable' } },
+    ])
+    t.match(engine.report(), { state: 'failed', slots_busy: 0, queued: 0, restarts: 1 })
+    t.equal(engine.report().reason, 'the engine was ended by SIGSEGV; it starts again in 1 s')
+    t.throws(submit, { code: 'cell_unavailable', retryAfterSeconds: 1 })
+    const spawning = nextChild()
+    clock.advance(1000)
+    await spawning
+    ready()
+    t.equal(engine.report().state, 'ready')
+    t.equal(engine.report().reason, undefined)
+  })
+
+  t.test('that dies again and again rests', async t => {
+    const { engine, clock, children, nextChild, start } = await setup(t)
+    await start()
+    for (const wait of [1000, 2000, 4000, 8000]) {
+      children.at(-1)?.listener.onEnd('ended with code 1')
+      const spawning = nextChild()
+      clock.advance(wait)
+      await spawning
+    }
+    children.at(-1)?.listener.onEnd('ended with code 1')
+    t.match(engine.report().reason, /it crashed too often and rests for 585 s/)
+    t.equal(children.length, 5)
+  })
+
+  t.test('that makes no step while it is busy is ended', async t => {
+    const { engine, clock, children, start, submit, reply } = await setup(t)
+    await start()
+    clock.advance(1_000_000)
+    t.equal(children[0]?.killed, false, 'an idle engine may be silent')
+    submit()
+    clock.advance(59_000)
+    t.equal(children[0]?.killed, false)
+    reply({ type: 'step', counts: COUNTS, events: [] })
+    clock.advance(59_999)
+    t.equal(children[0]?.killed, false, 'a step counts')
+    clock.advance(60_000)
+    t.equal(children[0]?.killed, true)
+    await Promise.resolve()
+    t.match(engine.report().reason, /made no step for 60 s/)
+  })
+
+  t.test('that does not become ready is ended', async t => {
+    const { engine, clock, children, nextChild } = await setup(t)
+    const spawning = nextChild()
+    void engine.load()
+    await spawning
+    clock.advance(100_000)
+    await Promise.resolve()
+    t.equal(children[0]?.killed, true)
+    t.match(engine.report().reason, /was not ready within 100 s/)
+  })
+
+  t.test('whose weights the child refuses is not started again', async t => {
+    const { engine, clock, children, nextChild, reply } = await setup(t)
+    const spawning = nextChild()
+    const settled = engine.load()
+    await spawning
+    reply({ type: 'failed', reason: 'unknown architecture', transient: false })
+    await settled
+    t.match(engine.report(), {
+      state: 'failed',
+      reason: 'small: unknown architecture',
+      restarts: 0,
+    })
+    clock.advance(1_000_000)
+    t.equal(children.length, 1)
+  })
+
+  t.test('with another digest than promised never sees the file', async t => {
+    const { engine, children } = await setup(t, '0'.repeat(64))
+    await engine.load()
+    t.match(engine.report(), { state: 'failed', reason: /^small: its sha256 is not 0000/ })
+    t.equal(children.length, 0)
+  })
+
+  t.test('that is stopped refuses what waits and can start again', async t => {
+    const { engine, children, start, submit, events } = await setup(t)
+    await start()
+    submit()
+    engine.stop()
+    t.match(events, [{ type: 'error', error: { code: 'draining' } }])
+    t.equal(children[0]?.killed, true)
+    t.equal(engine.report().state, 'cold')
+    await start()
+    t.equal(engine.report().state, 'ready')
+  })
+})

@@ -1,0 +1,158 @@
+import { Writable } from 'node:stream'
+import t from 'tap'
+import {
+  parseChatRequest,
+  plainMessages,
+  samplingOf,
+} from '../../../daemon/inference/openai/chat-order.ts'
+import { EventStream, MAX_WAITING_BYTES } from '../../../daemon/inference/openai/event-stream.ts'
+import type { HttpResponse } from '../../../daemon/inference/openai/http.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { sseData, sseError } from '../../../shared/wire/sse.ts'
+
+/** A response whose reader takes everything, or nothing at all. */
+const fakeResponse = (reads: boolean) => {
+  const written: string[] = []
+  const headers: Record<string, string | number> = {}
+  const trailers: Record<string, string> = {}
+  const stream = new Writable({
+    decodeStrings: false,
+    write: (chunk, _encoding, done) => {
+      written.push(chunk)
+      if (reads) done()
+    },
+  })
+  const response: HttpResponse = Object.assign(stream, {
+    statusCode: 200,
+    headersSent: false,
+    setHeader: (name: string, value: string | number) => {
+      headers[name] = value
+    },
+    addTrailers: (more: Record<string, string>) => Object.assign(trailers, more),
+  })
+  return { response, written, headers, trailers }
+}
+
+const USAGE = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }
+
+const setup = (reads: boolean) => {
+  const fake = fakeResponse(reads)
+  const ticks: (() => void)[] = []
+  let stalled = 0
+  const stream = new EventStream(fake.response, {
+    headers: () => ({ 'x-extra': 'yes' }),
+    onStalled: () => stalled++,
+    repeat: run => {
+      ticks.push(run)
+      return () => ticks.splice(ticks.indexOf(run), 1)
+    },
+  })
+  return { ...fake, stream, ticks, stalled: () => stalled }
+}
+
+t.test('a stream of events', async t => {
+  t.test('sends a comment when nothing else was sent for a whole period', async t => {
+    const { stream, ticks, written } = setup(true)
+    stream.keepAlive()
+    const tick = () => ticks[0]?.()
+    tick()
+    tick()
+    stream.send(1)
+    tick()
+    tick()
+    t.strictSame(written, [': keepalive\n\n', 'data: 1\n\n', ': keepalive\n\n'])
+    stream.done(USAGE)
+    t.strictSame(ticks, [], 'the timer ends with the stream')
+  })
+  t.test('ends well with the mark and the usage', async t => {
+    const { stream, written, headers, trailers } = setup(true)
+    stream.send('a')
+    stream.done(USAGE)
+    t.strictSame(written, ['data: "a"\n\n', 'data: [DONE]\n\n'])
+    t.match(headers, { 'x-extra': 'yes', trailer: 'x-shoal-usage', 'x-accel-buffering': 'no' })
+    t.strictSame(trailers, { 'x-shoal-usage': JSON.stringify(USAGE) })
+  })
+  t.test('ends badly with an error event only', async t => {
+    const { stream, written, trailers } = setup(true)
+    stream.send('a')
+    stream.fail(new ShoalError('cell_unavailable', 'gone'))
+    t.equal(written.length, 2)
+    t.match(written[1], /^event: error\ndata: \{"error":\{"message":"gone",.*\}\}\n\n$/)
+    t.strictSame(trailers, {})
+  })
+  t.test('gives up a reader that stopped reading', async t => {
+    const { stream, stalled } = setup(false)
+    const text = 'x'.repeat(1024)
+    let sent = 0
+    while (stalled() === 0 && sent < 2 * MAX_WAITING_BYTES) {
+      stream.send(text)
+      sent += sseData(text).length
+    }
+    t.ok(sent > MAX_WAITING_BYTES && sent < MAX_WAITING_BYTES + 2048)
+  })
+})
+
+t.test('an error event carries the body under its name', async t => {
+  const [name, data] = sseError(new ShoalError('internal', 'a\nb')).split('\n')
+  t.equal(name, 'event: error')
+  t.strictSame(JSON.parse((data as string).slice(6)), {
+    error: { message: 'a\nb', type: 'server_error', param: null, code: 'internal' },
+  })
+})
+
+t.test('a chat request becomes an order', async t => {
+  const parse = (more: Record<string, unknown>) =>
+    parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more })
+
+  t.test('with the defaults of OpenAI', async t => {
+    t.strictSame(
+      samplingOf(parse({}), () => 5),
+      {
+        temperature: 1,
+        topP: 1,
+        seed: 5,
+        stop: [],
+        frequencyPenalty: 0,
+        presencePenalty: 0,
+        logitBias: [],
+      },
+    )
+    const nulls = { temperature: null, top_p: null, seed: null, stop: null, logit_bias: null }
+    t.strictSame(
+      samplingOf(parse(nulls), () => 5),
+      samplingOf(parse({}), () => 5),
+    )
+  })
+  t.test('with any integer as seed', async t => {
+    const seed = (value: number) => samplingOf(parse({ seed: value }), () => 5).seed
+    t.strictSame(
+      [0, -1, 2 ** 32 - 1, 2 ** 32, Number.MIN_SAFE_INTEGER].map(seed),
+      [0, 4294967294, 0, 1, 4292870144],
+    )
+  })
+  t.test('with one stop string or several', async t => {
+    const stop = (value: unknown) => samplingOf(parse({ stop: value }), () => 5).stop
+    t.strictSame([stop('a'), stop(['a', 'b'])], [['a'], ['a', 'b']])
+  })
+  t.test('with messages of plain text', async t => {
+    const parts = [
+      { type: 'text', text: 'a' },
+      { type: 'text', text: 'b' },
+    ]
+    const messages = [
+      { role: 'developer', content: parts },
+      { role: 'assistant', content: null },
+      { role: 'user', content: 'c', name: 'x' },
+    ]
+    t.strictSame(plainMessages(parse({ system: 's', messages })), [
+      { role: 'system', text: 's' },
+      { role: 'system', text: 'ab' },
+      { role: 'assistant', text: '' },
+      { role: 'user', text: 'c' },
+    ])
+  })
+  t.test('unless it biases thousands of tokens', async t => {
+    const logit_bias = Object.fromEntries(Array.from({ length: 1025 }, (_, id) => [id, 1]))
+    t.throws(() => parse({ logit_bias }), { code: 'invalid_request', param: 'logit_bias' })
+  })
+})
