@@ -11,8 +11,12 @@ import { healthRoutes } from './http/health.ts'
 import type { InferenceParts } from './http/inference.ts'
 import { inferenceRoutes } from './http/inference-routes.ts'
 import { modelRoutes } from './http/models.ts'
+import { operationRoutes } from './http/operation-routes.ts'
 import { safety, serverLimits } from './http/safety.ts'
+import type { Views } from './operations/context.ts'
+import { operations } from './operations/index.ts'
 import type { Quota } from './quota/quota.ts'
+import { skills } from './skills/index.ts'
 
 /** Everything the surfaces need, as narrow views; tests give fakes. */
 export interface AppParts {
@@ -26,6 +30,7 @@ export interface AppParts {
   fleet: Pick<Fleet, 'pick' | 'cells' | 'serves' | 'roundTripsMs'>
   running: InferenceParts['running']
   enrol: EnrolParts['enrol']
+  views: Views
   notReady: () => string | undefined
 }
 
@@ -40,7 +45,7 @@ const warningsOnly = (logger: Logger): Logger =>
 
 /** The HTTP server with every route, not listening yet. */
 export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
-  const { config, logger, now, keys, quota, usage, fleet, running, enrol, notReady } = parts
+  const { config, logger, now, keys, quota, usage, fleet, running, enrol, notReady, views } = parts
   const { catalogue, tiers } = config
   const app = Fastify({
     ...serverLimits(config),
@@ -68,5 +73,6 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
   await app.register(modelRoutes, { catalogue, createdAt: Math.floor(now() / 1000) })
   await app.register(healthRoutes, { catalogue, fleet, notReady })
   await app.register(enrolRoute, { enrol })
+  await app.register(operationRoutes, { operations: [...operations, ...skills], views })
   return app
 }

@@ -70,6 +70,14 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
   })
   const stopWatching = cells.onChange(() => void dropRevoked(cells, fleet, bus))
 
+  /** A revoked cell is out at once, not with its next word. */
+  const revoke: Cells['revoke'] = async (cellId, by) => {
+    const cell = await cells.revoke(cellId, by)
+    fleet.forget(cellId)
+    bus.disconnect(cellId)
+    return cell
+  }
+
   const app = await buildApp({
     config,
     logger,
@@ -84,6 +92,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
       fleet.admit(cellId, 0)
       return { cell_id: cellId, credential }
     },
+    views: { fleet, cells: { ...cells, revoke }, store, now },
     notReady: () => (running.draining() ? 'the coordinator is stopping' : undefined),
   })
   acceptUpgrades(app.server, {

@@ -22,6 +22,8 @@ const keys: Record<string, Key> = {
   'free-key': keyOfTier('free'),
   'pro-key': keyOfTier('pro'),
   'enterprise-key': keyOfTier('enterprise'),
+  'reviewer-key': { ...keyOfTier('enterprise'), id: 'key-reviewer', roles: ['reviewer'] },
+  'admin-key': { ...keyOfTier('enterprise'), id: 'key-admin', roles: ['client', 'operator_admin'] },
 }
 
 const standing = {
@@ -47,6 +49,7 @@ export const appWith = (parts: Partial<AppParts> = {}) =>
     running: { add: () => {}, remove: () => {}, draining: () => false },
     enrol: async () => ({ cell_id: 'c', credential: 'x' }),
     notReady: () => undefined,
+    views: {} as AppParts['views'],
     ...parts,
   })
 

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -202,6 +203,7 @@ const setup = async (t: Test, sha256?: string) => {
       },
     },
   )
+  engine.start()
   t.teardown(() => engine.stop())
   const nextChild = () =>
     new Promise<void>(resolve => {
@@ -218,7 +220,7 @@ const setup = async (t: Test, sha256?: string) => {
   }
   const events: EngineEvent[] = []
   const submit = () => engine.submit(WORK, 2, event => events.push(event))
-  return { engine, clock, children, states, nextChild, reply, ready, start, events, submit }
+  return { file, engine, clock, children, states, nextChild, reply, ready, start, events, submit }
 }
 
 t.test('an engine', async t => {
@@ -346,6 +348,19 @@ t.test('an engine', async t => {
     t.equal(children.length, 0)
   })
 
+  t.test('looks again at weights that somebody has replaced', async t => {
+    const { engine, clock, children, nextChild, file } = await setup(t)
+    writeFileSync(file, 'half a download')
+    await engine.load()
+    t.match(engine.report(), { state: 'failed', reason: 'small: it is not a GGUF file' })
+    t.equal(children.length, 0)
+    writeRandomModel(file, SMALL)
+    const spawning = nextChild()
+    clock.advance(60_000)
+    await spawning
+    t.equal(engine.report().state, 'loading')
+  })
+
   t.test('that is stopped refuses what waits and can start again', async t => {
     const { engine, children, start, submit, events } = await setup(t)
     await start()
@@ -354,6 +369,8 @@ t.test('an engine', async t => {
     t.match(events, [{ type: 'error', error: { code: 'draining' } }])
     t.equal(children[0]?.killed, true)
     t.equal(engine.report().state, 'cold')
+    t.throws(submit, { code: 'draining' })
+    engine.start()
     await start()
     t.equal(engine.report().state, 'ready')
   })

@@ -1,3 +1,4 @@
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import http2 from 'node:http2'
@@ -376,6 +377,13 @@ t.test('a client that goes away frees its slot', async t => {
     await leave(post(long({ stream: false })))
     t.equal(await served(), 8)
   })
+  t.test('and so does one that stops reading', async t => {
+    const sent = post(long())
+    sent.on('trailers', () => t.fail('the answer was never taken to its end'))
+    await once(sent, 'close')
+    t.equal(sent.rstCode, http2.constants.NGHTTP2_INTERNAL_ERROR)
+    t.equal(await served(), 8)
+  })
   t.test('while it waits', async t => {
     const first = post(long())
     await once(first, 'data')
@@ -419,6 +427,23 @@ t.test('an engine that is killed fails its requests and comes back', async t => 
   await stateOf(service, ([report]) => report?.state === 'ready')
   t.match(service.reports(), [{ restarts: 1, slots_busy: 0, queued: 0 }])
   t.equal((await call(port, 'POST', CHAT, ask('hi'))).status, 200)
+})
+
+t.test('an engine process ends with its daemon, and not with a signal to the group', async t => {
+  const main = join(import.meta.dirname, '../../../daemon/inference/child/main.ts')
+  const child = fork(main, { serialization: 'advanced', execArgv: [] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const answer = once(child, 'message')
+  const load = { kind: 'chat', slots: 1, contextLength: 128, threads: 1, gpu: 'off' }
+  child.send({ type: 'load', file: join(folder, 'absent'), ...load })
+  t.match(await answer, [{ type: 'failed', transient: false }])
+  child.kill('SIGTERM')
+  child.kill('SIGINT')
+  const second = once(child, 'message')
+  child.send({ type: 'load', file: small, ...load })
+  t.match(await second, [{ type: 'ready', device: 'cpu' }])
+  child.disconnect()
+  t.strictSame(await once(child, 'exit'), [null, 'SIGKILL'])
 })
 
 t.test('hostile weights are refused with a reason, and nothing else happens', async t => {

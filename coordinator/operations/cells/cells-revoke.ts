@@ -1,0 +1,18 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+
+export default defineOperation({
+  id: 'cells-revoke',
+  description: 'End a cell: its credential is void and its connections are closed.',
+  method: 'DELETE',
+  path: '/v1/cells/{cell_id}',
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'write',
+  input: z.strictObject({ cell_id: z.string() }),
+  output: z.object({ id: z.string(), revoked_at: z.iso.datetime() }),
+  run: async ({ cell_id }, { cells, actor, now }) => {
+    const { id, revokedAt } = await cells.revoke(cell_id, actor)
+    return { id, revoked_at: new Date(revokedAt ?? now()).toISOString() }
+  },
+})

@@ -1,0 +1,20 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { defineOperation } from '../operation.ts'
+import { CellDetails, detailsOf } from './cell-view.ts'
+
+export default defineOperation({
+  id: 'cells-show',
+  description: 'Show everything that is known of one cell: hardware, engines, the newest sample.',
+  method: 'GET',
+  path: '/v1/cells/{cell_id}',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({ cell_id: z.string() }),
+  output: CellDetails,
+  run: async ({ cell_id }, { cells, fleet }) => {
+    const cell = await cells.get(cell_id)
+    if (cell === undefined) throw new ShoalError('not_found', `no cell ${cell_id}`)
+    return detailsOf(cell, fleet.cell(cell_id))
+  },
+})

@@ -1,0 +1,47 @@
+import type * as z from 'zod'
+import type { Role } from '../keys/key.ts'
+import type { Context } from './context.ts'
+
+/** Who may ask: everybody, any key, or a key with one of the roles. */
+export type Access = 'none' | 'key' | 'operator'
+
+/** What asking does: looks, changes the coordinator's own data, or acts on the world. */
+export type Effect = 'read' | 'write' | 'gated'
+
+/**
+ * Anything the coordinator can be asked, the OpenAI routes aside: schema in, schema out, access and
+ * effect. Every surface is a projection of the list of them; none knows one by name.
+ */
+export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodType = z.ZodType> {
+  /** Wire id, also the name of its file: `cells-list`. */
+  id: string
+  /** One sentence for people who read a list of tools. */
+  description: string
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** REST path; `{name}` takes the input field of that name. */
+  path: string
+  access: Access
+  /** With access `operator`: any one of these; every operator role when absent. */
+  roles?: readonly Role[]
+  effect: Effect
+  /** Snake case and units in the names. The fields of the path are part of it. */
+  input: I
+  output: O
+  /** Longest time it may take. */
+  timeoutSeconds?: number
+  run: (input: z.output<I>, context: Context) => Promise<z.input<O>> | z.input<O>
+}
+
+/** One declaration, checked: every `{field}` of the path must be in the input. */
+export const defineOperation = <I extends z.ZodObject, O extends z.ZodType>(
+  operation: Operation<I, O>,
+): Operation => {
+  for (const field of pathFields(operation.path))
+    if (!(field in operation.input.shape))
+      throw new TypeError(`${operation.id}: ${field} of the path is not in the input`)
+  return operation as unknown as Operation
+}
+
+/** The names in a path template: `/v1/cells/{cell_id}` has `cell_id`. */
+export const pathFields = (path: string): string[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, field = '']) => field)

@@ -1,0 +1,22 @@
+import * as z from 'zod'
+import type { JoinToken } from '../../keys/join-tokens.ts'
+
+export const TokenView = z.object({
+  id: z.string(),
+  uses: z.int(),
+  uses_left: z.int(),
+  created_at: z.iso.datetime(),
+  expires_at: z.iso.datetime(),
+  revoked_at: z.iso.datetime().nullable(),
+})
+
+const iso = (at: number): string => new Date(at).toISOString()
+
+export const viewOf = (token: JoinToken): z.input<typeof TokenView> => ({
+  id: token.id,
+  uses: token.uses,
+  uses_left: token.usesLeft,
+  created_at: iso(token.createdAt),
+  expires_at: iso(token.expiresAt),
+  revoked_at: token.revokedAt === undefined ? null : iso(token.revokedAt),
+})

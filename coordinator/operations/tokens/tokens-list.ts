@@ -1,0 +1,17 @@
+import * as z from 'zod'
+import { listTokens } from '../../keys/join-tokens.ts'
+import { defineOperation } from '../operation.ts'
+import { TokenView, viewOf } from './token-view.ts'
+
+export default defineOperation({
+  id: 'tokens-list',
+  description: 'List the join tokens that let machines become cells, without their secrets.',
+  method: 'GET',
+  path: '/v1/tokens',
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'read',
+  input: z.strictObject({}),
+  output: z.object({ tokens: z.array(TokenView) }),
+  run: async (_input, { store }) => ({ tokens: (await listTokens(store.ledger)).map(viewOf) }),
+})

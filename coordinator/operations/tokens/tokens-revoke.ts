@@ -1,0 +1,19 @@
+import * as z from 'zod'
+import { revokeToken } from '../../keys/join-tokens.ts'
+import { defineOperation } from '../operation.ts'
+
+export default defineOperation({
+  id: 'tokens-revoke',
+  description: 'End a join token. Cells that joined with it stay.',
+  method: 'DELETE',
+  path: '/v1/tokens/{token_id}',
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'write',
+  input: z.strictObject({ token_id: z.string() }),
+  output: z.object({ id: z.string() }),
+  run: async ({ token_id }, { store, actor }) => {
+    await revokeToken(store.ledger, token_id, actor)
+    return { id: token_id }
+  },
+})

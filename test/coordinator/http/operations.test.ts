@@ -1,0 +1,125 @@
+import t from 'tap'
+import { createFleet } from '../../../coordinator/fleet/fleet.ts'
+import { createCallLimits } from '../../../coordinator/http/call-limits.ts'
+import { createCells } from '../../../coordinator/keys/cells.ts'
+import { createToken } from '../../../coordinator/keys/join-tokens.ts'
+import { appWith, keyOfTier } from '../../support/app.ts'
+import { silent } from '../../support/cell.ts'
+import { temporaryStore } from '../store/temporary.ts'
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
+
+t.test('operations over REST', async t => {
+  const store = await temporaryStore(t)
+  const cells = createCells({ store, logger: silent })
+  const fleet = createFleet({
+    limits: { suspectAfterMs: 1, deadAfterMs: 2 },
+    nowMs: () => 0,
+    changed: () => {},
+  })
+  const { secret } = await createToken(store.ledger, { uses: 1, ttlMinutes: 5 }, { actor: 'test' })
+  const { cellId } = await cells.enrol({ token: secret, name: 'one' })
+  fleet.admit(cellId, 0)
+  const app = await appWith({ views: { fleet, cells, store, now: () => 0 } })
+  t.teardown(() => app.close())
+
+  for (const [title, key, method, url, status, code] of [
+    ['without a key is 401', '', 'GET', '/v1/cells', 401, 'auth_required'],
+    ['of a client is 403', 'pro-key', 'GET', '/v1/cells', 403, 'forbidden'],
+    [
+      'that an operator of another role asks is 403',
+      'reviewer-key',
+      'GET',
+      '/v1/tokens',
+      403,
+      'forbidden',
+    ],
+    [
+      'on a cell that is not there is 404',
+      'reviewer-key',
+      'GET',
+      '/v1/cells/cell_x',
+      404,
+      'not_found',
+    ],
+    [
+      'with an unknown field is 422',
+      'reviewer-key',
+      'GET',
+      '/v1/cells?x=1',
+      422,
+      'invalid_request',
+    ],
+  ] as const)
+    t.test(`one ${title}`, async t => {
+      const headers = key === '' ? {} : bearer(key)
+      const response = await app.inject({ method, url, headers })
+      t.equal(response.statusCode, status)
+      t.equal(response.json().error.code, code)
+    })
+
+  t.test('cells are listed and shown, with null for what is not known', async t => {
+    const list = await app.inject({ url: '/v1/cells', headers: bearer('reviewer-key') })
+    t.match(list.json(), { cells: [{ id: cellId, name: 'one', presence: 'unknown', models: [] }] })
+    const show = await app.inject({ url: `/v1/cells/${cellId}`, headers: bearer('reviewer-key') })
+    t.match(show.json(), {
+      id: cellId,
+      host: null,
+      sample: null,
+      gpus: [],
+      link_round_trip_ms: null,
+    })
+  })
+
+  t.test('a token is made, listed without its secret and revoked', async t => {
+    const headers = { ...bearer('admin-key'), 'content-type': 'application/json' }
+    const made = await app.inject({
+      method: 'POST',
+      url: '/v1/tokens',
+      headers,
+      payload: '{"ttl_minutes":5}',
+    })
+    t.match(made.json(), { uses: 1, uses_left: 1, secret: /^shl_join_/ })
+    const { tokens } = (await app.inject({ url: '/v1/tokens', headers })).json()
+    t.notOk(tokens.some((token: object) => 'secret' in token))
+    const { id } = made.json()
+    const ended = await app.inject({
+      method: 'DELETE',
+      url: `/v1/tokens/${id}`,
+      headers: bearer('admin-key'),
+    })
+    t.strictSame(ended.json(), { id })
+  })
+
+  t.test('a range is kept', async t => {
+    const headers = { ...bearer('admin-key'), 'content-type': 'application/json' }
+    for (const payload of ['{"ttl_minutes":0}', '{"ttl_minutes":"5"}', '[]', '{"uses":5}']) {
+      const response = await app.inject({ method: 'POST', url: '/v1/tokens', headers, payload })
+      t.equal(response.statusCode, 422, payload)
+    }
+  })
+
+  t.test('a revoked cell is gone for good, and the audit knows by whom', async t => {
+    const url = `/v1/cells/${cellId}`
+    const response = await app.inject({ method: 'DELETE', url, headers: bearer('admin-key') })
+    t.equal(response.statusCode, 200)
+    const shown = await app.inject({ url, headers: bearer('admin-key') })
+    t.equal(shown.json().presence, 'revoked')
+    const rows = store.ledger.read.selectFrom('audit').select(['actor', 'subject'])
+    const row = await rows.where('action', '=', 'cell.revoke').executeTakeFirst()
+    t.strictSame(row, { actor: 'key:key-admin', subject: cellId })
+  })
+})
+
+t.test('a key may make 60 calls in any minute, an operator 300', async t => {
+  const clock = { ms: 0 }
+  const count = createCallLimits(() => clock.ms)
+  const client = keyOfTier('pro')
+  const operator = { ...client, roles: ['reviewer' as const] }
+  for (let i = 0; i < 60; i++) count('a', client)
+  t.throws(() => count('a', client), { code: 'rate_limited', retryAfterSeconds: 60 })
+  for (let i = 0; i < 300; i++) count('b', operator)
+  t.throws(() => count('b', operator), { code: 'rate_limited' })
+  clock.ms = 60_001
+  t.doesNotThrow(() => count('a', client))
+})
