@@ -40,7 +40,7 @@ const setup = (reads: boolean) => {
   const ticks: (() => void)[] = []
   let stalled = 0
   const stream = new EventStream(fake.response, {
-    headers: () => ({ 'x-extra': 'yes' }),
+    headers: () => [['x-extra', 'yes']],
     onStalled: () => stalled++,
     repeat: run => {
       ticks.push(run)

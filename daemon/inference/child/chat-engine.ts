@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto'
+import type { LlamaModel } from 'node-llama-cpp'
+import type { ChatOrder, JobEvent, LoadOrder, StepCounts } from '../protocol.ts'
+import { Batching } from './batching.ts'
+import { ChatTemplate } from './chat-template.ts'
+import { generate } from './generate.ts'
+import { flashAttentionFor, mostCharacters, tokenizerOf } from './model.ts'
+import { PromptPace } from './prompt-pace.ts'
+import { Refusal } from './refusal.ts'
+import { Slot } from './slot.ts'
+import { pickSlot } from './slots.ts'
+import { type Tokenizer, tokenizePieces } from './tokens.ts'
+import { Turnstile } from './turnstile.ts'
+
+/** Tokens of one engine step. */
+const BATCH_TOKENS = 512
+
+export type Emit = (event: JobEvent) => void
+
+/** One context with as many sequences as slots; the daemon never sends more jobs than that. */
+export class ChatEngine {
+  readonly #model: LlamaModel
+  readonly #mostCharacters: number
+  readonly #template: ChatTemplate
+  readonly #tokenizer: Tokenizer<number>
+  readonly #slots: Slot[]
+  readonly #batching: Batching
+  readonly #pace = new PromptPace()
+
+  private constructor(
+    model: LlamaModel,
+    batching: Batching,
+    slots: Slot[],
+    { contextLength }: LoadOrder,
+  ) {
+    this.#model = model
+    this.#mostCharacters = mostCharacters(model, contextLength)
+    this.#batching = batching
+    this.#slots = slots
+    this.#tokenizer = tokenizerOf(model)
+    this.#template = new ChatTemplate(templateOf(model), {
+      bos_token: model.tokens.bosString ?? '',
+      eos_token: model.tokens.eosString ?? '',
+    })
+  }
+
+  static async create(
+    model: LlamaModel,
+    order: LoadOrder,
+    onStep: () => void,
+  ): Promise<ChatEngine> {
+    const batching = new Batching(onStep)
+    const context = await model.createContext({
+      sequences: order.slots,
+      contextSize: order.contextLength,
+      batchSize: BATCH_TOKENS,
+      threads: { ideal: order.threads, min: order.threads },
+      flashAttention: flashAttentionFor(model),
+      failedCreationRemedy: false,
+      batching: { itemPrioritizationStrategy: batching.strategy },
+    })
+    const turnstile = new Turnstile()
+    const slots = Array.from(
+      { length: order.slots },
+      (_, id) => new Slot(id, context.getSequence(), batching, turnstile),
+    )
+    return new ChatEngine(model, batching, slots, order)
+  }
+
+  get counts(): StepCounts {
+    return this.#batching.counts
+  }
+
+  /** Resolves after the last event of the job; the slot is then free. */
+  async run(order: ChatOrder, emit: Emit, isCancelled: () => boolean): Promise<void> {
+    const prompt = this.#tokens(order)
+    const picked = pickSlot(this.#slots, prompt)
+    if (picked === undefined) throw new Error(`no slot is free for job ${order.job}`)
+    const { slot, prefix } = picked
+    slot.busy = true
+    try {
+      await generate({
+        model: this.#model,
+        pace: this.#pace,
+        slot,
+        prefix,
+        prompt,
+        order,
+        emit,
+        isCancelled,
+      })
+    } finally {
+      slot.busy = false
+    }
+  }
+
+  #tokens(order: ChatOrder): number[] {
+    const characters = order.messages.reduce((sum, { text }) => sum + text.length, 0)
+    if (characters > this.#mostCharacters) throw tooLong(`${characters} characters`, order)
+    const pieces = this.#template.render(order.messages, randomBytes(16).toString('hex'))
+    const prompt = tokenizePieces(pieces, this.#tokenizer)
+    if (prompt.length < order.contextLength) return prompt
+    throw tooLong(`${prompt.length} tokens`, order)
+  }
+}
+
+const tooLong = (size: string, { contextLength }: ChatOrder): Refusal =>
+  new Refusal(
+    'context_length_exceeded',
+    `the messages have ${size}; the context of ${contextLength} tokens must hold them and the answer`,
+    'messages',
+  )
+
+const templateOf = (model: LlamaModel): string => {
+  const template = model.fileInfo.metadata.tokenizer.chat_template
+  if (template === undefined) throw new Error('the weights carry no chat template')
+  return template
+}

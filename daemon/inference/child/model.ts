@@ -1,0 +1,71 @@
+import {
+  getLlama,
+  InsufficientMemoryError,
+  LlamaLogLevel,
+  type LlamaModel,
+  type Token,
+} from 'node-llama-cpp'
+import type { LoadOrder } from '../protocol.ts'
+import type { Detokenize } from './text.ts'
+import type { Tokenizer } from './tokens.ts'
+
+/** Loads the weights. Nothing is compiled or downloaded. */
+export const loadModel = async (order: LoadOrder): Promise<LlamaModel> => {
+  const llama = await getLlama({
+    gpu: order.gpu === 'off' ? false : 'auto',
+    build: 'never',
+    skipDownload: true,
+    progressLogs: false,
+    maxThreads: order.threads,
+    logLevel: LlamaLogLevel.warn,
+    logger: (level, message) => process.stderr.write(`${level}: ${message}\n`),
+  })
+  return llama.loadModel({ modelPath: order.file })
+}
+
+export const deviceOf = (model: LlamaModel): string => model.llama.gpu || 'cpu'
+
+/**
+ * On a CPU, flash attention works off one position of the cache at a time. With heads of 32 values
+ * (1.8M parameters) a token after 900 others took 2.2 ms of CPU with it and 0.8 ms without, while
+ * a prompt of 1,700 tokens took 0.1 s with it and 0.25 s without; with heads of 64 values it is the
+ * better choice for both.
+ */
+export const flashAttentionFor = (model: LlamaModel): 'auto' | false => {
+  const { attention, embedding_length } = model.fileInfo.architectureMetadata
+  const heads = attention?.head_count
+  const headSize = typeof heads === 'number' ? (embedding_length ?? 0) / heads : undefined
+  return model.llama.gpu === false && headSize !== undefined && headSize < 64 ? false : 'auto'
+}
+
+/** SentencePiece adds a space before each text; between pieces of one text it must not. */
+export const tokenizerOf = (model: LlamaModel): Tokenizer<Token> => ({
+  tokenize: (text, special) =>
+    model.vocabularyType === 'spm'
+      ? model.tokenize(text, special, 'trimLeadingSpace')
+      : model.tokenize(text, special),
+  beginning: model.tokens.shouldPrependBosToken ? (model.tokens.bos ?? undefined) : undefined,
+})
+
+/**
+ * A text with more characters than this cannot fit into `tokens` tokens. Such texts never reach the
+ * tokenizer, whose time and stack grow with them.
+ */
+export const mostCharacters = (model: LlamaModel, tokens: number): number =>
+  tokens * vocabulary(model).reduce((longest, token) => Math.max(longest, token.length), 1)
+
+const vocabulary = (model: LlamaModel): readonly string[] =>
+  model.fileInfo.metadata.tokenizer.ggml.tokens ?? []
+
+/** SentencePiece drops the space before the first word of what it is given. */
+export const detokenizer = (model: LlamaModel): Detokenize<Token> =>
+  model.vocabularyType === 'spm'
+    ? (tokens, previous) => model.detokenize(tokens, false, previous)
+    : tokens => model.detokenize(tokens)
+
+/** The engine ends the process at an id beyond its vocabulary, so each foreign id is checked. */
+export const isKnownToken = (model: LlamaModel, id: number): boolean =>
+  id < vocabulary(model).length
+
+/** A failure that may pass: other programs use the memory now. */
+export const isTransient = (error: unknown): boolean => error instanceof InsufficientMemoryError

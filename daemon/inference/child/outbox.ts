@@ -1,0 +1,56 @@
+import type { JobEvent, StepCounts, StepReply } from '../protocol.ts'
+
+/** The daemon hears from a busy engine at least this often, also when there is no text. */
+const BEAT_MS = 1000
+
+/**
+ * Gathers what happens in the slots and sends it as one message per engine step, while the step
+ * runs: sending must not delay it.
+ */
+export class Outbox {
+  readonly #send: (reply: StepReply) => void
+  readonly #counts: () => StepCounts
+  readonly #now: () => number
+  #events: JobEvent[] = []
+  #scheduled = false
+  #sentAt = Number.NEGATIVE_INFINITY
+
+  constructor(options: {
+    send: (reply: StepReply) => void
+    counts: () => StepCounts
+    /** A clock in milliseconds that never jumps. */
+    now: () => number
+  }) {
+    this.#send = options.send
+    this.#counts = options.counts
+    this.#now = options.now
+  }
+
+  /** Sent with the next step. */
+  push(event: JobEvent): void {
+    this.#events.push(event)
+  }
+
+  /** What waits is sent soon, with or without a step. */
+  hurry(): void {
+    this.#schedule()
+  }
+
+  stepped(): void {
+    if (this.#events.length > 0 || this.#now() - this.#sentAt >= BEAT_MS) this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setImmediate(() => this.#flush())
+  }
+
+  #flush(): void {
+    this.#scheduled = false
+    this.#sentAt = this.#now()
+    const events = this.#events
+    this.#events = []
+    this.#send({ type: 'step', events, counts: { ...this.#counts() } })
+  }
+}

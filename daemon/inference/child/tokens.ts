@@ -1,0 +1,19 @@
+import type { Piece } from './prompt.ts'
+
+/** What is needed of the model to make tokens. */
+export interface Tokenizer<Token> {
+  /** `special`: names of special tokens become those tokens. */
+  tokenize(text: string, special: boolean): readonly Token[]
+  /** Put before every prompt, where the model wants one. */
+  beginning: Token | undefined
+}
+
+/** The tokens of a prompt; the beginning token once, whether the template writes it or not. */
+export const tokenizePieces = <Token>(
+  pieces: readonly Piece[],
+  { tokenize, beginning }: Tokenizer<Token>,
+): Token[] => {
+  const tokens = pieces.flatMap(({ text, from }) => tokenize(text, from === 'template'))
+  if (beginning !== undefined && tokens[0] !== beginning) tokens.unshift(beginning)
+  return tokens
+}

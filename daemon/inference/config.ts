@@ -1,0 +1,67 @@
+import * as z from 'zod'
+
+/** The cell's inference, as it stands under `inference` in the daemon's configuration. */
+export const InferenceConfig = z.strictObject({
+  slots: z
+    .int()
+    .min(1)
+    .max(256)
+    .default(8)
+    .describe('Chat requests that one engine runs at the same time; each keeps its own context.'),
+  embedding_slots: z
+    .int()
+    .min(1)
+    .max(64)
+    .default(2)
+    .describe('Embedding requests that one engine runs at the same time.'),
+  queue_factor: z
+    .number()
+    .min(0)
+    .max(1000)
+    .default(2)
+    .describe('Requests that may wait for a slot, as a multiple of the slots.'),
+  queue_prompt_bytes: z
+    .int()
+    .min(0)
+    .default(16 * 1024 * 1024)
+    .describe('Text that the waiting requests of one engine may hold together.'),
+  queue_timeout_seconds: z
+    .number()
+    .positive()
+    .max(3600)
+    .default(30)
+    .describe('Longest wait for a slot, loading of the model included.'),
+  threads: z
+    .int()
+    .min(1)
+    .max(1024)
+    .exactOptional()
+    .describe('CPU threads of one engine. Default: the cores less one.'),
+  gpu: z
+    .enum(['auto', 'off'])
+    .default('auto')
+    .describe('`off` keeps the engines away from the GPUs.'),
+  preload: z
+    .boolean()
+    .default(true)
+    .describe('Load the models at the start; otherwise each one on its first request.'),
+  load_timeout_seconds: z
+    .number()
+    .positive()
+    .max(86_400)
+    .default(600)
+    .describe('An engine that is not ready after this time is ended.'),
+  watchdog_seconds: z
+    .number()
+    .positive()
+    .max(86_400)
+    .default(60)
+    .describe('A busy engine that makes no step for this time is ended and started again.'),
+  keepalive_seconds: z
+    .number()
+    .positive()
+    .max(600)
+    .default(15)
+    .describe('A stream that has nothing to send gets a comment line this often.'),
+})
+export type InferenceConfig = z.infer<typeof InferenceConfig>

@@ -1,0 +1,69 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Logger } from 'pino'
+import type { Order, Reply } from './protocol.ts'
+
+/** An engine process, as its owner sees it. */
+export interface EngineChild {
+  pid: number | undefined
+  send(order: Order): void
+  /** Ends it at once; closing an engine that works can crash. */
+  kill(): void
+}
+
+export interface ChildListener {
+  onReply: (reply: Reply) => void
+  /** Once. `how` says in plain words how it ended. */
+  onEnd: (how: string) => void
+}
+
+export type SpawnEngine = (slots: number, listener: ChildListener) => EngineChild
+
+const MAIN = join(import.meta.dirname, 'child', 'main.ts')
+
+/** Starts engine processes that log through `logger`. */
+export const engineSpawner =
+  (logger: Logger): SpawnEngine =>
+  (slots, listener) => {
+    const child = fork(MAIN, {
+      serialization: 'advanced',
+      execArgv: [],
+      env: childEnvironment(slots),
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    })
+    child.on('message', reply => listener.onReply(reply as Reply))
+    logLines(child, logger)
+    let ended = false
+    const end = (how: string): void => {
+      if (ended) return
+      ended = true
+      listener.onEnd(how)
+    }
+    child.on('error', error => end(`could not be started: ${error.message}`))
+    child.on('exit', (code, signal) =>
+      end(signal === null ? `ended with code ${code}` : `was ended by ${signal}`),
+    )
+    return {
+      pid: child.pid,
+      send: order => child.connected && child.send(order, () => {}),
+      kill: () => child.kill('SIGKILL'),
+    }
+  }
+
+/** The engine samples on libuv's threads, one per slot. Our own settings may hold secrets. */
+const childEnvironment = (slots: number): NodeJS.ProcessEnv => {
+  const foreign = Object.entries(process.env).filter(([name]) => !/^(SHOAL_|NODE_)/.test(name))
+  return { ...Object.fromEntries(foreign), UV_THREADPOOL_SIZE: String(slots + 4) }
+}
+
+const MAX_LINE_LENGTH = 2000
+
+const logLines = (child: ChildProcess, logger: Logger): void => {
+  for (const input of [child.stdout, child.stderr]) {
+    if (input === null) continue
+    createInterface({ input }).on('line', line =>
+      logger.debug({ engine_pid: child.pid }, line.slice(0, MAX_LINE_LENGTH)),
+    )
+  }
+}

@@ -1,0 +1,119 @@
+import type { Clock } from './clock.ts'
+import type { EngineChild, SpawnEngine } from './engine-child.ts'
+import type {
+  FailedReply,
+  LoadOrder,
+  Order,
+  ReadyReply,
+  Reply,
+  StepCounts,
+  StepReply,
+} from './protocol.ts'
+
+export interface ProcessOptions {
+  load: LoadOrder
+  loadTimeoutSeconds: number
+  watchdogSeconds: number
+}
+
+export interface ProcessListener {
+  onReady: (reply: ReadyReply) => void
+  /** The model cannot be loaded, and not because others use the memory. */
+  onRefused: (reply: FailedReply) => void
+  onStep: (reply: StepReply) => void
+  /** It is gone; `why` continues a sentence that begins with `the engine`. */
+  onEnd: (why: string) => void
+}
+
+/** One run of an engine child, with a deadline for loading and a watchdog while it is busy. */
+export class EngineProcess {
+  counts: StepCounts = { steps: 0, width: 0, active: 0, tokens: 0 }
+  readonly #options: ProcessOptions
+  readonly #clock: Clock
+  readonly #listener: ProcessListener
+  readonly #child: EngineChild
+  #jobs = 0
+  #heardAt = 0
+  /** Why we ended it ourselves. */
+  #ending: string | undefined
+  #stopped = false
+  #callOff: () => void
+
+  constructor(
+    options: ProcessOptions,
+    { clock, spawn }: { clock: Clock; spawn: SpawnEngine },
+    listener: ProcessListener,
+  ) {
+    this.#options = options
+    this.#clock = clock
+    this.#listener = listener
+    const seconds = options.loadTimeoutSeconds
+    this.#callOff = clock.after(seconds * 1000, () =>
+      this.#end(`was not ready within ${seconds} s`),
+    )
+    this.#child = spawn(options.load.slots, {
+      onReply: reply => this.#reply(reply),
+      onEnd: how => this.#ended(how),
+    })
+    this.#child.send(options.load)
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  send(order: Order): void {
+    if (order.type !== 'cancel' && this.#jobs++ === 0) this.#heardAt = this.#clock.now()
+    this.#child.send(order)
+  }
+
+  /** One of the orders is done. */
+  done(): void {
+    this.#jobs--
+  }
+
+  /** Ends it; the listener hears nothing more. */
+  stop(): void {
+    this.#stopped = true
+    this.#callOff()
+    this.#child.kill()
+  }
+
+  #reply(reply: Reply): void {
+    if (this.#stopped) return
+    this.#heardAt = this.#clock.now()
+    if (reply.type === 'ready') this.#ready(reply)
+    else if (reply.type === 'step') {
+      this.counts = reply.counts
+      this.#listener.onStep(reply)
+    } else if (reply.transient) this.#end(`could not be loaded: ${reply.reason}`)
+    else {
+      this.stop()
+      this.#listener.onRefused(reply)
+    }
+  }
+
+  #ready(reply: ReadyReply): void {
+    this.#callOff()
+    this.#watch()
+    this.#listener.onReady(reply)
+  }
+
+  /** Looks again and again whether it still makes steps while it is busy. */
+  #watch(): void {
+    const limitMs = this.#options.watchdogSeconds * 1000
+    const quietMs = this.#jobs === 0 ? 0 : this.#clock.now() - this.#heardAt
+    if (quietMs >= limitMs) this.#end(`made no step for ${this.#options.watchdogSeconds} s`)
+    else this.#callOff = this.#clock.after(limitMs - quietMs, () => this.#watch())
+  }
+
+  #end(why: string): void {
+    this.#ending = why
+    this.#child.kill()
+  }
+
+  #ended(how: string): void {
+    this.#callOff()
+    if (!this.#stopped) this.#listener.onEnd(this.#ending ?? how)
+  }
+}

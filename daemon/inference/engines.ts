@@ -1,0 +1,110 @@
+import { availableParallelism } from 'node:os'
+import type { Logger } from 'pino'
+import type { Catalogue, CatalogueEntry } from '../../shared/catalogue.ts'
+import type { EngineReport } from '../../shared/wire/telemetry.ts'
+import type { Clock } from './clock.ts'
+import type { InferenceConfig } from './config.ts'
+import { Engine, type EngineOptions } from './engine.ts'
+import type { SpawnEngine } from './engine-child.ts'
+import { gpuMayBePresent } from './gpu-present.ts'
+import type { StepCounts } from './protocol.ts'
+import { resolveWeights } from './weights.ts'
+
+export interface EnginesParts {
+  clock: Clock
+  spawn: SpawnEngine
+  logger: Logger
+}
+
+/** The engines of a catalogue: models with the same weights share one. */
+export class Engines {
+  readonly #byModel = new Map<string, { entry: CatalogueEntry; engine: Engine }>()
+  readonly #engines: readonly Engine[]
+  readonly #listeners = new Set<() => void>()
+  readonly #preload: boolean
+
+  /** Starts nothing. */
+  constructor(catalogue: Catalogue, config: InferenceConfig, parts: EnginesParts) {
+    this.#preload = config.preload
+    const onChange = (): void => {
+      for (const listener of this.#listeners) listener()
+    }
+    this.#engines = groupByWeights(catalogue).map(entries => {
+      const engine = new Engine(engineOptions(entries, config), { ...parts, onChange })
+      for (const entry of entries) this.#byModel.set(entry.id, { entry, engine })
+      return engine
+    })
+  }
+
+  /** The engine and the catalogue entry of a model id. */
+  find(model: string): { entry: CatalogueEntry; engine: Engine } | undefined {
+    return this.#byModel.get(model)
+  }
+
+  /** Never starts an engine. */
+  reports(): EngineReport[] {
+    return this.#engines.map(engine => engine.report())
+  }
+
+  /** Of the engine processes that run now. */
+  pids(): number[] {
+    return this.#engines.flatMap(engine => engine.pid ?? [])
+  }
+
+  /** How full the batches of each running engine were. */
+  counts(): StepCounts[] {
+    return this.#engines.flatMap(engine => engine.counts ?? [])
+  }
+
+  /** Called after each change of an engine's state; the answer ends it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /**
+   * Takes requests until the signal aborts. Preloads one model after the other, because each takes
+   * the memory that it finds free; resolves when that is done.
+   */
+  async start(signal: AbortSignal): Promise<void> {
+    for (const engine of this.#engines) engine.start()
+    signal.addEventListener('abort', () => this.#stop(), { once: true })
+    if (!this.#preload) return
+    for (const engine of this.#engines) {
+      if (signal.aborted) return
+      await engine.load()
+    }
+  }
+
+  #stop(): void {
+    for (const engine of this.#engines) engine.stop()
+  }
+}
+
+const groupByWeights = (catalogue: Catalogue): CatalogueEntry[][] => [
+  ...Map.groupBy(catalogue, entry => `${entry.kind} ${resolveWeights(entry).file}`).values(),
+]
+
+const engineOptions = (
+  entries: readonly CatalogueEntry[],
+  config: InferenceConfig,
+): EngineOptions => {
+  const first = entries[0] as CatalogueEntry
+  const slots = first.kind === 'chat' ? config.slots : config.embedding_slots
+  return {
+    weights: resolveWeights(first),
+    kind: first.kind,
+    models: entries.map(entry => entry.id),
+    contextLength: Math.max(...entries.map(entry => entry.context_length)),
+    limits: {
+      slots,
+      queue: Math.ceil(slots * config.queue_factor),
+      queueBytes: config.queue_prompt_bytes,
+      queueTimeoutSeconds: config.queue_timeout_seconds,
+    },
+    threads: config.threads ?? Math.max(1, availableParallelism() - 1),
+    gpu: config.gpu === 'auto' && gpuMayBePresent() ? 'auto' : 'off',
+    loadTimeoutSeconds: config.load_timeout_seconds,
+    watchdogSeconds: config.watchdog_seconds,
+  }
+}

@@ -1,0 +1,89 @@
+import type { Logger } from 'pino'
+import type { Catalogue } from '../../shared/catalogue.ts'
+import { ShoalError } from '../../shared/errors.ts'
+import { chat } from './openai/chat.ts'
+import type { RouteContext } from './openai/context.ts'
+import { embeddings } from './openai/embeddings.ts'
+import { type HttpRequest, type HttpResponse, sendError, sendJson } from './openai/http.ts'
+import { modelList } from './openai/models.ts'
+
+export interface HandlerParts extends RouteContext {
+  catalogue: Catalogue
+  logger: Logger
+}
+
+type Route = (
+  request: HttpRequest,
+  response: HttpResponse,
+  gone: AbortSignal,
+) => Promise<void> | void
+
+/**
+ * The cell's own OpenAI server, for the streams of the link (node:http2) and for a listener on
+ * loopback (node:http).
+ */
+export const createHandler = (
+  parts: HandlerParts,
+): ((request: HttpRequest, response: HttpResponse) => void) => {
+  const created = Math.floor(parts.now() / 1000)
+  const routes = new Map<string, { method: string; run: Route }>([
+    [
+      '/v1/chat/completions',
+      { method: 'POST', run: (req, res, gone) => chat(req, res, gone, parts) },
+    ],
+    [
+      '/v1/embeddings',
+      { method: 'POST', run: (req, res, gone) => embeddings(req, res, gone, parts) },
+    ],
+    [
+      '/v1/models',
+      { method: 'GET', run: (_, res) => sendJson(res, modelList(parts.catalogue, created)) },
+    ],
+    ['/healthz', { method: 'GET', run: (_, res) => sendJson(res, { status: 'ok' }) }],
+  ])
+  return (request, response) => {
+    ignoreErrors(request, response)
+    const gone = goneSignal(response)
+    void answer(routes, request, response, gone).catch(error => {
+      if (!gone.aborted) fail(parts.logger, response, error)
+    })
+  }
+}
+
+/** A peer that goes away is told by `close`; without a listener its error would end the daemon. */
+const ignoreErrors = (request: HttpRequest, response: HttpResponse): void => {
+  request.on('error', () => {})
+  response.on('error', () => {})
+}
+
+/** Aborts when nobody can get the rest of the answer, and also when there is no rest. */
+const goneSignal = (response: HttpResponse): AbortSignal => {
+  const controller = new AbortController()
+  response.once('close', () => controller.abort())
+  return controller.signal
+}
+
+const answer = async (
+  routes: Map<string, { method: string; run: Route }>,
+  request: HttpRequest,
+  response: HttpResponse,
+  gone: AbortSignal,
+): Promise<void> => {
+  const path = (request.url ?? '/').split('?', 1)[0] as string
+  const route = routes.get(path)
+  if (route === undefined) throw new ShoalError('not_found', `there is nothing at ${path}`)
+  if (route.method !== request.method) {
+    response.setHeader('allow', route.method)
+    throw new ShoalError('method_not_allowed', `${path} takes ${route.method}`)
+  }
+  await route.run(request, response, gone)
+}
+
+const fail = (logger: Logger, response: HttpResponse, error: unknown): void => {
+  if (error instanceof ShoalError) {
+    sendError(response, error)
+    return
+  }
+  logger.error({ err: error }, 'request failed')
+  sendError(response, new ShoalError('internal', 'the cell failed at this request'))
+}

@@ -1,0 +1,64 @@
+import { ShoalError } from '../../../shared/errors.ts'
+import {
+  type ChatMessage,
+  ChatRequest,
+  firstIssue,
+  unservedField,
+} from '../../../shared/wire/openai.ts'
+import type { PlainMessage, Sampling } from '../protocol.ts'
+
+/** Each is looked at for each generated token. */
+const MAX_BIASES = 1024
+
+/** @throws ShoalError invalid_request or unsupported_parameter, with `param` */
+export const parseChatRequest = (body: unknown): ChatRequest => {
+  const parsed = ChatRequest.safeParse(body)
+  if (!parsed.success) throw invalid(firstIssue(parsed.error))
+  const request = parsed.data
+  const unserved = unservedField(request)
+  if (unserved !== undefined) {
+    throw new ShoalError('unsupported_parameter', `${unserved} is not served`, { param: unserved })
+  }
+  if (Object.keys(request.logit_bias ?? {}).length > MAX_BIASES) {
+    throw invalid({ param: 'logit_bias', message: `logit_bias has more than ${MAX_BIASES} tokens` })
+  }
+  if (request.stream_options && request.stream !== true) {
+    throw invalid({ param: 'stream_options', message: 'stream_options needs stream: true' })
+  }
+  return request
+}
+
+export const invalid = ({
+  param,
+  message,
+}: {
+  param: string | undefined
+  message: string
+}): ShoalError => new ShoalError('invalid_request', message, param === undefined ? {} : { param })
+
+/** `system` comes first, `developer` is system, text parts are joined. */
+export const plainMessages = ({ system, messages }: ChatRequest): PlainMessage[] => [
+  ...(typeof system === 'string' ? [{ role: 'system' as const, text: system }] : []),
+  ...messages.map(message => ({
+    role: message.role === 'developer' ? ('system' as const) : message.role,
+    text: plainText(message.content),
+  })),
+]
+
+const plainText = (content: ChatMessage['content']): string =>
+  typeof content === 'string' ? content : (content ?? []).map(part => part.text).join('')
+
+/** Absent means OpenAI's defaults. */
+export const samplingOf = (request: ChatRequest, newSeed: () => number): Sampling => ({
+  temperature: request.temperature ?? 1,
+  topP: request.top_p ?? 1,
+  seed: typeof request.seed === 'number' ? foldedSeed(request.seed) : newSeed(),
+  stop: typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []),
+  frequencyPenalty: request.frequency_penalty ?? 0,
+  presencePenalty: request.presence_penalty ?? 0,
+  logitBias: Object.entries(request.logit_bias ?? {}).map(([id, bias]) => [Number(id), bias]),
+})
+
+/** Any integer as one of the engine's seeds. 2^32-1 would mean a random one (LLAMA_DEFAULT_SEED). */
+const foldedSeed = (seed: number): number => ((seed % SEEDS) + SEEDS) % SEEDS
+export const SEEDS = 2 ** 32 - 1

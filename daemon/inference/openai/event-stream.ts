@@ -1,0 +1,84 @@
+import type { ShoalError } from '../../../shared/errors.ts'
+import type { Usage } from '../../../shared/wire/openai.ts'
+import {
+  SSE_DONE,
+  SSE_HEADERS,
+  SSE_KEEPALIVE,
+  sseData,
+  sseError,
+} from '../../../shared/wire/sse.ts'
+import { announceUsage, endWithUsage, type HttpResponse } from './http.ts'
+
+/** A reader that lets more than this wait is not reading any more. */
+export const MAX_WAITING_BYTES = 256 * 1024
+
+export interface EventStreamOptions {
+  /** Besides those of every stream; asked for when the first event is sent. */
+  headers: () => [string, string][]
+  /** Runs the function again and again until the answer is called. */
+  repeat: (run: () => void) => () => void
+  /** The reader has stopped reading. */
+  onStalled: () => void
+}
+
+/**
+ * An answer as server-sent events. Writing never waits: what the reader has not taken yet waits in
+ * the response, up to a bound.
+ */
+export class EventStream {
+  readonly #response: HttpResponse
+  readonly #options: EventStreamOptions
+  #quiet = false
+  #stopKeepalive: (() => void) | undefined
+
+  constructor(response: HttpResponse, options: EventStreamOptions) {
+    this.#response = response
+    this.#options = options
+  }
+
+  /** True once the status is sent; a failure can then only be an event. */
+  get started(): boolean {
+    return this.#response.headersSent
+  }
+
+  /** From now on a comment goes out whenever nothing else did. */
+  keepAlive(): void {
+    this.#stopKeepalive = this.#options.repeat(() => {
+      if (this.#quiet) this.#write(SSE_KEEPALIVE)
+      this.#quiet = true
+    })
+  }
+
+  send(value: unknown): void {
+    this.#quiet = false
+    this.#write(sseData(value))
+  }
+
+  done(usage: Usage): void {
+    this.close()
+    this.#write(SSE_DONE)
+    endWithUsage(this.#response, usage)
+  }
+
+  fail(error: ShoalError): void {
+    this.close()
+    this.#response.end(sseError(error))
+  }
+
+  /** No more comments. */
+  close(): void {
+    this.#stopKeepalive?.()
+  }
+
+  #write(text: string): void {
+    if (!this.#response.headersSent) this.#sendHeaders()
+    this.#response.write(text)
+    if (this.#response.writableLength > MAX_WAITING_BYTES) this.#options.onStalled()
+  }
+
+  #sendHeaders(): void {
+    const headers = [...Object.entries(SSE_HEADERS), ...this.#options.headers()]
+    for (const [name, value] of headers) this.#response.setHeader(name, value)
+    announceUsage(this.#response)
+  }
+}

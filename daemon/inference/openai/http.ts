@@ -1,0 +1,87 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable, Writable } from 'node:stream'
+import { errorBody, httpStatus, ShoalError } from '../../../shared/errors.ts'
+import { TRAILER_USAGE } from '../../../shared/wire/link.ts'
+import type { Usage } from '../../../shared/wire/openai.ts'
+
+/** A request of node:http or node:http2. */
+export type HttpRequest = Readable & {
+  method?: string | undefined
+  url?: string | undefined
+  headers: IncomingHttpHeaders
+}
+
+/** An answer of node:http or node:http2. */
+export type HttpResponse = Writable & {
+  statusCode: number
+  readonly headersSent: boolean
+  setHeader(name: string, value: string | number): unknown
+  addTrailers(trailers: Record<string, string>): void
+}
+
+export const MAX_BODY_BYTES = 8 * 1024 * 1024
+
+/**
+ * The body as JSON.
+ *
+ * @throws ShoalError unsupported_media_type, payload_too_large or invalid_request
+ */
+export const readJson = async (request: HttpRequest): Promise<unknown> => {
+  if (!isJson(request.headers['content-type'])) {
+    throw new ShoalError('unsupported_media_type', 'the body must be application/json')
+  }
+  const body = await readBody(request)
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch (cause) {
+    throw new ShoalError('invalid_request', 'the body is not valid JSON', { cause })
+  }
+}
+
+const isJson = (contentType: string | undefined): boolean =>
+  /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType ?? '')
+
+const readBody = async (request: HttpRequest): Promise<Buffer> => {
+  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge()
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of request) {
+    length += chunk.length
+    if (length > MAX_BODY_BYTES) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+const tooLarge = (): ShoalError =>
+  new ShoalError('payload_too_large', `the body is larger than ${MAX_BODY_BYTES} bytes`)
+
+export const sendJson = (response: HttpResponse, value: unknown): void => {
+  response.setHeader('content-type', 'application/json')
+  response.end(JSON.stringify(value))
+}
+
+/** Also when it is aborted already. */
+export const whenAborted = (signal: AbortSignal, run: () => void): void => {
+  if (signal.aborted) run()
+  else signal.addEventListener('abort', run, { once: true })
+}
+
+/** HTTP/1.1 sends only the trailers that were announced. */
+export const announceUsage = (response: HttpResponse): void => {
+  response.setHeader('trailer', TRAILER_USAGE)
+}
+
+/** Ends an answer that is complete. */
+export const endWithUsage = (response: HttpResponse, usage: Usage): void => {
+  response.addTrailers({ [TRAILER_USAGE]: JSON.stringify(usage) })
+  response.end()
+}
+
+export const sendError = (response: HttpResponse, error: ShoalError): void => {
+  response.statusCode = httpStatus(error.code)
+  if (error.retryAfterSeconds !== undefined) {
+    response.setHeader('retry-after', String(error.retryAfterSeconds))
+  }
+  sendJson(response, errorBody(error))
+}

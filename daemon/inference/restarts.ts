@@ -1,0 +1,32 @@
+const WINDOW_MS = 600_000
+const MAX_CRASHES = 5
+const MINUTE_MS = 60_000
+
+export interface RestartPlan {
+  waitMs: number
+  /** True when the engine crashes too often to be started again soon. */
+  open: boolean
+}
+
+/**
+ * Counts an engine's crashes and says how long to wait before the next start: 1 s, 2 s, 4 s …
+ * at most a minute; after the fifth crash in ten minutes, until the first of them is ten minutes
+ * old.
+ */
+export class Restarts {
+  #crashes: number[] = []
+  /** Since the daemon started. */
+  total = 0
+
+  crashed(now: number): RestartPlan {
+    this.total++
+    this.#crashes = [...this.#crashes.filter(at => now - at < WINDOW_MS), now]
+    const count = this.#crashes.length
+    if (count < MAX_CRASHES) return { waitMs: backoffMs(count - 1), open: false }
+    const first = this.#crashes[count - MAX_CRASHES] as number
+    return { waitMs: Math.max(MINUTE_MS, first + WINDOW_MS - now), open: true }
+  }
+}
+
+/** Wait before restart n (from 0): 1 s, 2 s, 4 s … at most one minute. */
+export const backoffMs = (restart: number): number => Math.min(MINUTE_MS, 1000 * 2 ** restart)
