@@ -3,6 +3,20 @@ import { randomBytes } from 'node:crypto'
 /** Crockford's base 32 in lower case: no i, l, o, u. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
+/** Random bytes are fetched in blocks: one call for each id would cost more than the rest of it. */
+const BLOCK_BYTES = 8192
+let block = randomBytes(BLOCK_BYTES)
+let used = 0
+
+const takeRandom = (bytes: number): Uint8Array => {
+  if (used + bytes > BLOCK_BYTES) {
+    block = randomBytes(BLOCK_BYTES)
+    used = 0
+  }
+  used += bytes
+  return block.subarray(used - bytes, used)
+}
+
 const base32 = (bytes: Uint8Array): string => {
   let text = ''
   for (const byte of bytes) text += ALPHABET[byte & 31]
@@ -21,10 +35,13 @@ const timePart = (now: number): string => {
  * (80 bits), as a ULID has them. `prefix` names the kind: `cell_01j…`.
  */
 export const newId = (prefix: string, now: number = Date.now()): string =>
-  `${prefix}_${timePart(now)}${base32(randomBytes(16))}`
+  `${prefix}_${timePart(now)}${base32(takeRandom(16))}`
 
-/** 128 random bits as 32 hexadecimal digits. */
-export const randomId = (): string => randomBytes(16).toString('hex')
+/** 128 random bits as 32 hexadecimal digits. For names, not for secrets. */
+export const randomId = (): string => Buffer.from(takeRandom(16)).toString('hex')
 
 /** A cell's id: made once by the coordinator at enrolment; also its MQTT client id and user name. */
 export const CELL_ID = /^cell_[0-9a-hjkmnp-tv-z]{26}$/
+
+/** A command's id, made by the coordinator. */
+export const COMMAND_ID = /^cmd_[0-9a-hjkmnp-tv-z]{26}$/

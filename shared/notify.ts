@@ -10,6 +10,8 @@ export interface NotifyOptions {
   signal: AbortSignal
   /** Longest stall of the event loop since the last call, milliseconds. */
   longestStallMs: () => number
+  /** False when the process cannot do its work though its loop turns. */
+  healthy: () => boolean
   wait?: Wait
 }
 
@@ -21,14 +23,15 @@ const STALL_SHARE = 0.5
  * that it stops. Resolves when the signal has aborted. Does nothing without systemd.
  */
 export const notifySystemd = async (options: NotifyOptions): Promise<void> => {
-  const { env, send, signal, longestStallMs, wait = realWait } = options
+  const { env, send, signal, longestStallMs, healthy, wait = realWait } = options
   if (!env.NOTIFY_SOCKET) return
   send('READY=1')
   signal.addEventListener('abort', () => send('STOPPING=1'), { once: true })
   const watchdogMs = Number(env.WATCHDOG_USEC ?? 0) / 1000
   while (watchdogMs > 0 && !signal.aborted) {
     await wait(watchdogMs / 3, signal)
-    if (!signal.aborted && longestStallMs() < watchdogMs * STALL_SHARE) send('WATCHDOG=1')
+    const loopIsFine = longestStallMs() < watchdogMs * STALL_SHARE
+    if (!signal.aborted && loopIsFine && healthy()) send('WATCHDOG=1')
   }
 }
 

@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { PublicKey, Signature } from '../signing.ts'
+import { VerbFacts } from './command.ts'
 import { EngineReport } from './telemetry.ts'
 
 export const HostFacts = z.object({
@@ -33,6 +35,10 @@ export const Announce = z.object({
   gpus: z.array(GpuFacts).max(256),
   engines: z.array(EngineReport).max(256),
   tags: z.array(z.string().max(64)).max(64),
+  /** The coordinator's key that the cell has pinned. */
+  coordinator_key: PublicKey.exactOptional(),
+  /** What it can be commanded to do. */
+  verbs: z.array(VerbFacts).max(256).exactOptional(),
 })
 export type Announce = z.infer<typeof Announce>
 
@@ -40,7 +46,17 @@ export type Announce = z.infer<typeof Announce>
 export const EnrolRequest = z.strictObject({
   token: z.string().min(1).max(256),
   name: z.string().min(1).max(253),
+  /** The cell's ed25519 key. */
+  public_key: PublicKey.exactOptional(),
+  /** Its signature over the three other fields: whoever asks has the private key. */
+  proof: Signature.exactOptional(),
 })
 export type EnrolRequest = z.infer<typeof EnrolRequest>
-export const EnrolAnswer = z.object({ cell_id: z.string(), credential: z.string() })
+export const ENROL_PURPOSE = 'enrol'
+export const EnrolAnswer = z.object({
+  cell_id: z.string(),
+  credential: z.string(),
+  /** The coordinator's ed25519 key, which the cell keeps: commands are signed with it. */
+  signing_key: PublicKey.exactOptional(),
+})
 export type EnrolAnswer = z.infer<typeof EnrolAnswer>

@@ -10,6 +10,18 @@ export const MQTT_PROTOCOL = 'mqtt'
 /** Where a daemon exchanges its one-time join token for an id and a credential. */
 export const ENROL_PATH = '/v1/cells/enrol'
 
+/** What a cell asks for itself, with the same Authorization as the upgrades. */
+export const SELF_PATH = '/v1/cells/:cell_id/self'
+export const CREDENTIAL_PATH = '/v1/cells/:cell_id/credential'
+export const LEAVE_PATH = '/v1/cells/:cell_id/leave'
+
+export const pathOfCell = (path: string, cellId: string): string => path.replace(':cell_id', cellId)
+
+/** On an upgrade: it is only tried whether it would work; the connection is closed after it. */
+export const HEADER_PROBE = 'x-shoal-probe'
+/** On an upgrade: an id that the daemon makes at every start and never writes down. */
+export const HEADER_BOOT_ID = 'x-shoal-boot-id'
+
 /** Request headers the coordinator adds on the link. */
 export const HEADER_REQUEST_ID = 'x-request-id'
 /**

@@ -151,60 +151,82 @@ export const Usage = z.object({
 })
 export type Usage = z.infer<typeof Usage>
 
-export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
+export const FinishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter'])
+export type FinishReason = z.infer<typeof FinishReason>
 
-export interface ChatCompletion {
-  /** `chatcmpl-…` */
-  id: string
-  object: 'chat.completion'
-  /** Unix time, seconds. */
-  created: number
-  model: string
-  choices: {
-    index: number
-    message: { role: 'assistant'; content: string | null; refusal: null }
-    logprobs: null
-    finish_reason: FinishReason
-  }[]
-  usage: Usage
-}
+export const ChatCompletion = z.object({
+  id: z.string().describe('`chatcmpl-…`'),
+  object: z.literal('chat.completion'),
+  created: z.int().describe('Unix time, seconds.'),
+  model: z.string(),
+  choices: z.array(
+    z.object({
+      index: z.int(),
+      message: z.object({
+        role: z.literal('assistant'),
+        content: z.string().nullable(),
+        refusal: z.null(),
+      }),
+      logprobs: z.null(),
+      finish_reason: FinishReason,
+    }),
+  ),
+  usage: Usage,
+})
+export type ChatCompletion = z.infer<typeof ChatCompletion>
 
-export interface ChatCompletionChunk {
-  id: string
-  object: 'chat.completion.chunk'
-  created: number
-  model: string
-  choices: {
-    index: number
-    delta: { role?: 'assistant'; content?: string }
-    logprobs: null
-    finish_reason: FinishReason | null
-  }[]
-  /** Only when `include_usage` was asked: null on every chunk but the last, which has no choices. */
-  usage?: Usage | null
-}
+export const ChatCompletionChunk = z.object({
+  id: z.string(),
+  object: z.literal('chat.completion.chunk'),
+  created: z.int(),
+  model: z.string(),
+  choices: z.array(
+    z.object({
+      index: z.int(),
+      delta: z.object({
+        role: z.literal('assistant').exactOptional(),
+        content: z.string().exactOptional(),
+      }),
+      logprobs: z.null(),
+      finish_reason: FinishReason.nullable(),
+    }),
+  ),
+  usage: Usage.nullable()
+    .exactOptional()
+    .describe('Only with `include_usage`: null on every chunk but the last, which has no choices.'),
+})
+export type ChatCompletionChunk = z.infer<typeof ChatCompletionChunk>
 
-export interface EmbeddingAnswer {
-  object: 'list'
-  /** Numbers, or base64 of little-endian 32-bit floats. */
-  data: { object: 'embedding'; index: number; embedding: number[] | string }[]
-  model: string
-  usage: { prompt_tokens: number; total_tokens: number }
-}
+export const EmbeddingAnswer = z.object({
+  object: z.literal('list'),
+  data: z.array(
+    z.object({
+      object: z.literal('embedding'),
+      index: z.int(),
+      embedding: z
+        .union([z.array(z.number()), z.string()])
+        .describe('Numbers, or base64 of little-endian 32-bit floats.'),
+    }),
+  ),
+  model: z.string(),
+  usage: z.object({ prompt_tokens: z.int(), total_tokens: z.int() }),
+})
+export type EmbeddingAnswer = z.infer<typeof EmbeddingAnswer>
 
-export interface ModelEntry {
-  id: string
-  object: 'model'
-  created: number
-  owned_by: string
-  /** `bundled-demo` where the id is served by the small weights that come with shoal. */
-  weights?: string
-}
+export const ModelEntry = z.object({
+  id: z.string(),
+  object: z.literal('model'),
+  created: z.int().describe('Unix time, seconds.'),
+  owned_by: z.string(),
+  weights: z
+    .string()
+    .exactOptional()
+    .describe('`bundled-demo` where the small weights that come with shoal serve the id.'),
+})
+export type ModelEntry = z.infer<typeof ModelEntry>
 
-export interface ModelList {
-  object: 'list'
-  data: ModelEntry[]
-}
+export const ModelList = z.object({ object: z.literal('list'), data: z.array(ModelEntry) })
+export type ModelList = z.infer<typeof ModelList>
 
 /** `0: messages.0.content: expected string`-like message and the path of the first zod issue. */
 export const firstIssue = (error: z.ZodError): { param: string | undefined; message: string } => {

@@ -5,6 +5,17 @@ const percent = z.number().min(0).max(100).nullable()
 const bytes = z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).nullable()
 const quantity = z.number().min(-1e9).max(1e12).nullable()
 
+/** A program that uses a GPU. */
+export const GpuProcess = z.object({
+  pid: z
+    .int()
+    .min(0)
+    .max(2 ** 31),
+  name: z.string().max(128),
+  used_bytes: bytes,
+})
+export type GpuProcess = z.infer<typeof GpuProcess>
+
 export const GpuSample = z.object({
   /** Index as the driver counts. */
   index: z.int().min(0).max(1023),
@@ -16,8 +27,13 @@ export const GpuSample = z.object({
   temperature_celsius: quantity,
   power_watts: quantity,
   clock_mhz: quantity,
+  memory_clock_mhz: quantity.exactOptional(),
   /** True where the GPU shares the host's memory, so that it is not counted twice. */
   unified_memory: z.boolean(),
+  /** Cut into instances that are measured on their own; absent where there is no such thing. */
+  mig_enabled: z.boolean().exactOptional(),
+  /** Those that use most of its memory; absent when the driver does not tell. */
+  processes: z.array(GpuProcess).max(16).exactOptional(),
 })
 export type GpuSample = z.infer<typeof GpuSample>
 

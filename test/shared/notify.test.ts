@@ -1,12 +1,16 @@
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import t from 'tap'
+import { LIFELINE, onLauncherGone } from '../../shared/lifeline.ts'
 import { notifySystemd } from '../../shared/notify.ts'
 
+const WATCHED = { NOTIFY_SOCKET: '/x', WATCHDOG_USEC: '9000000' }
+
 t.test('systemd', async t => {
-  const run = async (env: Record<string, string>, stalls: number[]) => {
+  const run = async (
+    env: Record<string, string>,
+    stalls: number[],
+    healthy: () => boolean = () => true,
+  ) => {
     const sent: string[] = []
     const pauses: number[] = []
     const stop = new AbortController()
@@ -16,6 +20,7 @@ t.test('systemd', async t => {
       send: line => sent.push(line),
       signal: stop.signal,
       longestStallMs: () => stalls[round - 1] ?? 0,
+      healthy,
       wait: async milliseconds => {
         pauses.push(milliseconds)
         if (++round > stalls.length) stop.abort()
@@ -26,41 +31,34 @@ t.test('systemd', async t => {
 
   t.strictSame(await run({}, [0]), { sent: [], pauses: [] }, 'is told nothing when it is not there')
   t.strictSame(
-    await run({ NOTIFY_SOCKET: '/x', WATCHDOG_USEC: '9000000' }, [0, 4499, 4500, 10]),
+    await run(WATCHED, [0, 4499, 4500, 10]),
     {
       sent: ['READY=1', 'WATCHDOG=1', 'WATCHDOG=1', 'WATCHDOG=1', 'STOPPING=1'],
       pauses: [3000, 3000, 3000, 3000, 3000],
     },
     'gets a sign of life only when the event loop is fine',
   )
+  const answers = [true, false, true]
+  t.strictSame(
+    (await run(WATCHED, [0, 0, 0], () => answers.shift() ?? true)).sent,
+    ['READY=1', 'WATCHDOG=1', 'WATCHDOG=1', 'STOPPING=1'],
+    'gets none while the process cannot do its work',
+  )
   t.strictSame((await run({ NOTIFY_SOCKET: '/x' }, [])).sent, ['READY=1'], 'without a watchdog')
 })
 
-t.test('the unit of the daemon', async t => {
-  const text = readFileSync(new URL('../../systemd/shoald.service', import.meta.url), 'utf8')
-  for (const line of [
-    'Type=notify',
-    'NotifyAccess=all',
-    'RestartPreventExitStatus=77 78',
-    'DynamicUser=yes',
-    'NoNewPrivileges=yes',
-    'CapabilityBoundingSet=',
-    'RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK',
-  ])
-    t.ok(text.split('\n').includes(line), line)
-
-  const missing = spawnSync('systemd-analyze', ['--version']).error !== undefined
-  const skip = missing && 'systemd-analyze is not installed'
-  t.test('is valid, and exposes little', { skip }, async t => {
-    const folder = mkdtempSync(join(tmpdir(), 'shoal-unit-'))
-    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-    const file = join(folder, 'shoald.service')
-    // the program is not installed here, and verify looks for it
-    writeFileSync(file, text.replace(/^ExecStart=\S+/m, 'ExecStart=/bin/true'))
-    const analyze = (...args: string[]) => spawnSync('systemd-analyze', [...args, file])
-    const verified = analyze('verify')
-    t.equal(verified.status, 0, String(verified.stderr))
-    t.equal(String(verified.stderr), '')
-    t.equal(analyze('security', '--offline=yes', '--threshold=15').status, 0)
-  })
+t.test('a process on a lifeline is told when its launcher is gone', async t => {
+  const gone = async (env: Record<string, string>): Promise<boolean> => {
+    const stdin = new PassThrough()
+    let told = false
+    onLauncherGone(env, stdin, () => {
+      told = true
+    })
+    stdin.write('nobody reads this')
+    stdin.end()
+    await new Promise(done => stdin.destroy().once('close', done))
+    return told
+  }
+  t.equal(await gone({ [LIFELINE]: '1' }), true)
+  t.equal(await gone({}), false, 'and no other')
 })

@@ -1,0 +1,80 @@
+export type Format = 'text' | 'json'
+
+type Row = Record<string, unknown>
+
+/** One row or several, in wire names. */
+export type Printable = Row | Row[]
+
+/** JSON for programs. For people a line per member, nested ones by dotted names, and tables. */
+export const printed = (value: Printable, format: Format): string => {
+  if (format === 'json') return `${JSON.stringify(value, null, 2)}\n`
+  if (Array.isArray(value) && value.every(isRow)) return table(value)
+  return isRow(value) ? record(value) : `${shown(value)}\n`
+}
+
+/** What could move the cursor of a terminal or hide text is made visible. */
+export const visible = (text: string): string =>
+  text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
+
+/** The same for running text: line ends, tabs and the joiners of scripts and emoji may stay. */
+export const visibleText = (text: string): string =>
+  text.replaceAll(/(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]/gu, '?')
+
+const isRow = (value: unknown): value is Row =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isTable = (value: unknown): value is Row[] =>
+  Array.isArray(value) && value.length > 0 && value.every(isRow)
+
+const record = (row: Row): string => {
+  const all = flat(row)
+  const [only] = all
+  if (all.length === 1 && only !== undefined && Array.isArray(only[1]))
+    return table(only[1].map(item => (isRow(item) ? item : { [only[0]]: item })))
+  const tables = all.filter((member): member is [string, Row[]] => isTable(member[1]))
+  return [
+    members(all.filter(([, value]) => !isTable(value))),
+    ...tables.map(([name, rows]) => `${visible(name)}:\n${table(rows)}`),
+  ]
+    .filter(part => part !== '')
+    .join('\n')
+}
+
+const flat = (row: Row, prefix = ''): [string, unknown][] =>
+  Object.entries(row).flatMap(([name, value]): [string, unknown][] =>
+    isRow(value) && Object.keys(value).length > 0
+      ? flat(value, `${prefix}${name}.`)
+      : [[prefix + name, value]],
+  )
+
+const members = (all: [string, unknown][]): string => {
+  const width = Math.max(0, ...all.map(([name]) => name.length))
+  return all.map(([name, value]) => `${visible(name).padEnd(width)}  ${shown(value)}\n`).join('')
+}
+
+const table = (rows: Row[]): string => {
+  const names = Object.keys(rows[0] ?? {})
+  if (names.length === 0) return 'none\n'
+  const lines = [names.map(visible), ...rows.map(row => names.map(name => shown(row[name])))]
+  const widths = names.map((_, column) => Math.max(...lines.map(line => line[column]?.length ?? 0)))
+  return lines.map(line => `${pad(line, widths)}\n`).join('')
+}
+
+const pad = (line: string[], widths: number[]): string =>
+  line
+    .map((text, column) => text.padEnd(widths[column] ?? 0))
+    .join('  ')
+    .trimEnd()
+
+const shown = (value: unknown): string => {
+  if (value === null || value === undefined || value === '') return '-'
+  if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(shown).join(',')
+  return visible(isRow(value) ? brief(value) : String(value))
+}
+
+const brief = (row: Row): string =>
+  Object.keys(row).length === 0
+    ? '-'
+    : Object.entries(row)
+        .map(([name, value]) => `${name}=${isRow(value) ? JSON.stringify(value) : shown(value)}`)
+        .join(',')

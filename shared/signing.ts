@@ -1,0 +1,83 @@
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  verify,
+} from 'node:crypto'
+import * as z from 'zod'
+import { canonicalJson } from './canonical-json.ts'
+import { ShoalError } from './errors.ts'
+import { createPrivate, readPrivate } from './private-file.ts'
+
+/** An ed25519 public key: its 32 bytes (RFC 8032) in base64url. */
+export const PublicKey = z.string().regex(/^[\w-]{43}$/)
+/** An ed25519 signature: its 64 bytes in base64url. */
+export const Signature = z.string().regex(/^[\w-]{86}$/)
+
+/** Signs what this process says, so that others can prove who said it. */
+export interface Signer {
+  publicKey: string
+  /**
+   * Signs the canonical JSON of a value. The purpose (`command`, `ack`) is signed with it: a
+   * signature for one purpose is good for no other.
+   */
+  sign(purpose: string, value: unknown): string
+}
+
+/** True when the owner of the key signed exactly this value for this purpose. Never throws. */
+export const isSignedBy = (
+  publicKey: string,
+  purpose: string,
+  value: unknown,
+  signature: string,
+): boolean => {
+  if (!PublicKey.safeParse(publicKey).success || !Signature.safeParse(signature).success)
+    return false
+  try {
+    const bytes = Buffer.from(signature, 'base64url')
+    return verify(null, signedBytes(purpose, value), publicKeyOf(publicKey), bytes)
+  } catch {
+    return false
+  }
+}
+
+/** A new private key, as it is kept: PKCS #8 in PEM. */
+export const newPrivateKey = (): string =>
+  generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+
+/** Throws for a text that is no ed25519 private key. */
+export const signerOf = (privateKey: string): Signer => {
+  const key = createPrivateKey(privateKey)
+  if (key.asymmetricKeyType !== 'ed25519') throw new TypeError('the key is not an ed25519 key')
+  const { x = '' } = createPublicKey(key).export({ format: 'jwk' })
+  return {
+    publicKey: x,
+    sign: (purpose, value) => sign(null, signedBytes(purpose, value), key).toString('base64url'),
+  }
+}
+
+/**
+ * The signer whose private key is in the file; the file is made when there is none. One that is
+ * damaged is `store_unavailable` and never a new key: others have pinned the old one.
+ */
+export const signerFrom = async (path: string): Promise<Signer> => {
+  const text = (await readPrivate(path)) ?? (await makeKey(path))
+  try {
+    return signerOf(text)
+  } catch (cause) {
+    throw new ShoalError('store_unavailable', `${path} holds no signing key; restore it`, { cause })
+  }
+}
+
+const makeKey = async (path: string): Promise<string> => {
+  const text = newPrivateKey()
+  return (await createPrivate(path, text)) ? text : ((await readPrivate(path)) ?? '')
+}
+
+const signedBytes = (purpose: string, value: unknown): Buffer =>
+  Buffer.from(`shoal ${purpose}\n${canonicalJson(value)}`)
+
+const publicKeyOf = (x: string): KeyObject =>
+  createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })

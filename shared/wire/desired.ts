@@ -1,0 +1,97 @@
+import * as z from 'zod'
+
+const MIB = 1024 * 1024
+
+/**
+ * What of a cell's configuration may be set from the coordinator. Strict, and nothing in it can
+ * cut the cell off or run anything. What is absent is as the cell's own file has it.
+ */
+export const Settings = z.strictObject({
+  telemetry: z
+    .strictObject({ interval_seconds: z.number().min(1).max(3600).exactOptional() })
+    .exactOptional(),
+  log: z
+    .strictObject({
+      level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).exactOptional(),
+    })
+    .exactOptional(),
+  inference: z
+    .strictObject({
+      slots: z.int().min(1).max(256).exactOptional(),
+      threads: z.int().min(1).max(1024).exactOptional(),
+    })
+    .exactOptional(),
+  spool: z
+    .strictObject({
+      max_bytes: z
+        .int()
+        .min(MIB)
+        .max(64 * 1024 * MIB)
+        .exactOptional(),
+      drain_bytes_per_second: z
+        .int()
+        .min(1024)
+        .max(1024 * MIB)
+        .exactOptional(),
+    })
+    .exactOptional(),
+})
+export type Settings = z.infer<typeof Settings>
+
+/** As for one cell alone: a tag that gave tags could give them to itself for ever. */
+export const CellSettings = Settings.extend({
+  tags: z.array(z.string().min(1).max(64)).max(64).exactOptional(),
+})
+export type CellSettings = z.infer<typeof CellSettings>
+
+/** Body of the `desired` topic. */
+export const Desired = z.object({
+  /** Of the newest change that is in the document; 0 when nothing was ever set. */
+  version: z.int().nonnegative(),
+  /** Checked by the cell against its own schema, key by key. */
+  document: z.record(z.string().max(64), z.json()),
+  /** Id of the birth that this answers; the cell measures the coordinator's clock by it. */
+  answers: z.string().max(64).exactOptional(),
+})
+export type Desired = z.infer<typeof Desired>
+
+export const ReportedState = z.enum(['applied', 'probation', 'refused', 'rolled_back'])
+export type ReportedState = z.infer<typeof ReportedState>
+
+/** So that what a whole fleet reports fits into the coordinator's memory. */
+export const MAX_ERRORS = 16
+const MAX_SETTINGS_LENGTH = 16 * 1024
+
+/** Body of the `reported` topic. */
+export const Reported = z.object({
+  /** Of the newest document that came. */
+  desired_version: z.int().nonnegative(),
+  /** Of the one in force. */
+  applied_version: z.int().nonnegative(),
+  state: ReportedState,
+  /** What was wrong, by key: `telemetry.interval_seconds`; an empty key means the whole. */
+  errors: z
+    .array(z.object({ key: z.string().max(128), message: z.string().max(300) }))
+    .max(MAX_ERRORS),
+  /** What is in force. */
+  settings: z
+    .record(z.string().max(64), z.json())
+    .refine(settings => JSON.stringify(settings).length <= MAX_SETTINGS_LENGTH, {
+      error: `more than ${MAX_SETTINGS_LENGTH} characters`,
+    }),
+})
+export type Reported = z.infer<typeof Reported>
+
+/** Laid over each other in order, key by key; lists are replaced. */
+export const mergeDocuments = (...documents: object[]): Record<string, unknown> => {
+  const merged = new Map<string, unknown>()
+  for (const document of documents)
+    for (const [key, value] of Object.entries(document)) {
+      const before = merged.get(key)
+      merged.set(key, isObject(value) && isObject(before) ? mergeDocuments(before, value) : value)
+    }
+  return Object.fromEntries(merged)
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
