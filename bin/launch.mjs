@@ -17,10 +17,23 @@ const carried = () =>
     .find(path => path.includes(`-${process.arch}/`) && existsSync(path))
 
 const again = node => {
-  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' })
+  const child = spawn(node, process.argv.slice(1), {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, [STAND_IN]: '1' },
+  })
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   process.on('SIGINT', () => {}) // the terminal sends it to the child as well
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
+}
+
+/** Set for the second process: it ends with the first, which whoever started it knows. */
+const STAND_IN = 'SHOAL_STAND_IN'
+
+const endWithStarter = () => {
+  if (process.env[STAND_IN] === undefined) return
+  delete process.env[STAND_IN]
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+  process.channel?.unref()
 }
 
 /** Runs `main(argv, env)` of a TypeScript source; `source` is relative to this folder. */
@@ -28,6 +41,7 @@ export const launch = async source => {
   if (fits(process.versions.node)) {
     const { enableCompileCache } = await import('node:module')
     enableCompileCache()
+    endWithStarter()
     const { main } = await import(new URL(source, import.meta.url).href)
     await main(process.argv.slice(2), process.env)
     return

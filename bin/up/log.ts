@@ -1,0 +1,31 @@
+import { createWriteStream, renameSync, statSync } from 'node:fs'
+
+export interface Log {
+  write(line: string): void
+  /** Calls back when everything is in the file. */
+  end(done?: () => void): void
+}
+
+/** Beyond this a log is put aside as `.1` when it is opened, over the one before. */
+const MAX_BYTES = 10 * 1024 * 1024
+
+/** A file that lines are added to. That it cannot be written, now or later, is told once. */
+export const openLog = (path: string, failed: (reason: string) => void): Log => {
+  try {
+    putAside(path)
+  } catch (error) {
+    failed(`${path} cannot be put aside: ${(error as Error).message}`)
+  }
+  const stream = createWriteStream(path, { flags: 'a', mode: 0o600 })
+  stream.once('error', error => failed(`${path} cannot be written: ${error.message}`))
+  stream.on('error', () => {})
+  return {
+    write: line => void (stream.destroyed || stream.write(`${line}\n`)),
+    end: done => void stream.end(done),
+  }
+}
+
+const putAside = (path: string): void => {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  if (size > MAX_BYTES) renameSync(path, `${path}.1`)
+}

@@ -1,0 +1,126 @@
+import { exitCode, ShoalError } from '../../shared/errors.ts'
+import type { Wait } from '../../shared/wait.ts'
+import type { Log } from './log.ts'
+import { type End, type ProcessOptions, type RunningProcess, startProcess } from './process.ts'
+import { Refusal } from './refusal.ts'
+import { isFinal, restartMs, SOUND_MS } from './restarts.ts'
+
+/** A line of a child's log: JSON as pino writes it. */
+export type LogEntry = Record<string, unknown> & { msg?: unknown }
+
+export interface MemberOptions {
+  /** As people read it: `shoald cell-1`. */
+  name: string
+  script: string
+  log: Log
+  /** How to start it now. A failure counts as an end of the child. */
+  invocation: () => Promise<Pick<ProcessOptions, 'args' | 'env'>>
+  /** Sees every entry of its log; true when that entry says that it is ready. */
+  isReady: (entry: LogEntry) => boolean
+  /** It became ready, or is no longer. */
+  changed: () => void
+  tell: (text: string) => void
+  wait: Wait
+  /** Milliseconds of a clock that never goes back. */
+  nowMs: () => number
+}
+
+/** One child through all of its lives. */
+export class Member {
+  readonly #options: MemberOptions
+  readonly #stop = new AbortController()
+  #process: RunningProcess | undefined
+  #running: Promise<void> | undefined
+  #ready = false
+  #everReady = false
+
+  constructor(options: MemberOptions) {
+    this.#options = options
+  }
+
+  get ready(): boolean {
+    return this.#ready
+  }
+
+  get pid(): number {
+    return this.#process?.pid ?? 0
+  }
+
+  /**
+   * Starts it, and again whenever it ends, until `stop`. Rejects with a Refusal, made of its own
+   * last words and code, when it ended before it was ever ready and another try would not help.
+   */
+  run(): Promise<void> {
+    this.#running ??= this.#run()
+    return this.#running
+  }
+
+  /** Resolves when it has ended. It is never started again. */
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    this.#process?.kill('SIGTERM')
+    await this.#running?.catch(() => {})
+    this.#options.log.end()
+  }
+
+  /** Ends it at once. It is never started again. */
+  kill(): void {
+    this.#stop.abort()
+    this.#process?.kill('SIGKILL')
+  }
+
+  async #run(): Promise<void> {
+    const { wait, nowMs, tell, name } = this.#options
+    let restarts = 0
+    while (!this.#stop.signal.aborted) {
+      const startedAt = nowMs()
+      const end = await this.#live()
+      if (this.#stop.signal.aborted) return
+      if (!this.#everReady && isFinal(end.code)) throw new Refusal(end.code ?? 1, end.lastWords)
+      if (nowMs() - startedAt >= SOUND_MS) restarts = 0
+      const pauseMs = restartMs(restarts++)
+      tell(`${name} ${described(end)}; it starts again in ${pauseMs / 1000} s`)
+      await wait(pauseMs, this.#stop.signal)
+    }
+  }
+
+  async #live(): Promise<End> {
+    const { script, invocation, changed } = this.#options
+    try {
+      const { args, env } = await invocation()
+      if (this.#stop.signal.aborted) return { code: 0, signal: null, lastWords: '' }
+      this.#process = startProcess({ script, args, env, heard: line => this.#heard(line) })
+    } catch (error) {
+      if (!(error instanceof ShoalError || error instanceof Refusal)) throw error
+      const code = error instanceof Refusal ? error.exitCode : exitCode(error.code)
+      return { code, signal: null, lastWords: error.message }
+    }
+    const end = await this.#process.ended
+    this.#process = undefined
+    this.#ready = false
+    changed()
+    return end
+  }
+
+  #heard(line: string): void {
+    const { log, isReady, changed } = this.#options
+    log.write(line)
+    const entry = entryOf(line)
+    if (entry === undefined || !isReady(entry)) return
+    this.#ready = true
+    this.#everReady = true
+    changed()
+  }
+}
+
+const described = ({ code, signal, lastWords }: End): string =>
+  `ended with ${signal ?? `code ${code}`}${lastWords === '' ? '' : ` (${lastWords})`}`
+
+const entryOf = (line: string): LogEntry | undefined => {
+  if (!line.startsWith('{')) return undefined
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}

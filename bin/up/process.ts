@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LIFELINE } from '../../shared/lifeline.ts'
+
+export interface ProcessOptions {
+  /** The program's launcher, a path. */
+  script: string
+  args: string[]
+  env: Record<string, string | undefined>
+  /** Every line that it writes. */
+  heard: (line: string) => void
+}
+
+export interface End {
+  code: number | null
+  signal: NodeJS.Signals | null
+  /** The last thing it said to people, on standard error. */
+  lastWords: string
+}
+
+export interface RunningProcess {
+  pid: number
+  kill(signal: NodeJS.Signals): void
+  ended: Promise<End>
+}
+
+/** For what was written just before the end. A grandchild may keep the pipes open for longer. */
+const LAST_LINES_MS = 500
+
+const EX_OSERR = 71
+
+/**
+ * Starts a program in a process group of its own, so that Ctrl-C reaches it through the launcher
+ * alone. Its standard input is a pipe that nobody writes to: when the launcher dies, however it
+ * dies, the pipe ends and the program with it.
+ */
+export const startProcess = ({ script, args, env, heard }: ProcessOptions): RunningProcess => {
+  const child = spawn(process.execPath, [script, ...args], {
+    env: { ...env, [LIFELINE]: '1' },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+  })
+  child.stdin.on('error', () => {})
+  let lastWords = ''
+  createInterface({ input: child.stdout }).on('line', heard)
+  createInterface({ input: child.stderr }).on('line', line => {
+    if (line.trim() !== '') lastWords = line
+    heard(line)
+  })
+  const ended = endOf(child).then(end => ({ lastWords, ...end }))
+  return { pid: child.pid ?? 0, kill: signal => void child.kill(signal), ended }
+}
+
+const endOf = async (child: ChildProcess): Promise<Pick<End, 'code' | 'signal'> & Partial<End>> => {
+  const closed = once(child, 'close').catch(() => {})
+  try {
+    const [code, signal] = await once(child, 'exit')
+    await Promise.race([closed, sleep(LAST_LINES_MS)])
+    for (const stream of child.stdio) stream?.destroy()
+    return { code, signal }
+  } catch (cause) {
+    return { code: EX_OSERR, signal: null, lastWords: (cause as Error).message }
+  }
+}

@@ -1,0 +1,14 @@
+/** A child that ran this long was sound: its next pause is the shortest. */
+export const SOUND_MS = 30_000
+
+const FIRST_MS = 250
+const LONGEST_MS = 10_000
+
+/** Pause before restart n (from 0): 250 ms, 500 ms, 1 s … at most 10 s. */
+export const restartMs = (restart: number): number => Math.min(LONGEST_MS, FIRST_MS * 2 ** restart)
+
+/** Codes of sysexits.h that another try does not change: usage, data, port, files, access, configuration. */
+const FINAL = [64, 65, 69, 73, 74, 77, 78]
+
+/** True when a child that was never ready ended with a code that only a person can do something about. */
+export const isFinal = (code: number | null): boolean => code !== null && FINAL.includes(code)

@@ -1,0 +1,74 @@
+import type { DemoKeys } from '../../coordinator/keys/bootstrap.ts'
+import type { Addresses } from './ready-file.ts'
+
+/** What the terminal shows. On a TTY the progress is one line that changes. */
+export interface Screen {
+  progress(text: string): void
+  say(text: string): void
+}
+
+export interface Terminal {
+  isTTY?: boolean
+  columns?: number
+  write(text: string): unknown
+}
+
+const CLEAR_LINE = '\r\x1b[2K'
+
+/** Words of children and files may hold what a terminal would obey. */
+export const printable = (text: string): string => text.replace(/[^\P{C}\n]/gu, ' ')
+
+export const createScreen = (terminal: Terminal): Screen => {
+  let shown = ''
+  const clear = (): void => {
+    if (terminal.isTTY && shown !== '') terminal.write(CLEAR_LINE)
+  }
+  return {
+    progress: text => {
+      if (text === shown) return
+      clear()
+      shown = text
+      terminal.write(terminal.isTTY ? text.slice(0, (terminal.columns || 80) - 1) : `${text}\n`)
+    },
+    say: text => {
+      clear()
+      shown = ''
+      terminal.write(`${printable(text)}\n`)
+    },
+  }
+}
+
+export interface Banner extends Addresses {
+  keys: DemoKeys
+  keysFile: string
+  logs: string
+  cells: number
+}
+
+const QUESTION = '{"model":"model-a:7b","messages":[{"role":"user","content":"What is a cell?"}]}'
+
+export const curlLine = (baseUrl: string, key: string): string =>
+  [
+    `curl -s ${baseUrl}/v1/chat/completions`,
+    `-H "Authorization: Bearer ${key}"`,
+    '-H "Content-Type: application/json"',
+    `-d '${QUESTION}'`,
+  ].join(' ')
+
+export const bannerText = ({ baseUrl, mqttUrl, keys, keysFile, logs, cells }: Banner): string => `
+shoal is up, with ${cells === 1 ? 'one cell' : `${cells} cells`}.
+
+  API    ${baseUrl}/v1${mqttUrl === undefined ? '' : `\n  MQTT   ${mqttUrl}`}
+  Logs   ${logs}
+  Keys   ${keysFile}
+
+${Object.entries(keys)
+  .map(([name, key]) => `  ${name.padEnd(12)}${key}`)
+  .join('\n')}
+
+Every model is answered by small bundled demonstration weights until you configure your own.
+Try it:
+
+${curlLine(baseUrl, keys.free)}
+
+Ctrl-C stops everything.`

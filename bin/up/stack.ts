@@ -1,0 +1,199 @@
+import { join } from 'node:path'
+import * as z from 'zod'
+import { replacePrivate } from '../../shared/private-file.ts'
+import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import { openLog } from './log.ts'
+import { type LogEntry, Member, type MemberOptions } from './member.ts'
+import type { Options } from './options.ts'
+import { type Addresses, readyText, removeReadyFile } from './ready-file.ts'
+import { bannerText, type Screen } from './screen.ts'
+import { untilServing } from './serving.ts'
+import {
+  cellFolder,
+  coordinatorFolder,
+  joinToken,
+  keysFileOf,
+  logFolder,
+  type State,
+} from './state.ts'
+
+export interface StackParts {
+  options: Options
+  state: State
+  screen: Screen
+  env: Record<string, string | undefined>
+  /** Folder of the project. */
+  root: string
+  /** Stops everything in an orderly way. */
+  stop: AbortSignal
+  /** Ends what is left at once. */
+  hurry: AbortSignal
+  wait?: Wait
+}
+
+/** Whoever has not ended by itself after this is ended. */
+const STOP_TIMEOUT_MS = 45_000
+
+/** The coordinator and the cells of one launcher. */
+export class Stack {
+  readonly #parts: StackParts
+  readonly #coordinator: Member
+  readonly #cells: Member[]
+  /** Set by the coordinator's own ready line: nobody else is ever taken for it. */
+  #addresses: Addresses | undefined
+  /** Waits until requests are answered; ends when a child ends. */
+  #serving = new AbortController()
+  readonly #failed = Promise.withResolvers<never>()
+  #wasUp = false
+  #modelsReady = 0
+
+  constructor(parts: StackParts) {
+    this.#parts = parts
+    this.#coordinator = this.#member('shoal-coordinator', 'shoal-coordinator', {
+      invocation: async () => ({ args: this.#coordinatorArgs(), env: parts.env }),
+      isReady: entry => this.#coordinatorIsUp(entry),
+    })
+    const numbers = Array.from({ length: parts.options.cells }, (_, index) => index + 1)
+    this.#cells = numbers.map(cell =>
+      this.#member(`shoald cell-${cell}`, 'shoald', {
+        invocation: () => this.#cellInvocation(cell),
+        isReady: entry => this.#modelsAreLoaded(entry),
+      }),
+    )
+  }
+
+  /** Resolves after `stop`, when every child has ended; rejects when one cannot be started. */
+  async run(): Promise<void> {
+    const { stop, hurry, screen, options } = this.#parts
+    const stopped = new Promise<void>(resolve => {
+      if (stop.aborted) resolve()
+      stop.addEventListener('abort', () => resolve(), { once: true })
+    })
+    hurry.addEventListener('abort', () => this.#killAll(), { once: true })
+    screen.progress('the coordinator starts')
+    this.#start(this.#coordinator)
+    try {
+      await Promise.race([stopped, this.#failed.promise])
+    } finally {
+      this.#serving.abort()
+      if (options.readyFile !== undefined) removeReadyFile(options.readyFile)
+      await this.#stopAll()
+      // it may have been on its way to the disk
+      if (options.readyFile !== undefined) removeReadyFile(options.readyFile)
+    }
+  }
+
+  #start(member: Member): void {
+    member.run().catch(this.#failed.reject)
+  }
+
+  /** The coordinator first: it lets running answers end, and the cells give them. */
+  async #stopAll(): Promise<void> {
+    const deadline = setTimeout(() => this.#killAll(), STOP_TIMEOUT_MS)
+    await this.#coordinator.stop()
+    await Promise.all(this.#cells.map(cell => cell.stop()))
+    clearTimeout(deadline)
+  }
+
+  #killAll(): void {
+    for (const member of [this.#coordinator, ...this.#cells]) member.kill()
+  }
+
+  #member(
+    name: string,
+    program: string,
+    how: Pick<MemberOptions, 'invocation' | 'isReady'>,
+  ): Member {
+    const { root, state, screen, wait = realWait } = this.#parts
+    const file = `${name.split(' ').at(-1)}.log`
+    return new Member({
+      ...how,
+      name,
+      script: join(root, 'bin', `${program}.mjs`),
+      log: openLog(join(logFolder(state.folder), file), screen.say),
+      changed: () => this.#changed(),
+      tell: screen.say,
+      wait,
+      nowMs: () => performance.now(),
+    })
+  }
+
+  /** A restarted coordinator takes the ports that it had, which were free ones perhaps. */
+  #coordinatorArgs(): string[] {
+    const { options, state } = this.#parts
+    const { baseUrl, mqttUrl } = this.#addresses ?? {}
+    const mqttPort = portOf(mqttUrl) ?? options.mqttPort
+    return [
+      ...['--http-host', '127.0.0.1', '--http-port', `${portOf(baseUrl) ?? options.port}`],
+      ...['--state-dir', coordinatorFolder(state.folder), '--log-level', 'info'],
+      ...(mqttPort === undefined ? [] : ['--mqtt-enabled', 'true', '--mqtt-port', `${mqttPort}`]),
+    ]
+  }
+
+  async #cellInvocation(cell: number) {
+    const { state, env } = this.#parts
+    const token = await joinToken(state.folder, cell)
+    return {
+      args: [
+        ...['--coordinator-url', this.#addresses?.baseUrl ?? '', '--name', `cell-${cell}`],
+        ...['--state-dir', cellFolder(state.folder, cell), '--log-level', 'info'],
+      ],
+      env: { ...env, ...(token === undefined ? {} : { SHOAL_COORDINATOR_JOIN_TOKEN: token }) },
+    }
+  }
+
+  #coordinatorIsUp(entry: LogEntry): boolean {
+    const up = Up.safeParse(entry)
+    if (!up.success) return false
+    this.#addresses = { baseUrl: up.data.url, mqttUrl: up.data.mqtt_url }
+    for (const cell of this.#cells) this.#start(cell)
+    return true
+  }
+
+  #modelsAreLoaded(entry: LogEntry): boolean {
+    const { screen } = this.#parts
+    if (entry.msg === 'engine ready') this.#modelsReady++
+    if (entry.msg === 'engine failed') screen.say(`${entry.weights}: ${entry.reason}`)
+    if (!this.#wasUp) screen.progress(`the models load (${this.#modelsReady} ready)`)
+    return entry.msg === 'models are loaded'
+  }
+
+  #changed(): void {
+    this.#serving.abort()
+    if (![this.#coordinator, ...this.#cells].every(member => member.ready)) return
+    this.#serving = new AbortController()
+    const { signal } = this.#serving
+    // our own coordinator: it has said where it listens, and it runs
+    const { baseUrl } = this.#addresses as Addresses
+    const { options, wait = realWait } = this.#parts
+    void untilServing(baseUrl, options.cells, wait, signal).then(() =>
+      signal.aborted ? undefined : this.#isUp(),
+    )
+  }
+
+  async #isUp(): Promise<void> {
+    const { options, state, screen } = this.#parts
+    const addresses = this.#addresses as Addresses
+    const pids = { coordinator: this.#coordinator.pid, cells: this.#cells.map(({ pid }) => pid) }
+    if (options.readyFile !== undefined)
+      await replacePrivate(options.readyFile, readyText(addresses, state.keys, pids)).catch(
+        (error: Error) => screen.say(error.message),
+      )
+    screen.say(this.#wasUp ? 'everything is up again' : this.#banner(addresses))
+    this.#wasUp = true
+  }
+
+  #banner(addresses: Addresses): string {
+    const { keys, folder } = this.#parts.state
+    const files = { keysFile: keysFileOf(folder), logs: logFolder(folder) }
+    return bannerText({ ...addresses, ...files, keys, cells: this.#cells.length })
+  }
+}
+
+const Up = z.object({
+  msg: z.literal('coordinator is up'),
+  url: z.url(),
+  mqtt_url: z.url().optional(),
+})
+
+const portOf = (url: string | undefined): string | undefined => /:(\d+)$/.exec(url ?? '')?.[1]

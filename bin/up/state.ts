@@ -1,0 +1,117 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import * as z from 'zod'
+import {
+  DEMO_NAMES,
+  type DemoKeys,
+  type DemoName,
+  demoKeys,
+} from '../../coordinator/keys/bootstrap.ts'
+import { createToken } from '../../coordinator/keys/join-tokens.ts'
+import { openStore, type Store } from '../../coordinator/store/store.ts'
+import { readIdentity } from '../../daemon/identity.ts'
+import { lockState } from '../../daemon/state-lock.ts'
+import { ShoalError } from '../../shared/errors.ts'
+import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
+import { EXIT, Refusal } from './refusal.ts'
+
+/** Everything that stays between two starts, in one folder. */
+export interface State {
+  folder: string
+  keys: DemoKeys
+  /** Keys that had to be made; all of them at the first start. */
+  issued: DemoName[]
+  firstStart: boolean
+}
+
+export const keysFileOf = (folder: string): string => join(folder, 'demo-keys.json')
+export const coordinatorFolder = (folder: string): string => join(folder, 'coordinator')
+export const cellFolder = (folder: string, cell: number): string => join(folder, `cell-${cell}`)
+export const logFolder = (folder: string): string => join(folder, 'logs')
+
+/**
+ * Takes the folder for this launcher until the signal aborts, and makes what is not there yet.
+ * Throws Refusal for what only a person can mend.
+ */
+export const openState = async (
+  folder: string,
+  cells: number,
+  signal: AbortSignal,
+): Promise<State> => {
+  makeFolder(logFolder(folder))
+  await takeFolder(folder, signal)
+  const known = await readKeys(keysFileOf(folder))
+  return withStore(folder, async store => {
+    for (let cell = 1; cell <= cells; cell++) await checkCell(store, cellFolder(folder, cell))
+    const before = await store.ledger.read.selectFrom('keys').select('id').limit(1).execute()
+    const { keys, issued } = await demoKeys(store, known)
+    if (issued.length > 0)
+      await replacePrivate(keysFileOf(folder), `${JSON.stringify(keys, null, 2)}\n`)
+    return { folder, keys, issued, firstStart: before.length === 0 }
+  })
+}
+
+const makeFolder = (path: string): void => {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    const { message } = cause as Error
+    throw new Refusal(EXIT.cannotCreate, `cannot make the folder ${path}: ${message}`, cause)
+  }
+}
+
+const takeFolder = async (folder: string, signal: AbortSignal): Promise<void> => {
+  try {
+    await lockState(folder, signal)
+  } catch (cause) {
+    if (!(cause instanceof ShoalError) || cause.code !== 'conflict') throw cause
+    throw new Refusal(EXIT.data, `${folder} is used by another npm start`, cause)
+  }
+}
+
+const Known = z.partialRecord(z.enum(DEMO_NAMES), z.string())
+
+const readKeys = async (path: string): Promise<Partial<DemoKeys>> => {
+  const text = await readPrivate(path)
+  if (text === undefined) return {}
+  try {
+    return Known.parse(JSON.parse(text))
+  } catch (cause) {
+    throw new Refusal(EXIT.data, `${path} is damaged; remove it to get new keys`, cause)
+  }
+}
+
+const DAMAGED = /^SQLITE_(NOTADB|CORRUPT)/
+
+const withStore = async <R>(folder: string, use: (store: Store) => Promise<R>): Promise<R> => {
+  const path = coordinatorFolder(folder)
+  try {
+    const store = await openStore(path, { pollMilliseconds: 0 })
+    return await use(store).finally(() => store.close())
+  } catch (cause) {
+    const { code } = ((cause as Error).cause ?? {}) as { code?: string }
+    if (!DAMAGED.test(code ?? '')) throw cause
+    throw new Refusal(EXIT.data, `a database in ${path} is damaged (${code})`, cause)
+  }
+}
+
+/** A cell of another coordinator would be refused for ever. */
+const checkCell = async ({ ledger }: Store, folder: string): Promise<void> => {
+  const identity = await readIdentity(folder)
+  if (identity === undefined) return
+  const query = ledger.read.selectFrom('cells').select('id').where('id', '=', identity.cell_id)
+  if ((await query.where('revoked_at', 'is', null).executeTakeFirst()) !== undefined) return
+  const message = `the cell in ${folder} is revoked or belongs to another coordinator; remove the folder`
+  throw new Refusal(EXIT.data, message)
+}
+
+const TOKEN_TTL_MINUTES = 10
+
+/** A fresh join token for a cell that has no identity yet. */
+export const joinToken = async (folder: string, cell: number): Promise<string | undefined> => {
+  if ((await readIdentity(cellFolder(folder, cell))) !== undefined) return undefined
+  return withStore(folder, async ({ ledger }) => {
+    const once = { uses: 1, ttlMinutes: TOKEN_TTL_MINUTES }
+    return (await createToken(ledger, once, { actor: 'bootstrap' })).secret
+  })
+}

@@ -1,0 +1,176 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { openLog } from '../../bin/up/log.ts'
+import { Member, type MemberOptions } from '../../bin/up/member.ts'
+import { parseOptions } from '../../bin/up/options.ts'
+import { readyText } from '../../bin/up/ready-file.ts'
+import { isFinal, restartMs } from '../../bin/up/restarts.ts'
+import { bannerText, createScreen } from '../../bin/up/screen.ts'
+
+const KEYS = {
+  free: 'key-free',
+  pro: 'key-pro',
+  enterprise: 'key-enterprise',
+  operator: 'key-operator',
+  approver_a: 'key-a',
+  approver_b: 'key-b',
+}
+
+t.test('the flags', async t => {
+  t.strictSame(parseOptions([], '/project'), {
+    stateDir: '/project/.shoal',
+    port: 7070,
+    mqttPort: 7071,
+    cells: 1,
+    readyFile: undefined,
+  })
+  const all = ['--state-dir', '/s', '--port', '0', '--mqtt-port=none', '--cells', '64']
+  t.strictSame(parseOptions([...all, '--ready-file', '/r'], '/project'), {
+    stateDir: '/s',
+    port: 0,
+    mqttPort: undefined,
+    cells: 64,
+    readyFile: '/r',
+  })
+  t.equal(parseOptions(['--help', '--cells', 'x'], '/project'), undefined)
+  for (const [argv, message] of [
+    [['--port', '65536'], /^--port takes a whole number from 0 to 65535, not 65536$/],
+    [['--port', '-1'], /ambiguous/],
+    [['--port='], /^--port takes/],
+    [['--mqtt-port', '1e3'], /^--mqtt-port takes/],
+    [['--cells', '0'], /^--cells takes a whole number from 1 to 64, not 0$/],
+    [['--cells', '65'], /^--cells takes/],
+    [['--state', 'x'], /^Unknown option '--state'; --help lists the flags$/],
+    [['start'], /^Unexpected argument 'start'/],
+  ] as const)
+    t.throws(() => parseOptions([...argv], '/'), { exitCode: 64, message }, argv.join(' '))
+})
+
+t.test('a child that dies', async t => {
+  t.strictSame(
+    [0, 1, 2, 5, 6, 60].map(restartMs),
+    [250, 500, 1000, 8000, 10_000, 10_000],
+    'is started again after a growing pause',
+  )
+  for (const code of [64, 65, 69, 73, 74, 77, 78]) t.ok(isFinal(code), `${code} is final`)
+  for (const code of [null, 0, 1, 70, 75, 137]) t.notOk(isFinal(code), `${code} is not`)
+
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-up-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  /** A child that is a line of JavaScript. */
+  const member = (script: string, more: Partial<MemberOptions>): Member =>
+    new Member({
+      name: 'child',
+      script: '-e',
+      log: openLog(join(folder, 'child.log'), reason => t.fail(reason)),
+      invocation: async () => ({ args: [script], env: { PATH: process.env.PATH } }),
+      isReady: entry => entry.msg === 'ready',
+      changed: () => {},
+      tell: () => {},
+      wait: async () => {},
+      nowMs: () => 0,
+      ...more,
+    })
+
+  t.test('with a final code before it was ready ends everything with its words', async t => {
+    const child = member('console.error("the port is taken"); process.exitCode = 69', {})
+    await t.rejects(child.run(), { exitCode: 69, message: 'the port is taken' })
+  })
+
+  t.test('with the same code after it was ready is started again, and told', async t => {
+    const pauses: number[] = []
+    const told: string[] = []
+    const child = member('console.log(`{"msg":"ready"}`); process.exitCode = 69', {
+      tell: text => told.push(text),
+      wait: async milliseconds => {
+        pauses.push(milliseconds)
+        if (pauses.length === 3) void child.stop()
+      },
+    })
+    await child.run()
+    t.strictSame(pauses, [250, 500, 1000])
+    t.equal(told[0], 'child ended with code 69; it starts again in 0.25 s')
+  })
+
+  t.test('after 30 s has the shortest pause again', async t => {
+    const pauses: number[] = []
+    let now = 0
+    const lives = [29_999, 30_000, 1]
+    const child = member('process.exitCode = 1', {
+      nowMs: () => now,
+      changed: () => {
+        now += lives.shift() ?? 0
+      },
+      wait: async milliseconds => {
+        pauses.push(milliseconds)
+        if (pauses.length === 3) void child.stop()
+      },
+    })
+    await child.run()
+    t.strictSame(pauses, [250, 250, 500])
+  })
+})
+
+t.test('the screen', async t => {
+  const shown = (isTTY: boolean): string => {
+    let text = ''
+    const screen = createScreen({ isTTY, columns: 12, write: more => (text += more) })
+    screen.progress('one')
+    screen.progress('one')
+    screen.progress('a long line of progress')
+    screen.say('done\x1b[2J')
+    return text
+  }
+  t.equal(shown(false), 'one\na long line of progress\ndone [2J\n', 'is plain lines in a pipe')
+  t.equal(shown(true), 'one\r\x1b[2Ka long line\r\x1b[2Kdone [2J\n', 'is one line on a terminal')
+
+  const banner = { baseUrl: 'http://h:1', mqttUrl: undefined, keys: KEYS, cells: 2 }
+  const text = bannerText({ ...banner, keysFile: '/k', logs: '/l' })
+  for (const part of ['http://h:1/v1', '/k', '/l', ...Object.values(KEYS)])
+    t.ok(text.includes(part))
+  t.equal(text.split('\n').filter(line => line.startsWith('curl ')).length, 1)
+  t.notMatch(text, /MQTT/)
+})
+
+t.test('the ready file', async t => {
+  const pids = { coordinator: 1, cells: [2, 3] }
+  const text = readyText({ baseUrl: 'http://h:1', mqttUrl: 'mqtt://h:2' }, KEYS, pids)
+  t.strictSame(JSON.parse(text), {
+    base_url: 'http://h:1',
+    a2a_url: 'http://h:1',
+    mcp_url: 'http://h:1/mcp/',
+    mqtt_url: 'mqtt://h:2',
+    keys: KEYS,
+    pids,
+  })
+  const without = readyText({ baseUrl: 'http://h:1', mqttUrl: undefined }, KEYS, pids)
+  t.equal(JSON.parse(without).mqtt_url, null)
+})
+
+t.test('a log', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-up-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'x.log')
+  const failed = new Promise<string>(resolve => {
+    const log = openLog(join(folder, 'not', 'there.log'), resolve)
+    log.write('lost')
+  })
+  t.match(await failed, /there.log cannot be written: ENOENT/, 'that cannot be written is told')
+
+  const write = (line: string) =>
+    new Promise<void>(resolve => {
+      const log = openLog(path, reason => t.fail(reason))
+      log.write(line)
+      log.end(resolve)
+    })
+  await write('first')
+  await write('second')
+  t.equal(readFileSync(path, 'utf8'), 'first\nsecond\n', 'is added to')
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  truncateSync(path, 10 * 1024 * 1024 + 1)
+  await write('third')
+  t.equal(readFileSync(path, 'utf8'), 'third\n', 'is put aside when it is large')
+  t.strictSame(readdirSync(folder).sort(), ['x.log', 'x.log.1'])
+})
