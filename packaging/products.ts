@@ -1,0 +1,70 @@
+/** One Debian package: what is in it and what its machine needs. */
+export interface Product {
+  name: string
+  description: string
+  /** Folder on the machine that holds it. */
+  root: string
+  /** Files and folders of this project. */
+  sources: string[]
+  /** Programs that get a command of their own in /usr/bin. */
+  commands: string[]
+  /** Unit file, started under this name. */
+  unit?: string
+  /** Configuration file in /etc/shoal, and what stands in it at first. */
+  config?: { file: string; text: string }
+  /** Packages of npm that stay out, or the only ones that go in. */
+  without?: RegExp
+  only?: RegExp
+  depends: string[]
+}
+
+/** Engines for GPUs are large, and only cells with such a GPU need them. */
+const GPU_ENGINES = /^@node-llama-cpp\/linux-.*(cuda|vulkan)/
+
+const BASE = ['libc6 (>= 2.31)', 'libstdc++6']
+
+export const products: Product[] = [
+  {
+    name: 'shoald',
+    description: "shoal daemon: serves this machine's models to a fleet",
+    root: '/opt/shoal',
+    sources: [
+      ...['bin/shoald.mjs', 'bin/launch.mjs', 'shared', 'daemon', 'devices', 'discovery'],
+      ...['models/bundled.ts', 'models/bundled.json', 'models/weights', 'models/cards'],
+      ...['docs', 'package.json', 'LICENSE', 'CHANGELOG.md'],
+    ],
+    commands: ['shoald'],
+    unit: 'shoald.service',
+    config: {
+      file: 'shoald.yaml',
+      text: '# Settings of the daemon; `shoald --print-config` shows every key with its meaning.\n{}\n',
+    },
+    without: GPU_ENGINES,
+    depends: [...BASE, 'systemd'],
+  },
+  {
+    name: 'shoald-gpu-engines',
+    description: 'shoal daemon: engines for GPUs (CUDA, Vulkan)',
+    root: '/opt/shoal',
+    sources: [],
+    commands: [],
+    only: GPU_ENGINES,
+    depends: ['shoald (= VERSION)'],
+  },
+  {
+    name: 'shoal-coordinator',
+    description: 'shoal coordinator: one service out of a fleet of cells',
+    root: '/opt/shoal-coordinator',
+    sources: [
+      ...['bin/shoal-coordinator.mjs', 'bin/shoal.mjs', 'bin/launch.mjs', 'shared', 'coordinator'],
+      ...['clients', 'devices', 'discovery', 'docs', 'package.json', 'LICENSE', 'CHANGELOG.md'],
+    ],
+    commands: ['shoal-coordinator', 'shoal'],
+    unit: 'shoal-coordinator.service',
+    config: {
+      file: 'coordinator.yaml',
+      text: '# Settings; `shoal-coordinator --print-config` shows every key with its meaning.\n{}\n',
+    },
+    depends: [...BASE, 'systemd'],
+  },
+]

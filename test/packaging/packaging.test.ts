@@ -1,0 +1,50 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+import { closureOf, importsOf } from '../../packaging/closure.ts'
+import { products } from '../../packaging/products.ts'
+import { scriptsFor } from '../../packaging/scripts.ts'
+
+const root = resolve(import.meta.dirname, '..', '..')
+
+/** Folders that arrive later. */
+const LATER = ['devices', 'discovery']
+
+const isShell = (text: string): boolean => spawnSync('sh', ['-n'], { input: text }).status === 0
+
+for (const product of products)
+  t.test(product.name, async t => {
+    t.test('has sources that are there', async t => {
+      for (const source of product.sources.filter(source => !LATER.includes(source)))
+        t.ok(existsSync(join(root, source)), source)
+      for (const command of product.commands)
+        t.ok(product.sources.includes(`bin/${command}.mjs`), command)
+    })
+
+    t.test('has scripts that a shell can read', async t => {
+      for (const [name, text] of Object.entries(scriptsFor(product))) t.ok(isShell(text), name)
+    })
+
+    t.test('has every package that its sources import, and what those need', async t => {
+      const names = importsOf(root, product.sources)
+      const folders = closureOf(root, names)
+      for (const name of names) t.ok(folders.includes(`node_modules/${name}`), name)
+      for (const folder of folders) t.ok(existsSync(join(root, folder, 'package.json')), folder)
+      t.notOk(folders.includes('node_modules/tap'), 'nothing that only tests need')
+    })
+
+    t.test('has a unit whose paths are those of the package', async t => {
+      if (product.unit === undefined) return
+      const text = readFileSync(join(root, 'systemd', product.unit), 'utf8')
+      const program = /ExecStart=.* \/opt\/shoal\/(bin\/[\w-]+\.mjs)/.exec(text)?.[1] ?? ''
+      t.ok(product.sources.includes(program), program)
+      t.match(text, /\/opt\/shoal\/node_modules\/\.bin\/node /)
+    })
+  })
+
+t.test('the installer is a script that a shell can read, and asks for what it needs', async t => {
+  const file = join(root, 'packaging', 'install.sh')
+  t.ok(isShell(readFileSync(file, 'utf8')))
+  t.equal(spawnSync('sh', [file]).status, 64)
+})
