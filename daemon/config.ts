@@ -43,6 +43,12 @@ export const DaemonConfig = z.strictObject({
         .min(1)
         .optional()
         .describe('File that holds the one-time token, instead of join_token.'),
+      credential_days: z
+        .number()
+        .min(1 / 24)
+        .max(365)
+        .default(30)
+        .describe('Age at which this cell replaces its credential.'),
       connect_timeout_seconds: z
         .number()
         .min(0.1)
@@ -86,6 +92,12 @@ export const DaemonConfig = z.strictObject({
         .describe('Port of an OpenAI-compatible server on 127.0.0.1; 0 is none.'),
     })
     .prefault({}),
+  drain_seconds: z
+    .number()
+    .min(0)
+    .max(3600)
+    .default(30)
+    .describe('How long running answers may take to end after SIGTERM.'),
   log: z
     .strictObject({
       level: z

@@ -3,18 +3,38 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ShoalError } from '../shared/errors.ts'
 import { notifySystemd, stallMeter, systemdNotify } from '../shared/notify.ts'
+import { signerFrom } from '../shared/signing.ts'
 import { PROTOCOL_VERSION, VERSION } from '../shared/version.ts'
 import type { Announce } from '../shared/wire/announce.ts'
+import { type CellSettings, Desired } from '../shared/wire/desired.ts'
+import type { Envelope } from '../shared/wire/envelope.ts'
 import type { EngineReport } from '../shared/wire/telemetry.ts'
+import { CoordinatorClock } from './commands/clock.ts'
+import { journalFile } from './commands/journal-file.ts'
+import { builtInVerbs, factsOf, type Verb } from './commands/verb.ts'
 import { type DaemonConfig, DEFAULT_COORDINATOR_URL } from './config.ts'
+import { settingsOf } from './desired/settings.ts'
+import { afterAnswers, countAnswers } from './draining.ts'
 import { enrol } from './enrol.ts'
 import { chooseSampler, thisMachine } from './gpu/choose.ts'
-import { createHealth, type Health } from './health.ts'
+import { createHealth, type Health, isSound } from './health.ts'
 import { hostFacts } from './host/facts.ts'
 import { hostSampler } from './host/sampler.ts'
-import { beginEpoch, type Identity, readIdentity, writeIdentity } from './identity.ts'
+import {
+  beginEpoch,
+  type Identity,
+  readIdentity,
+  signingKeyFile,
+  writeIdentity,
+} from './identity.ts'
+import type { EngineLimits } from './inference/engines.ts'
+import { LiveSettings, telemetrySpool } from './live-settings.ts'
+import { ownIdentity } from './own-identity.ts'
 import type { Service } from './service.ts'
 import { announceService } from './services/announce.ts'
+import { commandsService } from './services/commands.ts'
+import { credentialService, settleAtStart } from './services/credential.ts'
+import { desiredService } from './services/desired.ts'
 import { type Handle, linkService } from './services/link.ts'
 import { localService } from './services/local.ts'
 import { telemetryService } from './services/telemetry.ts'
@@ -27,21 +47,38 @@ import { Uplink } from './uplink/uplink.ts'
 export interface Inference extends Service {
   reports(): EngineReport[]
   onChange(listener: () => void): () => void
+  /** Ends the engines and starts them again, where there are some. */
+  restart?(limits?: EngineLimits): Promise<void>
   handle: Handle
 }
 
 export interface DaemonParts {
+  /** With what the coordinator had set before. */
   config: DaemonConfig
+  /** As the cell's own file has it; `config` by default. */
+  local?: CellSettings
+  /** Calls back with the settings of the cell's own file whenever it is to be read again. */
+  onReload?: (listener: (local: CellSettings) => void) => void
   env: Record<string, string | undefined>
   inference: Inference
+  /** What this cell can be commanded to do, besides what every cell can. */
+  verbs?: readonly Verb[]
   logger: Logger
-  /** Stops the daemon; the promise then resolves. */
+  /** Stops the daemon once its running answers have ended; the promise then resolves. */
+  leave?: AbortSignal
+  /** Stops it at once. */
   signal: AbortSignal
 }
 
 /** Runs all services. Inference does not wait for the coordinator. */
-export const daemon = async (parts: DaemonParts): Promise<void> => {
-  const { config, env, inference, logger, signal } = parts
+export const daemon = async (given: DaemonParts): Promise<void> => {
+  const answers = countAnswers(given.inference.handle)
+  const leave = given.leave ?? new AbortController().signal
+  const drainSeconds = given.config.drain_seconds
+  const signal = afterAnswers({ leave, signal: given.signal, answers, drainSeconds })
+  const inference = { ...given.inference, handle: answers.handle }
+  const parts = { ...given, inference, leave, signal }
+  const { config, env, logger } = parts
   await lockState(config.state_dir, signal)
   const stored = await readIdentity(config.state_dir)
   const token = stored === undefined ? await joinToken(config) : undefined
@@ -51,7 +88,8 @@ export const daemon = async (parts: DaemonParts): Promise<void> => {
   const local = config.local.port > 0 ? [localService(config.local.port, inference.handle)] : []
   const running = [start([inference, ...local])]
   const longestStallMs = env.WATCHDOG_USEC ? stallMeter(signal) : () => 0
-  running.push(notifySystemd({ env, send: systemdNotify(logger), signal, longestStallMs }))
+  const healthy = () => isSound(health.view(), Date.now())
+  running.push(notifySystemd({ env, send: systemdNotify(logger), signal, longestStallMs, healthy }))
 
   const identity = stored ?? (token && (await firstIdentity(token, parts)))
   if (identity) running.push(start(await fleetServices(identity, health, parts)))
@@ -83,16 +121,17 @@ const readToken = async (path: string): Promise<string> => {
 const firstIdentity = async (token: string, parts: DaemonParts): Promise<Identity> => {
   const { config, signal, logger } = parts
   const url = config.coordinator.url ?? DEFAULT_COORDINATOR_URL
-  const { cell_id, credential } = await enrol({
+  const identity = await enrol({
     url,
-    request: { token, name: config.name },
+    token,
+    name: config.name,
+    signer: await signerFrom(signingKeyFile(config.state_dir)),
     timeoutSeconds: config.coordinator.connect_timeout_seconds,
     signal,
     logger,
   })
-  const identity = { cell_id, credential, coordinator_url: url, epoch: 0 }
   await writeIdentity(config.state_dir, identity)
-  logger.info({ cell_id, coordinator: url }, 'enrolled')
+  logger.info({ cell_id: identity.cell_id, coordinator: url }, 'enrolled')
   return identity
 }
 
@@ -100,17 +139,28 @@ const firstIdentity = async (token: string, parts: DaemonParts): Promise<Identit
 const fleetServices = async (
   stored: Identity,
   health: Health,
-  { config, env, inference, logger, signal }: DaemonParts,
+  { config, local, onReload, env, inference, verbs: more, logger, leave, signal }: DaemonParts,
 ): Promise<Service[]> => {
   const url = config.coordinator.url ?? stored.coordinator_url
-  const identity = await beginEpoch(config.state_dir, { ...stored, coordinator_url: url })
+  const begun = await beginEpoch(config.state_dir, { ...stored, coordinator_url: url })
+  const identity = ownIdentity(config.state_dir, begun)
   logger.info({ cell_id: identity.cell_id, epoch: identity.epoch, coordinator: url }, 'this cell')
 
   const connectTimeoutSeconds = config.coordinator.connect_timeout_seconds
+  await settleAtStart({ identity, url, connectTimeoutSeconds, logger }, signal)
   const intervalSeconds = config.telemetry.interval_seconds
   const gpus = await chooseSampler(thisMachine(env.PATH, intervalSeconds))
   gpus.start(signal)
   const host = await hostFacts()
+  const live = new LiveSettings(config)
+  const clock = new CoordinatorClock(() => performance.now())
+  const everyCell = builtInVerbs({
+    announce: () => announce.again(),
+    restartEngines: () => {
+      inference.restart?.().catch(error => logger.error({ reason: error.message }, 'engines'))
+    },
+  })
+  const verbs = [...everyCell, ...(more ?? [])]
   const describe = (): Announce => ({
     name: config.name,
     version: VERSION,
@@ -118,27 +168,67 @@ const fleetServices = async (
     host,
     gpus: gpus.facts(),
     engines: inference.reports(),
-    tags: config.tags,
+    tags: live.tags,
+    ...(identity.coordinator_key !== undefined && { coordinator_key: identity.coordinator_key }),
+    verbs: verbs.map(factsOf),
   })
   const spool = {
     folder: join(config.state_dir, 'spool', 'telemetry'),
-    maxBytes: Math.floor((config.spool.max_bytes * config.spool.telemetry_percent) / 100),
-    drainBytesPerSecond: config.spool.drain_bytes_per_second,
+    ...telemetrySpool(config),
   }
   const reach = { identity, url, connectTimeoutSeconds, health, nudge: new Nudge() }
-  const uplink = new Uplink({ ...reach, spool, logger })
+  const sending = ({ type, id }: Envelope): void => {
+    if (type === 'birth') clock.ask(id)
+  }
+  const uplink = new Uplink({ ...reach, spool, sending, logger })
+  leave?.addEventListener('abort', () => uplink.sayDraining(), { once: true })
+  uplink.on('desired', ({ body, at }) => clock.answered(Desired.parse(body).answers ?? '', at))
   const onChange = (listener: () => void) => inference.onChange(listener)
-  return [
-    announceService({ uplink, describe, intervalSeconds, onChange, logger }),
+  const engines = () => inference.reports()
+  const announce = announceService({ uplink, describe, intervalSeconds, onChange, logger })
+  const telemetry = telemetryService({
     uplink,
-    telemetryService({
-      uplink,
-      gpus,
-      host: hostSampler({ stateDir: config.state_dir }),
-      engines: () => inference.reports(),
-      onChange,
-      intervalSeconds,
-    }),
+    gpus,
+    host: hostSampler({ stateDir: config.state_dir }),
+    engines,
+    onChange,
+    intervalSeconds,
+  })
+  const restartEngines = async (limits: EngineLimits) => inference.restart?.(limits)
+  const desired = desiredService({
+    stateDir: config.state_dir,
+    uplink,
+    local: local ?? settingsOf(config),
+    apply: settings => live.apply(settings, { telemetry, uplink, restartEngines, logger }),
+    health,
+    engines,
+    logger,
+  })
+  onReload?.(settings => void desired.reload(settings))
+  const commands = commandsService({
+    cellId: identity.cell_id,
+    uplink,
+    file: journalFile(join(config.state_dir, 'commands.journal')),
+    signer: await signerFrom(signingKeyFile(config.state_dir)),
+    trusted: () => (identity.coordinator_key === undefined ? [] : [identity.coordinator_key]),
+    verbs,
+    clock,
+    now: Date.now,
+    nowMs: () => performance.now(),
+    logger,
+  })
+  return [
+    announce,
+    desired,
+    commands,
+    uplink,
+    telemetry,
     linkService({ ...reach, handle: inference.handle }),
+    credentialService({
+      ...reach,
+      uplink,
+      credentialDays: config.coordinator.credential_days,
+      logger,
+    }),
   ]
 }

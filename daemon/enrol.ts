@@ -1,22 +1,28 @@
-import http from 'node:http'
-import https from 'node:https'
 import type { Logger } from 'pino'
 import { type ErrorCode, ShoalError } from '../shared/errors.ts'
+import { parseJoinToken } from '../shared/join-token.ts'
+import type { Signer } from '../shared/signing.ts'
 import { wait as realWait, type Wait } from '../shared/wait.ts'
-import { EnrolAnswer, type EnrolRequest } from '../shared/wire/announce.ts'
+import { ENROL_PURPOSE, EnrolAnswer, type EnrolRequest } from '../shared/wire/announce.ts'
 import { ENROL_PATH } from '../shared/wire/link.ts'
+import { ask } from './ask.ts'
 import { reconnectMs } from './backoff.ts'
-import { coordinatorPath } from './coordinator-url.ts'
-import { readStart, refusal, unreachable } from './refusal.ts'
+import type { Identity } from './identity.ts'
+import { fetchAuthority } from './pin.ts'
 
 export interface EnrolOptions {
   url: string
-  request: EnrolRequest
+  /** As the operator gave it, with or without the fingerprint of the coordinator's authority. */
+  token: string
+  name: string
+  signer: Signer
   timeoutSeconds: number
   signal: AbortSignal
   logger: Logger
   wait?: Wait
   random?: () => number
+  /** Unix time, milliseconds. */
+  now?: () => number
 }
 
 /** Refusals that another try with the same token may overcome. */
@@ -32,13 +38,14 @@ const passing: ErrorCode[] = [
 
 /**
  * Exchanges the one-time token for an identity. While the coordinator is away it tries again; a
- * token that is wrong, used or expired is `auth_required` or what else the coordinator says.
+ * token that is wrong, used or expired is `auth_required` or what else the coordinator says, and a
+ * coordinator that did not make the token is `forbidden`.
  */
-export const enrol = async (options: EnrolOptions): Promise<EnrolAnswer> => {
+export const enrol = async (options: EnrolOptions): Promise<Identity> => {
   const { signal, logger, wait = realWait, random } = options
   for (let attempt = 0; ; attempt++) {
     try {
-      return await ask(options)
+      return await enrolOnce(options)
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof ShoalError && passing.includes(error.code))) throw error
@@ -52,44 +59,36 @@ export const enrol = async (options: EnrolOptions): Promise<EnrolAnswer> => {
   }
 }
 
-const ask = async ({
-  url,
-  request,
-  timeoutSeconds,
-  signal,
-}: EnrolOptions): Promise<EnrolAnswer> => {
-  const target = coordinatorPath(url, ENROL_PATH)
-  const deadline = AbortSignal.timeout(timeoutSeconds * 1000)
-  try {
-    const response = await post(target, request, AbortSignal.any([signal, deadline]))
-    if (response.statusCode !== 200 && response.statusCode !== 201) throw await refusal(response)
-    return understand(await readStart(response))
-  } catch (cause) {
-    const tooLate = new Error(`no answer within ${timeoutSeconds} s`)
-    throw unreachable(target, deadline.aborted ? tooLate : cause)
-  }
-}
-
-const understand = (text: string): EnrolAnswer => {
-  try {
-    return EnrolAnswer.parse(JSON.parse(text))
-  } catch (cause) {
-    throw new ShoalError('upgrade_required', 'the answer to the enrolment makes no sense', {
-      cause,
-    })
-  }
-}
-
-const post = (target: URL, body: unknown, signal: AbortSignal): Promise<http.IncomingMessage> =>
-  new Promise((resolve, reject) => {
-    const { request } = target.protocol === 'https:' ? https : http
-    request(target, {
+/** One attempt; every failure is thrown. */
+export const enrolOnce = async (options: EnrolOptions): Promise<Identity> => {
+  const { url, now = Date.now } = options
+  const token = parseJoinToken(options.token)
+  if (token === undefined) throw new ShoalError('auth_required', 'that is not a join token')
+  const ca = url.startsWith('https:') ? await pinned(options, token.fingerprint) : undefined
+  const answer = await ask(
+    { ...options, ca },
+    {
       method: 'POST',
-      agent: false,
-      signal,
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-    })
-      .on('response', resolve)
-      .on('error', reject)
-      .end(JSON.stringify(body))
-  })
+      path: ENROL_PATH,
+      body: requestOf(options, token.secret),
+      answer: EnrolAnswer,
+    },
+  )
+  return {
+    cell_id: answer.cell_id,
+    credential: answer.credential,
+    credential_at: now(),
+    coordinator_url: url,
+    ...(ca !== undefined && { coordinator_ca: ca }),
+    ...(answer.signing_key !== undefined && { coordinator_key: answer.signing_key }),
+    epoch: 0,
+  }
+}
+
+const pinned = (options: EnrolOptions, fingerprint: string | undefined) =>
+  fingerprint === undefined ? undefined : fetchAuthority(options, fingerprint)
+
+const requestOf = ({ name, signer }: EnrolOptions, token: string): EnrolRequest => {
+  const claim = { token, name, public_key: signer.publicKey }
+  return { ...claim, proof: signer.sign(ENROL_PURPOSE, claim) }
+}

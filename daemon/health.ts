@@ -29,3 +29,18 @@ export const createHealth = (logger: Logger, now: () => number = Date.now): Heal
     view: () => Object.fromEntries(services),
   }
 }
+
+/** A service that starts takes less, whatever it waits for. */
+const STUCK_MS = 60_000
+
+/**
+ * True while a supervisor has no reason to start the process anew: no service hangs in its start,
+ * and samples have somewhere to go, the coordinator or the disk.
+ */
+export const isSound = (view: Record<string, ServiceHealth>, now: number): boolean => {
+  const isStuck = ({ state, since }: ServiceHealth) =>
+    state === 'starting' && now - since > STUCK_MS
+  const ways = [view['uplink connection'], view.spool].filter(way => way !== undefined)
+  const hasWay = ways.length === 0 || ways.some(({ state }) => state !== 'waiting')
+  return hasWay && !Object.values(view).some(isStuck)
+}

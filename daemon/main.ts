@@ -1,9 +1,15 @@
 import { type Logger, pino } from 'pino'
-import { loadConfig } from '../shared/config.ts'
+import { type LoadedConfig, loadConfig } from '../shared/config.ts'
 import { exitCode, ShoalError } from '../shared/errors.ts'
+import { onLauncherGone } from '../shared/lifeline.ts'
 import { VERSION } from '../shared/version.ts'
+import type { CellSettings } from '../shared/wire/desired.ts'
+import type { DaemonCommand } from './cli/command.ts'
+import { COMMANDS_HELP, commands } from './cli/commands.ts'
 import { DaemonConfig } from './config.ts'
 import { daemon } from './daemon.ts'
+import { startingConfig } from './desired/desired-file.ts'
+import { settingsOf } from './desired/settings.ts'
 import { inferenceService } from './services/inference.ts'
 
 /** A daemon that has not ended by itself so long after it was told to is ended. */
@@ -15,9 +21,16 @@ export const main = async (
   env: Record<string, string | undefined>,
 ): Promise<void> => {
   try {
-    const loaded = loadConfig({ program: 'shoald', schema: DaemonConfig, argv, env })
+    const command = commands.get(argv[0] ?? '')
+    if (command !== undefined) {
+      process.exitCode = await runCommand(command, argv.slice(1), env)
+      return
+    }
+    const more = COMMANDS_HELP
+    const read = () => loadConfig({ program: 'shoald', schema: DaemonConfig, argv, env, more })
+    const loaded = read()
     if (loaded.action === 'print') process.stdout.write(loaded.text)
-    else await run(loaded.config, env)
+    else await run(loaded.config, env, read)
   } catch (error) {
     if (!(error instanceof ShoalError)) throw error
     process.stderr.write(`shoald: ${error.message}\n`)
@@ -25,22 +38,62 @@ export const main = async (
   }
 }
 
-const run = async (
-  config: DaemonConfig,
+/** Commands speak on standard output; the log stays silent. */
+const runCommand = async (
+  command: DaemonCommand,
+  argv: string[],
   env: Record<string, string | undefined>,
+): Promise<number> => {
+  const logger = createLogger('silent')
+  const stop = stopOnSignals(logger)
+  const write = (text: string) => void process.stdout.write(text)
+  try {
+    return await command({ argv, env, write, logger, signal: stop.signal })
+  } finally {
+    stop.abort()
+  }
+}
+
+const run = async (
+  own: DaemonConfig,
+  env: Record<string, string | undefined>,
+  read: () => LoadedConfig<DaemonConfig>,
 ): Promise<void> => {
+  const config = await startingConfig(own)
   const logger = createLogger(config.log.level)
   const { catalogue } = config
-  const stop = stopOnSignals(logger)
+  const { leave, stop } = leaveOnSignals(logger)
+  onLauncherGone(env, process.stdin, () => stop.abort())
   const inference = inferenceService({ catalogue, config: config.inference, logger })
   logger.info({ version: VERSION, name: config.name }, 'shoald starts')
   try {
-    await daemon({ config, env, inference, logger, signal: stop.signal })
+    const local = settingsOf(own)
+    const onReload = reloadOnHangup(read, logger)
+    const signals = { leave: leave.signal, signal: stop.signal }
+    await daemon({ config, local, onReload, env, inference, logger, ...signals })
   } catch (error) {
-    if (!stop.signal.aborted) throw error
+    if (!leave.signal.aborted && !stop.signal.aborted) throw error
   } finally {
     stop.abort()
     endForSure(logger)
+  }
+}
+
+/** SIGHUP has the configuration read again; what cannot be changed while running stays. */
+const reloadOnHangup = (read: () => LoadedConfig<DaemonConfig>, logger: Logger) => {
+  let reload = (_local: CellSettings): void => {
+    logger.warn('nothing to reload: this cell belongs to no fleet')
+  }
+  process.on('SIGHUP', () => {
+    try {
+      const loaded = read()
+      if (loaded.action === 'run') reload(settingsOf(loaded.config))
+    } catch (error) {
+      logger.error({ reason: (error as Error).message }, 'configuration not read again')
+    }
+  })
+  return (listener: typeof reload): void => {
+    reload = listener
   }
 }
 
@@ -61,6 +114,19 @@ const stopOnSignals = (logger: Logger): AbortController => {
       stop.abort()
     })
   return stop
+}
+
+/** The first signal lets running answers end; the second does not wait for them. */
+const leaveOnSignals = (logger: Logger): { leave: AbortController; stop: AbortController } => {
+  const leave = new AbortController()
+  const stop = new AbortController()
+  for (const name of ['SIGTERM', 'SIGINT'] as const)
+    process.on(name, () => {
+      logger.info({ signal: name }, leave.signal.aborted ? 'shoald stops now' : 'shoald stops')
+      if (leave.signal.aborted) stop.abort()
+      leave.abort()
+    })
+  return { leave, stop }
 }
 
 /** Ends the process if something is still open after a while; it does not keep it from ending. */

@@ -58,10 +58,27 @@ export const readStart = async (response: IncomingMessage): Promise<string> => {
 /** A failed connection in plain words; a name with several addresses fails with several errors. */
 export const unreachable = (url: URL, cause: unknown): ShoalError => {
   if (cause instanceof ShoalError) return cause
-  const first = cause instanceof AggregateError ? cause.errors[0] : cause
-  return new ShoalError(
-    'coordinator_unavailable',
-    `cannot reach ${url.origin}: ${(first as Error).message}`,
-    { cause },
-  )
+  const first = (cause instanceof AggregateError ? cause.errors[0] : cause) as NodeJS.ErrnoException
+  return new ShoalError('coordinator_unavailable', `cannot reach ${url.origin}: ${why(first)}`, {
+    cause,
+  })
 }
+
+/** What node and OpenSSL call it (node: doc/api/tls.md, "X509 certificate error codes"). */
+const certificateFaults: Record<string, string> = {
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for other names',
+  CERT_HAS_EXPIRED: 'its certificate has expired, or the clock of this machine is wrong',
+  CERT_NOT_YET_VALID: 'its certificate is not good yet, or the clock of this machine is wrong',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not from an authority that this cell trusts',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not from an authority that this cell trusts',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not from an authority that this cell trusts',
+  UNABLE_TO_GET_ISSUER_CERT: 'its certificate is not from an authority that this cell trusts',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    'its certificate is not from an authority that this cell trusts',
+  CERT_SIGNATURE_FAILURE: 'its certificate is not from the authority that this cell has pinned',
+  EPROTO: 'it does not speak TLS',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
+}
+
+const why = ({ code = '', message }: NodeJS.ErrnoException): string =>
+  code in certificateFaults ? `${certificateFaults[code]} (${code})` : message

@@ -78,14 +78,19 @@ const readCard = async (device: string, index: number): Promise<Seen | undefined
   }
 }
 
-/** Linux, Documentation/hwmon/sysfs-interface: millidegrees, microwatts, hertz. */
+/**
+ * Linux, Documentation/hwmon/sysfs-interface: millidegrees, microwatts, hertz. The first clock is that
+ * of the GPU, the second that of its memory (Documentation/gpu/amdgpu/thermal.rst).
+ */
 const readSensors = async (hwmon: string) => {
   const folder = (await readdir(hwmon).catch(() => []))[0]
   const read = async (name: string, scale: number): Promise<number | null> => {
     const value = folder ? quantity(await readText(join(hwmon, folder, name))) : null
     return value === null ? null : value / scale
   }
+  const memoryClock = await read('freq2_input', 1e6)
   return {
+    ...(memoryClock !== null && { memory_clock_mhz: memoryClock }),
     temperature_celsius: await read('temp1_input', 1000),
     power_watts: (await read('power1_average', 1e6)) ?? (await read('power1_input', 1e6)),
     clock_mhz: await read('freq1_input', 1e6),

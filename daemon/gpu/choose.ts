@@ -1,6 +1,7 @@
 import { access, constants, readFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { amdSampler, readAmdGpus } from './amd-sysfs.ts'
+import { withProcesses } from './nvidia-processes.ts'
 import { nvidiaSampler } from './nvidia-smi.ts'
 import { combined, type GpuSampler, noGpus } from './sampler.ts'
 import { jetsonSampler } from './tegrastats.ts'
@@ -32,7 +33,10 @@ export const chooseSampler = async (machine: Machine): Promise<GpuSampler> => {
   }
   const samplers: GpuSampler[] = []
   const nvidiaSmi = await findProgram('nvidia-smi', path)
-  if (nvidiaSmi) samplers.push(nvidiaSampler({ command: nvidiaSmi, intervalSeconds }))
+  if (nvidiaSmi) {
+    const gpus = nvidiaSampler({ command: nvidiaSmi, intervalSeconds })
+    samplers.push(withProcesses(gpus, { command: nvidiaSmi }))
+  }
   if ((await readAmdGpus(drmFolder)).length > 0)
     samplers.push(amdSampler({ drmFolder, intervalSeconds }))
   return samplers.length === 0 ? noGpus : combined(samplers)

@@ -15,7 +15,7 @@ export interface NvidiaOptions {
 
 /**
  * The queried fields (`nvidia-smi --help-query-gpu`). The name stands last, so that a comma in it
- * does no harm. Memory is in MiB, power in watts, clocks in MHz.
+ * does no harm. Memory is in MiB, power in watts, clocks in MHz. Drivers since 450 know all.
  */
 const FIELDS = [
   'index',
@@ -27,6 +27,8 @@ const FIELDS = [
   'temperature.gpu',
   'power.draw',
   'clocks.gr',
+  'clocks.mem',
+  'mig.mode.current',
   'name',
 ]
 
@@ -62,7 +64,8 @@ export const nvidiaSampler = (options: NvidiaOptions): GpuSampler => {
 
 /** One row, or undefined for a line that is none, for instance an error message. */
 export const parseRow = (line: string): Seen | undefined => {
-  const [index, id, driver, total, used, busy, heat, power, clock, ...name] = line.split(', ')
+  const [index, id, driver, total, used, busy, heat, power, clock, memoryClock, mig, ...name] =
+    line.split(', ')
   if (index === undefined || !/^\d{1,3}$/.test(index) || name.length === 0 || !id) return undefined
   const common = {
     index: Number(index),
@@ -84,9 +87,14 @@ export const parseRow = (line: string): Seen | undefined => {
       temperature_celsius: quantity(heat),
       power_watts: quantity(power),
       clock_mhz: quantity(clock),
+      memory_clock_mhz: quantity(memoryClock),
+      ...(isMode(mig) && { mig_enabled: mig === 'Enabled' }),
     },
   }
 }
+
+/** Anything else means that the GPU cannot be cut. */
+const isMode = (text: string | undefined): boolean => text === 'Enabled' || text === 'Disabled'
 
 /** Chips whose GPU uses the host's memory; nvidia-smi answers [N/A] for theirs. */
 const UNIFIED = /\b(GB10|Thor|Orin|Xavier|Tegra)\b/i

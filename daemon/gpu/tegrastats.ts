@@ -48,6 +48,7 @@ export const parseTegrastats = (line: string, board: string): Seen | undefined =
   if (memory === null) return undefined
   const engine = /\bGR3D_FREQ (\d+)%(?:@\[?(\d+))?/.exec(line)
   const milliwatts = quantity(/\b(?:VDD_GPU(?:_SOC)?|POM_5V_GPU) (\d+)(?:mW)?\//.exec(line)?.[1])
+  const memoryClock = quantity(/\bEMC_FREQ \d+%@(\d+)/.exec(line)?.[1])
   const common = {
     index: 0,
     id: 'jetson-gpu',
@@ -63,6 +64,7 @@ export const parseTegrastats = (line: string, board: string): Seen | undefined =
       temperature_celsius: quantity(/\bgpu@(-?\d+(?:\.\d+)?)C/i.exec(line)?.[1]),
       power_watts: milliwatts === null ? null : milliwatts / 1000,
       clock_mhz: quantity(engine?.[2]),
+      ...(memoryClock !== null && { memory_clock_mhz: memoryClock }),
     },
   }
 }

@@ -16,21 +16,33 @@ export interface EnginesParts {
   logger: Logger
 }
 
+/** What can be changed by a restart of the engines. */
+export type EngineLimits = Pick<InferenceConfig, 'slots' | 'threads'>
+
 /** The engines of a catalogue: models with the same weights share one. */
 export class Engines {
   readonly #byModel = new Map<string, { entry: CatalogueEntry; engine: Engine }>()
-  readonly #engines: readonly Engine[]
   readonly #listeners = new Set<() => void>()
-  readonly #preload: boolean
+  readonly #catalogue: Catalogue
+  readonly #parts: EnginesParts
+  #config: InferenceConfig
+  #engines: readonly Engine[]
+  #life: AbortSignal | undefined
 
   /** Starts nothing. */
   constructor(catalogue: Catalogue, config: InferenceConfig, parts: EnginesParts) {
-    this.#preload = config.preload
+    this.#catalogue = catalogue
+    this.#parts = parts
+    this.#config = config
+    this.#engines = this.#make()
+  }
+
+  #make(): readonly Engine[] {
     const onChange = (): void => {
       for (const listener of this.#listeners) listener()
     }
-    this.#engines = groupByWeights(catalogue).map(entries => {
-      const engine = new Engine(engineOptions(entries, config), { ...parts, onChange })
+    return groupByWeights(this.#catalogue).map(entries => {
+      const engine = new Engine(engineOptions(entries, this.#config), { ...this.#parts, onChange })
       for (const entry of entries) this.#byModel.set(entry.id, { entry, engine })
       return engine
     })
@@ -67,11 +79,30 @@ export class Engines {
    * the memory that it finds free; resolves when that is done.
    */
   async start(signal: AbortSignal): Promise<void> {
-    for (const engine of this.#engines) engine.start()
+    this.#life = signal
     signal.addEventListener('abort', () => this.#stop(), { once: true })
-    if (!this.#preload) return
-    for (const engine of this.#engines) {
-      if (signal.aborted) return
+    await this.#begin(signal)
+  }
+
+  /**
+   * Ends the engines, whatever they are doing, and starts new ones, with other limits when they are
+   * given. Resolves when the models are loaded again.
+   */
+  async restart(limits: EngineLimits = this.#config): Promise<void> {
+    const { slots, threads } = limits
+    const { threads: _, ...rest } = this.#config
+    this.#config = { ...rest, slots, ...(threads !== undefined && { threads }) }
+    this.#stop()
+    this.#engines = this.#make()
+    if (this.#life !== undefined && !this.#life.aborted) await this.#begin(this.#life)
+  }
+
+  async #begin(life: AbortSignal): Promise<void> {
+    const engines = this.#engines
+    for (const engine of engines) engine.start()
+    if (!this.#config.preload) return
+    for (const engine of engines) {
+      if (life.aborted || engines !== this.#engines) return
       await engine.load()
     }
   }

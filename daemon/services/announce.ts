@@ -11,20 +11,36 @@ export interface AnnounceOptions {
   describe: () => Announce
   /** Pause between two looks whether that has changed. */
   intervalSeconds: number
+  /**
+   * It is said at least this often, because the answer tells the coordinator's time; up to half
+   * earlier, so that a fleet does not speak in one instant.
+   */
+  repeatSeconds?: number
   /** Tells of changes that should be announced at once. */
   onChange: (listener: () => void) => () => void
   logger: Logger
   wait?: Wait
+  /** Milliseconds of a clock that never goes back. */
+  nowMs?: () => number
+  random?: () => number
+}
+
+export interface AnnounceService extends Service {
+  /** Says it now; rejects without a connection. */
+  again(): Promise<void>
 }
 
 /** Says what the cell is: on every connect, when asked, and when it has changed. */
-export const announceService = (options: AnnounceOptions): Service => {
+export const announceService = (options: AnnounceOptions): AnnounceService => {
   const { uplink, describe, onChange, logger } = options
+  const { repeatSeconds = 600, nowMs = () => performance.now(), random = Math.random } = options
   let announced: string | undefined
+  let repeatAtMs = Number.POSITIVE_INFINITY
 
   const birth = async (): Promise<void> => {
     const body = describe()
     announced = lasting(body)
+    repeatAtMs = nowMs() + repeatSeconds * 1000 * (1 - random() / 2)
     await uplink.publish('birth', body)
   }
   /** A failure here means that the connection is gone; the next one announces again. */
@@ -36,11 +52,13 @@ export const announceService = (options: AnnounceOptions): Service => {
     await uplink.publish('state', { state: 'ready' } satisfies StateBody)
   }
   const look = () => {
-    if (announced !== undefined && lasting(describe()) !== announced) birthAgain()
+    if (announced === undefined) return
+    if (nowMs() >= repeatAtMs || lasting(describe()) !== announced) birthAgain()
   }
 
   return {
     name: 'announce',
+    again: birth,
     start: async ({ signal, fail }) => {
       const undo = [uplink.onConnect(greet), uplink.onRebirth(birthAgain), onChange(look)]
       signal.addEventListener('abort', () => {

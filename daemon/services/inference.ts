@@ -6,7 +6,7 @@ import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { systemClock } from '../inference/clock.ts'
 import type { InferenceConfig } from '../inference/config.ts'
 import { engineSpawner } from '../inference/engine-child.ts'
-import { Engines } from '../inference/engines.ts'
+import { type EngineLimits, Engines } from '../inference/engines.ts'
 import { createHandler } from '../inference/handler.ts'
 import { SEEDS } from '../inference/openai/chat-order.ts'
 import type { HttpRequest, HttpResponse } from '../inference/openai/http.ts'
@@ -21,6 +21,8 @@ export interface InferenceService extends Service {
   pids(): number[]
   /** How full the batches of each running engine were. */
   counts(): StepCounts[]
+  /** Ends the engines and starts them again, with other limits when they are given. */
+  restart(limits?: EngineLimits): Promise<void>
   /** Answers one request of the link or of a listener on loopback. */
   handle(request: HttpRequest, response: HttpResponse): void
 }
@@ -55,10 +57,13 @@ export const inferenceService = ({
     onChange: listener => engines.onChange(listener),
     pids: () => engines.pids(),
     counts: () => engines.counts(),
+    restart: limits => engines.restart(limits),
     handle,
     start: async ({ signal, fail }) => {
       // Usable at once: requests wait for their model.
-      engines.start(signal).catch(fail)
+      engines.start(signal).then(() => {
+        if (!signal.aborted) logger.info('models are loaded')
+      }, fail)
     },
   }
 }

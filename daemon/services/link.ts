@@ -1,5 +1,6 @@
 import { createServer, type Http2Server, type ServerHttp2Session } from 'node:http2'
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { LINK_PATH, LINK_PROTOCOL } from '../../shared/wire/link.ts'
 import type { Health } from '../health.ts'
@@ -74,8 +75,7 @@ const connect = async (
     url,
     path: LINK_PATH,
     protocol: LINK_PROTOCOL,
-    cellId: identity.cell_id,
-    credential: identity.credential,
+    identity,
     timeoutSeconds: connectTimeoutSeconds,
     signal,
   })
@@ -98,6 +98,8 @@ const serve = (server: Http2Server, socket: Socket): ServerHttp2Session => {
   const take = (made: ServerHttp2Session) => {
     session = made
   }
+  // the upgrade has decided what is spoken here; TLS itself was asked for HTTP/1.1
+  if (socket instanceof TLSSocket) socket.alpnProtocol = 'h2'
   server.once('session', take)
   server.emit('connection', socket)
   server.off('session', take)

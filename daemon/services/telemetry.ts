@@ -25,36 +25,55 @@ const realAfter = (milliseconds: number, call: () => void): (() => void) => {
   return () => clearTimeout(timer)
 }
 
+export interface TelemetryService extends Service {
+  /** Holds from the next sample on, which comes after the new interval at the latest. */
+  setIntervalSeconds(seconds: number): void
+}
+
 /** Takes a sample every interval, and soon after a connect or a change of the engines. */
-export const telemetryService = (options: TelemetryOptions): Service => ({
-  name: 'telemetry',
-  start: async ({ signal, fail }) => {
-    const { uplink, onChange, intervalSeconds, after = realAfter } = options
-    let cancel = () => {}
-    let hurried = false
+export const telemetryService = (options: TelemetryOptions): TelemetryService => {
+  let { intervalSeconds } = options
+  let intervalChanged = () => {}
+  return {
+    name: 'telemetry',
+    setIntervalSeconds: seconds => {
+      if (seconds === intervalSeconds) return
+      intervalSeconds = seconds
+      intervalChanged()
+    },
+    start: async ({ signal, fail }) => {
+      const { uplink, onChange, after = realAfter } = options
+      let cancel = () => {}
+      let hurried = false
 
-    const tick = async (): Promise<void> => {
-      hurried = false
-      cancel = after(intervalSeconds * 1000, run)
-      const sample = await takeSample(options)
-      if (!signal.aborted) uplink.offer(sample)
-    }
-    const run = () => void tick().catch(fail)
-    const hurry = () => {
-      if (hurried) return
-      hurried = true
-      cancel()
-      cancel = after(GATHER_MS, run)
-    }
+      const tick = async (): Promise<void> => {
+        hurried = false
+        cancel = after(intervalSeconds * 1000, run)
+        const sample = await takeSample(options)
+        if (!signal.aborted) uplink.offer(sample)
+      }
+      const run = () => void tick().catch(fail)
+      const hurry = () => {
+        if (hurried) return
+        hurried = true
+        cancel()
+        cancel = after(GATHER_MS, run)
+      }
 
-    const undo = [onChange(hurry), uplink.onReady(hurry)]
-    signal.addEventListener('abort', () => {
-      for (const off of undo) off()
-      cancel()
-    })
-    run()
-  },
-})
+      intervalChanged = () => {
+        if (hurried || signal.aborted) return
+        cancel()
+        cancel = after(intervalSeconds * 1000, run)
+      }
+      const undo = [onChange(hurry), uplink.onReady(hurry)]
+      signal.addEventListener('abort', () => {
+        for (const off of undo) off()
+        cancel()
+      })
+      run()
+    },
+  }
+}
 
 export const takeSample = async (options: TelemetryOptions): Promise<Sample> => {
   const { uplink, gpus, host, engines, now = Date.now } = options

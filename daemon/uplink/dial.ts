@@ -2,7 +2,10 @@ import http from 'node:http'
 import https from 'node:https'
 import type { Socket } from 'node:net'
 import { ShoalError } from '../../shared/errors.ts'
+import { HEADER_BOOT_ID, HEADER_PROBE } from '../../shared/wire/link.ts'
+import { basic } from '../ask.ts'
 import { coordinatorPath } from '../coordinator-url.ts'
+import type { OwnIdentity } from '../own-identity.ts'
 import { refusal, unreachable } from '../refusal.ts'
 
 export interface DialOptions {
@@ -11,8 +14,10 @@ export interface DialOptions {
   path: string
   /** Name of the protocol in the Upgrade header. */
   protocol: string
-  cellId: string
-  credential: string
+  identity: Pick<OwnIdentity, 'cell_id' | 'credential' | 'coordinator_ca'> &
+    Partial<Pick<OwnIdentity, 'boot_id'>>
+  /** Only tries whether it would work: the coordinator closes the connection. */
+  probe?: boolean
   /** Longest time until the coordinator has switched protocols. */
   timeoutSeconds: number
   signal: AbortSignal
@@ -58,13 +63,16 @@ const upgrade = (target: URL, options: DialOptions): Promise<Socket> =>
     request.end()
   })
 
-const open = (target: URL, { protocol, cellId, credential }: DialOptions): http.ClientRequest =>
+const open = (target: URL, { protocol, identity, probe }: DialOptions): http.ClientRequest =>
   (target.protocol === 'https:' ? https : http).request(target, {
     agent: false,
+    ...(identity.coordinator_ca !== undefined && { ca: identity.coordinator_ca }),
     headers: {
       connection: 'Upgrade',
       upgrade: protocol,
-      authorization: `Basic ${Buffer.from(`${cellId}:${credential}`).toString('base64')}`,
+      authorization: basic(identity.cell_id, identity.credential),
+      ...(probe && { [HEADER_PROBE]: '1' }),
+      ...(identity.boot_id !== undefined && { [HEADER_BOOT_ID]: identity.boot_id }),
     },
   })
 

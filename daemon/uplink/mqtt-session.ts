@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { type IClientOptions, MqttClient } from 'mqtt'
 import { type Envelope, envelope, type StateBody } from '../../shared/wire/envelope.ts'
-import { TOPICS, type TopicName, topicFor } from '../../shared/wire/topics.ts'
+import { parseTopic, TOPICS, type TopicName, topicFor } from '../../shared/wire/topics.ts'
 import type { Identity } from '../identity.ts'
 
 const KEEPALIVE_SECONDS = 5
@@ -9,7 +9,18 @@ const CONNECT_TIMEOUT_MS = 5000
 /** Longest time that a clean end may take. */
 const END_TIMEOUT_MS = 2000
 
-export type Subscription = Extract<TopicName, 'rebirth'>
+/** Every topic on which the coordinator speaks to this cell. */
+const DOWN = (Object.keys(TOPICS) as TopicName[]).filter(
+  name => TOPICS[name].direction === 'down' && TOPICS[name].path.startsWith('cells/'),
+)
+
+/** A message as it came: nothing of it is checked but its topic. */
+export interface Arrived {
+  name: TopicName
+  payload: Buffer
+  /** It was kept by the broker from an earlier time. */
+  retained: boolean
+}
 
 /** One MQTT connection from CONNECT to its end; never used again. */
 export class MqttSession {
@@ -26,13 +37,17 @@ export class MqttSession {
   static async open(
     socket: Socket,
     identity: Identity,
-    onMessage: (topic: string) => void,
+    onMessage: (message: Arrived) => void,
   ): Promise<MqttSession> {
     const session = new MqttSession(socket, identity)
-    session.#client.on('message', topic => onMessage(topic))
+    session.#client.on('message', (topic, payload, { retain }) => {
+      const parsed = parseTopic(topic)
+      if (parsed?.cellId === identity.cell_id)
+        onMessage({ name: parsed.name, payload, retained: retain })
+    })
     try {
       await Promise.race([session.#connected(), session.#failed()])
-      await Promise.race([session.#subscribe('rebirth'), session.#failed()])
+      await Promise.race([session.#subscribe(), session.#failed()])
       return session
     } catch (error) {
       await session.destroy()
@@ -55,9 +70,9 @@ export class MqttSession {
   }
 
   /** Resolves when the coordinator has acknowledged; rejects when the connection ends first. */
-  publish(name: TopicName, message: Envelope): Promise<void> {
+  publish(name: TopicName, message: Envelope, id?: string): Promise<void> {
     const { qos, retain } = TOPICS[name]
-    const topic = topicFor(name, this.#identity.cell_id)
+    const topic = topicFor(name, this.#identity.cell_id, id)
     return new Promise((resolve, reject) => {
       if (!this.#client.connected) return reject(ended())
       this.#pending.add(reject)
@@ -103,9 +118,9 @@ export class MqttSession {
     this.#pending.clear()
   }
 
-  async #subscribe(name: Subscription): Promise<void> {
-    const { qos } = TOPICS[name]
-    await this.#client.subscribeAsync(topicFor(name, this.#identity.cell_id), { qos })
+  async #subscribe(): Promise<void> {
+    const topics = DOWN.map(name => topicFor(name, this.#identity.cell_id))
+    await this.#client.subscribeAsync(topics, { qos: 1 })
   }
 
   #flush(): void {

@@ -42,8 +42,8 @@ const MAX_PENDING = 256
  */
 export class Spool {
   readonly #files: SegmentFiles
-  readonly #maxBytes: number
-  readonly #segmentBytes: number
+  #maxBytes: number
+  #segmentBytes: number
   readonly #logger: Logger
   #segments: Segment[] = []
   /** Where the next unread record is. */
@@ -62,7 +62,7 @@ export class Spool {
   private constructor({ folder, maxBytes, logger, append }: SpoolOptions) {
     this.#files = new SegmentFiles(folder, append)
     this.#maxBytes = maxBytes - CURSOR_BYTES
-    this.#segmentBytes = Math.min(MAX_SEGMENT_BYTES, Math.floor(this.#maxBytes / 4))
+    this.#segmentBytes = segmentBytesFor(this.#maxBytes)
     this.#logger = logger
   }
 
@@ -74,6 +74,17 @@ export class Spool {
   /** Bytes on the disk. */
   get bytes(): number {
     return this.#segments.reduce((sum, segment) => sum + segment.size, 0)
+  }
+
+  /** Sets another bound; the oldest records go when there are too many. */
+  limit(maxBytes: number): void {
+    this.#maxBytes = maxBytes - CURSOR_BYTES
+    this.#segmentBytes = segmentBytesFor(this.#maxBytes)
+    this.#inTurn(async () => {
+      // the file that is written may be larger than a whole spool may be now
+      this.#addSegment()
+      await this.#makeRoom(0)
+    }).catch(error => this.#logger.warn({ reason: error.message }, 'spool not shortened'))
   }
 
   /** Adds a record. It never throws and does not wait: a failure is counted. */
@@ -243,3 +254,6 @@ export class Spool {
     return result
   }
 }
+
+const segmentBytesFor = (maxBytes: number): number =>
+  Math.min(MAX_SEGMENT_BYTES, Math.floor(maxBytes / 4))

@@ -1,16 +1,16 @@
 import type { Logger } from 'pino'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
-import { type Envelope, envelope } from '../../shared/wire/envelope.ts'
+import { Envelope, envelope, type StateBody } from '../../shared/wire/envelope.ts'
 import { MQTT_PATH, MQTT_PROTOCOL } from '../../shared/wire/link.ts'
 import type { Sample } from '../../shared/wire/telemetry.ts'
-import { type TopicName, topicFor } from '../../shared/wire/topics.ts'
+import type { TopicName } from '../../shared/wire/topics.ts'
 import type { Health } from '../health.ts'
 import type { Identity } from '../identity.ts'
 import type { Service, ServiceContext } from '../service.ts'
 import { dial } from './dial.ts'
 import { drain } from './drain.ts'
 import { keepConnected } from './keep-connected.ts'
-import { MqttSession } from './mqtt-session.ts'
+import { type Arrived, MqttSession } from './mqtt-session.ts'
 import type { Nudge } from './nudge.ts'
 import { type Batch, Spool } from './spool.ts'
 import { TokenBucket } from './token-bucket.ts'
@@ -23,10 +23,14 @@ export interface UplinkOptions {
   spool: { folder: string; maxBytes: number; drainBytesPerSecond: number }
   health: Health
   nudge: Nudge
+  /** Called with every message just before it is sent. */
+  sending?: (message: Envelope) => void
   logger: Logger
   wait?: Wait
   random?: () => number
 }
+
+const DRAINING: StateBody = { state: 'draining' }
 
 /**
  * The control plane: MQTT over the coordinator's HTTP port. While the coordinator is away, samples
@@ -35,9 +39,10 @@ export interface UplinkOptions {
 export class Uplink implements Service {
   readonly name = 'uplink'
   readonly #options: UplinkOptions
+  #limits: { maxBytes: number; drainBytesPerSecond: number }
   readonly #greetings = new Set<() => Promise<void>>()
   readonly #readyListeners = new Set<() => void>()
-  readonly #rebirths = new Set<() => void>()
+  readonly #listeners = new Map<TopicName, Set<(message: Envelope) => void>>()
   /** Connected; the greetings may still be under way. */
   #session: MqttSession | undefined
   #greeted = false
@@ -47,6 +52,7 @@ export class Uplink implements Service {
 
   constructor(options: UplinkOptions) {
     this.#options = options
+    this.#limits = options.spool
   }
 
   async start({ signal, fail }: ServiceContext): Promise<void> {
@@ -79,14 +85,31 @@ export class Uplink implements Service {
 
   /** Called when the coordinator asks what this cell is. */
   onRebirth(listener: () => void): () => void {
-    this.#rebirths.add(listener)
-    return () => this.#rebirths.delete(listener)
+    return this.on('rebirth', listener)
   }
 
-  /** Publishes on a topic of this cell; rejects without a connection, or when it ends. */
-  async publish(name: TopicName, body: unknown): Promise<void> {
+  /** Called for every message of the coordinator on a topic; its body is not checked yet. */
+  on(name: TopicName, listener: (message: Envelope) => void): () => void {
+    const listeners = this.#listeners.get(name) ?? new Set()
+    this.#listeners.set(name, listeners.add(listener))
+    return () => listeners.delete(listener)
+  }
+
+  /**
+   * Publishes on a topic of this cell; `id` is that of a command, for the topics that end with one.
+   * Rejects without a connection, or when it ends.
+   */
+  async publish(name: TopicName, body: unknown, id?: string): Promise<void> {
     if (this.#session === undefined) throw new Error('there is no connection to the coordinator')
-    await this.#session.publish(name, this.#envelope(name, body))
+    const message = this.#envelope(name, body)
+    this.#options.sending?.(message)
+    await this.#session.publish(name, message, id)
+  }
+
+  /** Sets other bounds for what waits on the disk; the speed holds from the next connect on. */
+  limitSpool(limits: { maxBytes: number; drainBytesPerSecond: number }): void {
+    this.#limits = limits
+    this.#spool?.limit(limits.maxBytes)
   }
 
   /** Sends the newest sample, or keeps it for later. */
@@ -108,20 +131,30 @@ export class Uplink implements Service {
       url,
       path: MQTT_PATH,
       protocol: MQTT_PROTOCOL,
-      cellId: identity.cell_id,
-      credential: identity.credential,
+      identity,
       timeoutSeconds: connectTimeoutSeconds,
       signal,
     })
     let session: MqttSession | undefined
-    const stop = () => (session === undefined ? socket.destroy() : session.end())
+    const stop = () => (session === undefined ? socket.destroy() : this.#leave(session))
     signal.addEventListener('abort', stop)
     try {
-      session = await MqttSession.open(socket, identity, topic => this.#onMessage(topic))
+      session = await MqttSession.open(socket, identity, message => this.#onMessage(message))
       await this.#use(session, spool, up, signal)
     } finally {
       signal.removeEventListener('abort', stop)
     }
+  }
+
+  /** Says that no new requests should come. */
+  sayDraining(): void {
+    this.#session?.publish('state', this.#envelope('state', DRAINING)).catch(() => {})
+  }
+
+  /** The end of the session waits for what is being said. */
+  #leave(session: MqttSession): void {
+    session.publish('state', this.#envelope('state', DRAINING)).catch(() => {})
+    session.end()
   }
 
   /** From the greeting to the end of the connection. */
@@ -159,14 +192,23 @@ export class Uplink implements Service {
     up()
     for (const listener of this.#readyListeners) listener()
     if (spool === undefined) return
-    const bucket = new TokenBucket(this.#options.spool.drainBytesPerSecond)
+    const bucket = new TokenBucket(this.#limits.drainBytesPerSecond)
     const send = (batch: Batch) => session.publish('history', this.#history(batch))
     await drain({ spool, send, bucket, wait: this.#options.wait ?? realWait, signal })
   }
 
-  #onMessage(topic: string): void {
-    if (topic !== topicFor('rebirth', this.#options.identity.cell_id)) return
-    for (const listener of this.#rebirths) listener()
+  /** What a broker kept from an earlier time is not what the coordinator wants now. */
+  #onMessage({ name, payload, retained }: Arrived): void {
+    const { logger } = this.#options
+    try {
+      if (retained) throw new Error('it was retained')
+      const message = Envelope.parse(JSON.parse(payload.toString('utf8')))
+      if (message.sender !== 'coordinator') throw new Error(`sender is ${message.sender}`)
+      for (const listener of this.#listeners.get(name) ?? []) listener(message)
+    } catch (error) {
+      const reason = (error as Error).message.slice(0, 300)
+      logger.warn({ topic: name, reason }, 'message dropped')
+    }
   }
 
   #envelope(name: TopicName, body: unknown): Envelope {
@@ -183,8 +225,8 @@ export class Uplink implements Service {
   async #openSpool(): Promise<Spool | undefined> {
     const { spool, health, logger } = this.#options
     try {
-      const { folder, maxBytes } = spool
-      this.#spool ??= await Spool.open({ folder, maxBytes, logger })
+      const { maxBytes } = this.#limits
+      this.#spool ??= await Spool.open({ folder: spool.folder, maxBytes, logger })
       health.report('spool', 'running')
     } catch (error) {
       health.report('spool', 'waiting', (error as Error).message)

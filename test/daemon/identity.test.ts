@@ -18,6 +18,7 @@ import { enrol } from '../../daemon/enrol.ts'
 import { beginEpoch, readIdentity, writeIdentity } from '../../daemon/identity.ts'
 import { lockState } from '../../daemon/state-lock.ts'
 import { ShoalError } from '../../shared/errors.ts'
+import { isSignedBy, newPrivateKey, signerOf } from '../../shared/signing.ts'
 import { logger, newIdentity, noWait } from './stand-in.ts'
 
 const newFolder = (t: { teardown: (done: () => void) => unknown }): string => {
@@ -118,6 +119,7 @@ interface Answer {
 }
 
 t.test('enrolment', async t => {
+  const signer = signerOf(newPrivateKey())
   const answers: Answer[] = []
   const asked: string[] = []
   const server = http.createServer(async (request, response) => {
@@ -135,8 +137,11 @@ t.test('enrolment', async t => {
   const run = (pauses: number[] = []) =>
     enrol({
       url,
-      request: { token: 'tok', name: 'n' },
+      token: 'tok',
+      name: 'n',
+      signer,
       timeoutSeconds: 10,
+      now: () => 5,
       signal: new AbortController().signal,
       logger,
       wait: noWait(pauses),
@@ -146,8 +151,17 @@ t.test('enrolment', async t => {
 
   t.test('exchanges the token for an identity', async t => {
     answers.push(good)
-    t.strictSame(await run(), { cell_id: 'cell_1', credential: 'c' })
-    t.equal(asked.at(-1), 'POST /v1/cells/enrol {"token":"tok","name":"n"}')
+    t.strictSame(await run(), {
+      cell_id: 'cell_1',
+      credential: 'c',
+      credential_at: 5,
+      coordinator_url: url,
+      epoch: 0,
+    })
+    const { proof, ...claim } = JSON.parse(asked.at(-1)?.replace(/^[^{]*/, '') ?? '')
+    t.strictSame(claim, { token: 'tok', name: 'n', public_key: signer.publicKey })
+    t.ok(isSignedBy(signer.publicKey, 'enrol', claim, proof))
+    t.match(asked.at(-1), /^POST \/v1\/cells\/enrol /)
   })
 
   t.test('tries again while the coordinator is away or not ready', async t => {
@@ -177,7 +191,9 @@ t.test('enrolment', async t => {
     const wait = async () => stop.abort()
     const options = {
       url: 'http://127.0.0.1:9',
-      request: { token: 't', name: 'n' },
+      token: 't',
+      name: 'n',
+      signer,
       timeoutSeconds: 10,
     }
     await t.rejects(enrol({ ...options, signal: stop.signal, logger, wait }), {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { readAmdGpus } from '../../../daemon/gpu/amd-sysfs.ts'
 import { chooseSampler } from '../../../daemon/gpu/choose.ts'
+import { parseProcesses, withProcesses } from '../../../daemon/gpu/nvidia-processes.ts'
 import { nvidiaSampler, parseRow } from '../../../daemon/gpu/nvidia-smi.ts'
 import { combined, type GpuSampler } from '../../../daemon/gpu/sampler.ts'
 import { jetsonSampler, parseTegrastats } from '../../../daemon/gpu/tegrastats.ts'
@@ -37,7 +38,8 @@ const watch = (t: { teardown: (done: () => void) => unknown }, sampler: GpuSampl
   return sampler
 }
 
-const ROW = '0, GPU-1, 550.54.14, 24576, 1024, 37, 45, 61.25, 1410, NVIDIA GeForce RTX 3090'
+const ROW =
+  '0, GPU-1, 550.54.14, 24576, 1024, 37, 45, 61.25, 1410, 9751, [N/A], NVIDIA GeForce RTX 3090'
 
 t.test('a row of nvidia-smi', async t => {
   const seen = parseRow(ROW)
@@ -60,27 +62,28 @@ t.test('a row of nvidia-smi', async t => {
     temperature_celsius: 45,
     power_watts: 61.25,
     clock_mhz: 1410,
+    memory_clock_mhz: 9751,
   })
 
   for (const [name, row, expected] of [
     [
       'an idle GPU is 0 and not unknown',
-      '0, G, 550.1, 24576, 0, 0, 0, 0.00, 0, N',
+      '0, G, 550.1, 24576, 0, 0, 0, 0.00, 0, 9751, [N/A], N',
       [0, 0, 0, 0, 0],
     ],
     [
       'what the driver does not tell is unknown',
-      '0, G, 550.1, 24576, [N/A], [Not Supported], N/A, [Unknown Error], ERR!, N',
+      '0, G, 550.1, 24576, [N/A], [Not Supported], N/A, [Unknown Error], ERR!, 9751, [N/A], N',
       [null, null, null, null, null],
     ],
     [
       'a GPU in MIG mode has memory but no utilization',
-      '3, GPU-a, 550.1, 81559, 512, [N/A], 33, 71.20, 345, NVIDIA A100 80GB PCIe',
+      '3, GPU-a, 550.1, 81559, 512, [N/A], 33, 71.20, 345, 1593, Enabled, NVIDIA A100 80GB PCIe',
       [512 * MIB, null, 33, 71.2, 345],
     ],
     [
       'figures that cannot be are unknown',
-      '0, G, 550.1, 24576, -5, 101, 45, 1e3, nan, N',
+      '0, G, 550.1, 24576, -5, 101, 45, 1e3, nan, 9751, [N/A], N',
       [null, null, 45, null, null],
     ],
   ] as const) {
@@ -100,8 +103,14 @@ t.test('a row of nvidia-smi', async t => {
     t.strictSame(GpuFacts.parse(parseRow(row)?.facts), parseRow(row)?.facts)
   }
 
-  t.equal(parseRow('0, G, 1, 1, 1, 1, 1, 1, 1, Some, Name')?.facts.name, 'Some, Name')
-  t.match(parseRow('0, G, 580.1, [N/A], [N/A], 5, 40, 10, 1, NVIDIA GB10'), {
+  for (const [mode, enabled] of [
+    ['Enabled', true],
+    ['Disabled', false],
+    ['[N/A]', undefined],
+  ] as const)
+    t.equal(parseRow(ROW.replace('[N/A]', mode))?.sample.mig_enabled, enabled)
+  t.equal(parseRow('0, G, 1, 1, 1, 1, 1, 1, 1, 9751, [N/A], Some, Name')?.facts.name, 'Some, Name')
+  t.match(parseRow('0, G, 580.1, [N/A], [N/A], 5, 40, 10, 1, 9751, [N/A], NVIDIA GB10'), {
     facts: { unified_memory: true, vram_total_bytes: null },
     sample: { unified_memory: true, vram_used_bytes: null, utilization_percent: 5 },
   })
@@ -111,10 +120,10 @@ t.test('a row of nvidia-smi', async t => {
     'Failed to initialize NVML: Driver/library version mismatch',
     'Unable to determine the device handle for GPU 0000:01:00.0: GPU is lost.',
     '0, GPU-1, 550',
-    '-1, G, 1, 1, 1, 1, 1, 1, 1, N',
-    '0, , 1, 1, 1, 1, 1, 1, 1, N',
+    '-1, G, 1, 1, 1, 1, 1, 1, 1, 9751, [N/A], N',
+    '0, , 1, 1, 1, 1, 1, 1, 1, 9751, [N/A], N',
     '\u0000\ufffd',
-    ', , , , , , , , , ,',
+    ', , , , , , , , , , , ,',
   ])
     t.equal(parseRow(line), undefined, `"${line}" is no row`)
 })
@@ -126,7 +135,7 @@ t.test('nvidia-smi', async t => {
       folder,
       'nvidia-smi',
       `echo "$@" >> ${folder}/starts
-      echo '1, GPU-b, 550.1, 1000, 10, 1, 1, 1, 1, B'
+      echo '1, GPU-b, 550.1, 1000, 10, 1, 1, 1, 1, 9751, [N/A], B'
       while true; do echo '${ROW}'; sleep 0.01; done`,
     )
     const sampler = watch(t, nvidiaSampler({ command, intervalSeconds: 5 }))
@@ -224,6 +233,76 @@ t.test('nvidia-smi', async t => {
   })
 })
 
+t.test('programs that use a GPU', async t => {
+  t.test('are listed by GPU, the largest first, without what is no program', async t => {
+    const text = [
+      'GPU-1, 41, 512, /usr/bin/python3',
+      'GPU-1, 42, 2048, /opt/a, b/llama-server',
+      'GPU-2, 43, [N/A], x',
+      'GPU-2, [Not Found], 1, y',
+      'No running processes found',
+      '',
+    ].join('\n')
+    const lists = parseProcesses(text)
+    t.strictSame(lists.get('GPU-1'), [
+      { pid: 42, name: 'llama-server', used_bytes: 2048 * MIB },
+      { pid: 41, name: 'python3', used_bytes: 512 * MIB },
+    ])
+    t.strictSame(lists.get('GPU-2'), [{ pid: 43, name: 'x', used_bytes: null }])
+    const many = Array.from({ length: 99 }, (_, i) => `G, ${i}, ${i}, p`).join('\n')
+    t.strictSame(
+      [parseProcesses(many).get('G')?.length, parseProcesses(many).get('G')?.[0]?.pid],
+      [16, 98],
+    )
+  })
+
+  t.test('are told with the sample, and not told any more when the list fails', async t => {
+    const gpu = parseRow(ROW)?.sample as GpuSample
+    const gpus = [gpu, { ...gpu, id: 'GPU-2' }]
+    const still: GpuSampler = { start: () => {}, facts: () => [], sample: () => ({ gpus }) }
+    const answers = ['GPU-1, 41, 512, a', undefined, undefined]
+    const seen: unknown[] = []
+    const stop = new AbortController()
+    const sampler = withProcesses(still, {
+      command: 'nvidia-smi',
+      run: async () => {
+        const answer = answers.shift()
+        if (answer === undefined) throw new Error('it ended with 9')
+        return answer
+      },
+      wait: async () => {
+        seen.push(sampler.sample().gpus.map(one => one.processes))
+        if (answers.length === 0) stop.abort()
+      },
+    })
+    t.strictSame(sampler.sample().gpus, gpus)
+    sampler.start(stop.signal)
+    await until(() => seen.length === 3)
+    const list = [{ pid: 41, name: 'a', used_bytes: 512 * MIB }]
+    t.strictSame(seen, [
+      [list, []],
+      [list, []],
+      [undefined, undefined],
+    ])
+    for (const one of sampler.sample().gpus) t.strictSame(GpuSample.parse(one), one)
+  })
+
+  t.test('are asked of nvidia-smi', async t => {
+    const command = script(
+      newFolder(t),
+      'nvidia-smi',
+      'case "$1" in *compute-apps*) echo "GPU-1, 7, 1, p";; esac',
+    )
+    const still: GpuSampler = {
+      start: () => {},
+      facts: () => [],
+      sample: () => ({ gpus: [parseRow(ROW)?.sample as GpuSample] }),
+    }
+    const sampler = watch(t, withProcesses(still, { command, wait: never }))
+    await until(() => sampler.sample().gpus[0]?.processes?.length === 1)
+  })
+})
+
 t.test('a line of tegrastats', async t => {
   const line =
     '11-20-2026 10:00:00 RAM 2448/7620MB (lfb 4x4MB) SWAP 0/3810MB (cached 0MB) ' +
@@ -241,6 +320,7 @@ t.test('a line of tegrastats', async t => {
       temperature_celsius: 45.4,
       power_watts: 1.25,
       clock_mhz: 305,
+      memory_clock_mhz: 2133,
     },
   })
   t.match(
@@ -287,6 +367,7 @@ const drmTree = (folder: string): string => {
     'pci/0000:03:00.0/hwmon/hwmon4/temp1_input': '41000\n',
     'pci/0000:03:00.0/hwmon/hwmon4/power1_average': '17000000\n',
     'pci/0000:03:00.0/hwmon/hwmon4/freq1_input': '500000000\n',
+    'pci/0000:03:00.0/hwmon/hwmon4/freq2_input': '96000000\n',
     'pci/0000:0c:00.0/vendor': '0x1002\n',
     'pci/0000:0c:00.0/device': '0x164e\n',
     'pci/0000:0c:00.0/mem_info_vram_total': '536870912\n',
@@ -327,6 +408,7 @@ t.test('amdgpu', async t => {
         temperature_celsius: 41,
         power_watts: 17,
         clock_mhz: 500,
+        memory_clock_mhz: 96,
       },
       {
         index: 1,

@@ -4,13 +4,16 @@ import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { Admission } from '../../../daemon/inference/admission.ts'
 import type { Clock } from '../../../daemon/inference/clock.ts'
+import { InferenceConfig } from '../../../daemon/inference/config.ts'
 import { Engine } from '../../../daemon/inference/engine.ts'
 import type { ChildListener } from '../../../daemon/inference/engine-child.ts'
+import { Engines } from '../../../daemon/inference/engines.ts'
 import { gpuMayBePresent } from '../../../daemon/inference/gpu-present.ts'
 import type { EngineEvent, Work } from '../../../daemon/inference/jobs.ts'
 import type { Order, Reply } from '../../../daemon/inference/protocol.ts'
 import { backoffMs, Restarts } from '../../../daemon/inference/restarts.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
+import { Catalogue } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { SMALL } from './fixtures.ts'
@@ -374,4 +377,47 @@ t.test('an engine', async t => {
     await start()
     t.equal(engine.report().state, 'ready')
   })
+})
+
+t.test('engines that are restarted are new ones with the new limits', async t => {
+  const file = join(t.testdir(), 'weights.gguf')
+  writeRandomModel(file, SMALL)
+  const children: { killed: boolean }[] = []
+  const entry = { id: 'm', kind: 'chat', minimum_tier: 'free', weights: file, context_length: 512 }
+  const engines = new Engines(Catalogue.parse([entry]), InferenceConfig.parse({ slots: 2 }), {
+    clock: new TestClock(),
+    logger: pino({ level: 'silent' }),
+    spawn: (_slots, listener) => {
+      const child = { killed: false }
+      children.push(child)
+      return {
+        pid: children.length,
+        send: ({ type }) => {
+          const ready: Reply = {
+            type: 'ready',
+            slots: 3,
+            device: 'cpu',
+            loadMs: 1,
+            contextLength: 512,
+          }
+          if (type === 'load') queueMicrotask(() => listener.onReply(ready))
+        },
+        kill: () => {
+          child.killed = true
+          queueMicrotask(() => listener.onEnd('was ended by SIGKILL'))
+        },
+      }
+    },
+  })
+  const stop = new AbortController()
+  await engines.start(stop.signal)
+  const before = engines.find('m')?.engine
+  await engines.restart({ slots: 3 })
+  t.match(engines.reports(), [{ slots: 3, state: 'ready', models: ['m'] }])
+  t.not(engines.find('m')?.engine, before)
+  await engines.restart()
+  t.match(engines.reports(), [{ slots: 3, state: 'ready' }])
+  t.equal(children.length, 3)
+  stop.abort()
+  t.match(engines.reports(), [{ state: 'cold' }])
 })

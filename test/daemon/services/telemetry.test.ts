@@ -67,7 +67,7 @@ const run = async (t: { teardown: (done: () => void) => unknown }, fails = false
   const change = () => {
     for (const listener of listeners) listener()
   }
-  return { sent, timers, listeners, failures, stop, change }
+  return { sent, timers, listeners, failures, stop, change, service }
 }
 
 t.test('telemetry', async t => {
@@ -103,6 +103,30 @@ t.test('telemetry', async t => {
     await until(() => sent.length === 2)
     change()
     t.equal(timers.at(-1)?.milliseconds, 100)
+  })
+
+  t.test('a new interval holds at once, and does not delay what is hurried', async t => {
+    const { sent, timers, change, service, stop } = await run(t)
+    await until(() => sent.length === 1)
+    service.setIntervalSeconds(5)
+    t.equal(timers.length, 1, 'the same interval changes nothing')
+    service.setIntervalSeconds(60)
+    t.strictSame(
+      timers.map(({ milliseconds, cancelled }) => [milliseconds, cancelled]),
+      [
+        [5000, true],
+        [60_000, false],
+      ],
+    )
+    change()
+    service.setIntervalSeconds(30)
+    t.equal(timers.at(-1)?.milliseconds, 100)
+    timers.at(-1)?.call()
+    await until(() => sent.length === 2)
+    t.equal(timers.at(-1)?.milliseconds, 30_000)
+    stop.abort()
+    service.setIntervalSeconds(1)
+    t.ok(timers.every(({ cancelled, milliseconds }) => cancelled || milliseconds < 30_000))
   })
 
   t.test('a failure is told to the supervisor', async t => {

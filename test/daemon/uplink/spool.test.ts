@@ -69,6 +69,21 @@ t.test('records', async t => {
 })
 
 t.test('spool', async t => {
+  t.test('with a smaller bound keeps the newest that fit, and goes on', async t => {
+    const folder = newFolder(t)
+    const spool = await openSpool(folder)
+    await fill(spool, texts(1000))
+    spool.limit(8 * 1024)
+    await spool.settled()
+    t.ok(onDisk(folder) <= 8 * 1024)
+    t.ok(spool.dropped > 0)
+    await fill(spool, texts(10, 1000))
+    t.match((await takeAll(spool)).slice(-10), texts(10, 1000))
+    spool.limit(64 * 1024)
+    await fill(spool, texts(500))
+    t.equal((await takeAll(spool)).length, 500)
+  })
+
   t.test('gives everything back in order, in batches', async t => {
     const spool = await openSpool(newFolder(t))
     for (const text of texts(120)) spool.append(text)

@@ -5,8 +5,9 @@ import t from 'tap'
 import { announceService } from '../../../daemon/services/announce.ts'
 import { Nudge } from '../../../daemon/uplink/nudge.ts'
 import { Uplink, type UplinkOptions } from '../../../daemon/uplink/uplink.ts'
+import { newId } from '../../../shared/ids.ts'
 import { Announce } from '../../../shared/wire/announce.ts'
-import { Envelope } from '../../../shared/wire/envelope.ts'
+import { Envelope, envelope } from '../../../shared/wire/envelope.ts'
 import { HistoryBody, type Sample } from '../../../shared/wire/telemetry.ts'
 import { topicFor } from '../../../shared/wire/topics.ts'
 import {
@@ -135,6 +136,36 @@ t.test('uplink', async t => {
     t.strictSame(coordinator.heard[2]?.message.body, sample(1))
   })
 
+  t.test('obeys nothing that the broker kept from an earlier time', async t => {
+    const coordinator = await standIn()
+    const { identity, state, uplink } = await cell(t, coordinator)
+    const heard: string[] = []
+    uplink.on('cmd', ({ body }) => heard.push(String(body)))
+    const publish = (body: string, retain: boolean) =>
+      new Promise<void>(resolve =>
+        coordinator.broker.publish(
+          {
+            cmd: 'publish',
+            topic: topicFor('cmd', identity.cell_id, newId('cmd')),
+            payload: JSON.stringify(envelope('coordinator', 1, 'cmd', body)),
+            qos: 1,
+            retain,
+            dup: false,
+          },
+          () => resolve(),
+        ),
+      )
+    await until(() => state() === 'running')
+    await publish('new', true)
+    await until(() => heard.length === 1)
+    coordinator.cut()
+    await until(() => state() !== 'running')
+    await until(() => state() === 'running')
+    await publish('newer', false)
+    await until(() => heard.length === 2)
+    t.strictSame(heard, ['new', 'newer'])
+  })
+
   t.test('says again what it is when asked and when that changes', async t => {
     const coordinator = await standIn()
     const { identity, state, change } = await cell(t, coordinator)
@@ -144,7 +175,7 @@ t.test('uplink', async t => {
         {
           cmd: 'publish',
           topic: topicFor('rebirth', identity.cell_id),
-          payload: Buffer.from('{}'),
+          payload: JSON.stringify(envelope('coordinator', 1, 'rebirth', {})),
           qos: 1,
           retain: false,
           dup: false,
@@ -186,7 +217,7 @@ t.test('uplink', async t => {
     t.equal(states[1]?.message.epoch, 7)
   })
 
-  t.test('an end on purpose leaves no last will', async t => {
+  t.test('an end on purpose says so first and leaves no last will', async t => {
     const coordinator = await standIn()
     const { stop, state } = await cell(t, coordinator)
     await until(() => state() === 'running')
@@ -196,7 +227,7 @@ t.test('uplink', async t => {
     await until(() => state() === 'stopped')
     t.strictSame(
       heardOf(coordinator, 'state').map(({ message }) => message.body),
-      [{ state: 'ready' }],
+      [{ state: 'ready' }, { state: 'draining' }],
     )
   })
 
@@ -305,4 +336,39 @@ t.test('uplink', async t => {
     t.equal(uplink.dropped(), 1)
     t.match(health.view().spool, { state: 'waiting', reason: /ENOTDIR/ })
   })
+})
+
+t.test('an announcement is repeated within ten minutes, not by all cells at once', async t => {
+  for (const [random, repeatsAtMs] of [
+    [0, 600_000],
+    [0.5, 450_000],
+  ] as const) {
+    const stop = new AbortController()
+    const clock = { ms: 0 }
+    const births: number[] = []
+    let look = () => {}
+    const announce = announceService({
+      uplink: {
+        onConnect: () => () => {},
+        onRebirth: () => () => {},
+        publish: async () => void births.push(clock.ms),
+      },
+      describe: () => about,
+      intervalSeconds: 5,
+      onChange: listener => {
+        look = listener
+        return () => {}
+      },
+      logger,
+      wait: (_ms, signal) =>
+        new Promise(resolve => signal.addEventListener('abort', () => resolve())),
+      nowMs: () => clock.ms,
+      random: () => random,
+    })
+    await announce.start({ signal: stop.signal, fail: error => t.fail(error.message) })
+    await announce.again()
+    for (clock.ms = 0; clock.ms <= 600_000; clock.ms += 5000) look()
+    t.strictSame(births.slice(0, 2), [0, repeatsAtMs])
+    stop.abort()
+  }
 })

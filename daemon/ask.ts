@@ -1,0 +1,98 @@
+import http from 'node:http'
+import https from 'node:https'
+import type * as z from 'zod'
+import { ShoalError } from '../shared/errors.ts'
+import { pathOfCell } from '../shared/wire/link.ts'
+import { coordinatorPath } from './coordinator-url.ts'
+import type { Identity } from './identity.ts'
+import { readStart, refusal, unreachable } from './refusal.ts'
+
+/** Who asks, and whom the answer must come from. */
+export interface Asker {
+  /** Address of the coordinator. */
+  url: string
+  /** Certificate of the one authority that may vouch for it, PEM; the system's ones without. */
+  ca?: string | undefined
+  authorization?: string
+  timeoutSeconds: number
+  signal: AbortSignal
+}
+
+export interface Question<T extends z.ZodType> {
+  method: 'GET' | 'POST'
+  path: string
+  body?: unknown
+  answer: T
+}
+
+/**
+ * One question to the coordinator. A refusal is a ShoalError with its code and words; no answer is
+ * `coordinator_unavailable`; an answer that makes no sense is `upgrade_required`.
+ */
+export const ask = async <T extends z.ZodType>(
+  asker: Asker,
+  question: Question<T>,
+): Promise<z.output<T>> => {
+  const target = coordinatorPath(asker.url, question.path)
+  const deadline = AbortSignal.timeout(asker.timeoutSeconds * 1000)
+  try {
+    const signal = AbortSignal.any([asker.signal, deadline])
+    const response = await send(target, asker, question, signal)
+    if (response.statusCode !== 200 && response.statusCode !== 201) throw await refusal(response)
+    return understand(await readStart(response), question)
+  } catch (cause) {
+    const tooLate = new Error(`no answer within ${asker.timeoutSeconds} s`)
+    throw unreachable(target, deadline.aborted ? tooLate : cause)
+  }
+}
+
+/** Authorization of a cell (RFC 7617). */
+export const basic = (cellId: string, credential: string): string =>
+  `Basic ${Buffer.from(`${cellId}:${credential}`).toString('base64')}`
+
+/** A question of this cell about itself, with the credential that it has now or another one. */
+export const askAsCell = <T extends z.ZodType>(
+  identity: Pick<Identity, 'cell_id' | 'credential' | 'coordinator_ca'>,
+  asker: Pick<Asker, 'url' | 'timeoutSeconds' | 'signal'>,
+  question: Question<T>,
+): Promise<z.output<T>> =>
+  ask(
+    {
+      ...asker,
+      ca: identity.coordinator_ca,
+      authorization: basic(identity.cell_id, identity.credential),
+    },
+    { ...question, path: pathOfCell(question.path, identity.cell_id) },
+  )
+
+const understand = <T extends z.ZodType>(text: string, { path, answer }: Question<T>) => {
+  try {
+    return answer.parse(JSON.parse(text))
+  } catch (cause) {
+    throw new ShoalError('upgrade_required', `the answer to ${path} makes no sense`, { cause })
+  }
+}
+
+const send = (
+  target: URL,
+  { ca, authorization }: Asker,
+  { method, body }: Question<z.ZodType>,
+  signal: AbortSignal,
+): Promise<http.IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    const { request } = target.protocol === 'https:' ? https : http
+    request(target, {
+      method,
+      agent: false,
+      signal,
+      ...(ca !== undefined && { ca }),
+      headers: {
+        accept: 'application/json',
+        ...(authorization !== undefined && { authorization }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+    })
+      .on('response', resolve)
+      .on('error', reject)
+      .end(body === undefined ? undefined : JSON.stringify(body))
+  })

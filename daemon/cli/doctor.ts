@@ -1,0 +1,55 @@
+import { exitCode, ShoalError } from '../../shared/errors.ts'
+import { DEFAULT_COORDINATOR_URL } from '../config.ts'
+import type { Checked, Patient } from '../doctor/check.ts'
+import { examine } from '../doctor/examine.ts'
+import { readIdentity } from '../identity.ts'
+import type { CommandContext, DaemonCommand } from './command.ts'
+import { takeFlags } from './flags.ts'
+import { settingsOf } from './settings.ts'
+
+export const DOCTOR_HELP =
+  'shoald doctor [--format json]: looks at everything and says what is wrong'
+
+/** Code 0 when nothing is broken, else 69. It changes nothing, and the daemon may run meanwhile. */
+export const doctorCommand: DaemonCommand = async context => {
+  const { values, rest } = takeFlags(context.argv, ['format'], [])
+  const json = values.format === 'json'
+  const found: Checked[] = []
+  for await (const checked of checks(context, rest)) {
+    found.push(checked)
+    if (!json) context.write(line(checked))
+  }
+  const healthy = found.every(({ state }) => state !== 'fail')
+  if (json) context.write(`${JSON.stringify({ healthy, checks: found }, null, 2)}\n`)
+  else context.write(healthy ? 'Nothing is broken.\n' : 'Something is broken: see above.\n')
+  return healthy ? 0 : exitCode('cell_unavailable')
+}
+
+/** Without a configuration or with a damaged identity there is nothing more to look at. */
+async function* checks(context: CommandContext, argv: string[]): AsyncGenerator<Checked> {
+  let patient: Patient
+  try {
+    const { config, file } = settingsOf(context, argv)
+    const identity = await readIdentity(config.state_dir)
+    const url = config.coordinator.url ?? identity?.coordinator_url ?? DEFAULT_COORDINATOR_URL
+    const { signal, env } = context
+    patient = { config, identity, url, path: env.PATH, signal, now: Date.now }
+    yield { name: 'configuration', state: 'ok', says: file ?? 'no file: defaults and flags' }
+  } catch (error) {
+    if (!(error instanceof ShoalError)) throw error
+    const name = error.code === 'config_invalid' ? 'configuration' : 'identity'
+    yield {
+      name,
+      state: 'fail',
+      says: error.message,
+      remedy: 'correct it; nothing else can be seen',
+    }
+    return
+  }
+  yield* examine(patient)
+}
+
+const line = ({ name, state, says, remedy }: Checked): string => {
+  const first = `${state.padEnd(5)} ${name.padEnd(14)} ${says}\n`
+  return remedy === undefined ? first : `${first}${''.padEnd(21)}-> ${remedy}\n`
+}

@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs'
+import { chown, readFile, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { stringify } from 'yaml'
+import { ShoalError } from '../../shared/errors.ts'
+import { createPrivate } from '../../shared/private-file.ts'
+import { signerFrom } from '../../shared/signing.ts'
+import type { DaemonConfig } from '../config.ts'
+import { addressFault } from '../coordinator-url.ts'
+import { enrolOnce } from '../enrol.ts'
+import {
+  type Identity,
+  identityFile,
+  readIdentity,
+  signingKeyFile,
+  writeIdentity,
+} from '../identity.ts'
+import { lockState } from '../state-lock.ts'
+import type { DaemonCommand } from './command.ts'
+import { takeFlags } from './flags.ts'
+import { settingsOf } from './settings.ts'
+
+export const JOIN_HELP =
+  'shoald join URL --token TOKEN (or --token-file FILE): makes this machine a cell of a fleet'
+
+/** Enrols this machine now and writes what the daemon needs to start; starts nothing itself. */
+export const joinCommand: DaemonCommand = async context => {
+  const { values, words, rest } = takeFlags(context.argv, ['token', 'token-file'], [])
+  const [url, ...more] = words
+  if (url === undefined || more.length > 0) throw new ShoalError('config_invalid', JOIN_HELP)
+  const fault = addressFault(url)
+  if (fault !== undefined) throw new ShoalError('config_invalid', `${url}: ${fault}`)
+  const token = values.token ?? (await tokenIn(values['token-file']))
+  const { config, file } = settingsOf(context, rest)
+
+  await lockState(config.state_dir, context.signal)
+  const known = await readIdentity(config.state_dir)
+  if (known !== undefined)
+    throw new ShoalError(
+      'conflict',
+      `this machine is ${known.cell_id} of ${known.coordinator_url} already; shoald leave ends that`,
+    )
+  const identity = await enrolOnce({
+    ...context,
+    url,
+    token,
+    name: config.name,
+    signer: await signerFrom(signingKeyFile(config.state_dir)),
+    timeoutSeconds: config.coordinator.connect_timeout_seconds,
+  })
+  await writeIdentity(config.state_dir, identity)
+  const settings = await writeSettings(file, config, url)
+  await giveToOwner(config.state_dir)
+  context.write(told(identity, config, settings))
+  return 0
+}
+
+const tokenIn = async (path: string | undefined): Promise<string> => {
+  if (path === undefined) throw new ShoalError('config_invalid', `no token; ${JOIN_HELP}`)
+  const text = await readFile(path, 'utf8').catch((cause: Error) => {
+    throw new ShoalError('config_invalid', `--token-file: ${cause.message}`, { cause })
+  })
+  return text.trim()
+}
+
+interface Written {
+  path: string
+  made: boolean
+}
+
+/** A file that is there already is the operator's and stays as it is. */
+const writeSettings = async (
+  file: string | undefined,
+  { name, state_dir }: DaemonConfig,
+  url: string,
+): Promise<Written> => {
+  const wanted = resolve(file ?? join(state_dir, 'shoald.yaml'))
+  if (existsSync(wanted)) return { path: wanted, made: false }
+  const text = stringify({ name, state_dir, coordinator: { url } })
+  return { path: wanted, made: await createPrivate(wanted, text) }
+}
+
+/** Root may join for a daemon that runs as somebody else: whoever owns the folder owns the files. */
+const giveToOwner = async (stateDir: string): Promise<void> => {
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = await stat(stateDir)
+  for (const path of [identityFile(stateDir), signingKeyFile(stateDir)]) await chown(path, uid, gid)
+}
+
+const told = (identity: Identity, { state_dir }: DaemonConfig, { path, made }: Written): string =>
+  [
+    `This machine is ${identity.cell_id} of ${identity.coordinator_url} now.`,
+    `Identity: ${identityFile(state_dir)}. Whoever has this file is this cell: keep it, copy it nowhere.`,
+    made ? `Settings: ${path}` : `Settings: ${path} was there before and was not changed.`,
+    ...(identity.coordinator_ca === undefined
+      ? []
+      : ["The coordinator's certificate authority is pinned: nobody else can stand in for it."]),
+    `Next: shoald --config ${path} (installed as a package: systemctl restart shoald)`,
+    'If it does not show up: shoald doctor',
+    '',
+  ].join('\n')

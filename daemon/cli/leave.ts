@@ -1,0 +1,69 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
+import { LeaveAnswer } from '../../shared/wire/cell-self.ts'
+import { LEAVE_PATH } from '../../shared/wire/link.ts'
+import { askAsCell } from '../ask.ts'
+import type { DaemonConfig } from '../config.ts'
+import { type Identity, identityFile, readIdentity, signingKeyFile } from '../identity.ts'
+import { lockState } from '../state-lock.ts'
+import type { CommandContext, DaemonCommand } from './command.ts'
+import { takeFlags } from './flags.ts'
+import { settingsOf } from './settings.ts'
+
+export const LEAVE_HELP =
+  'shoald leave --yes: tells the coordinator and removes the identity (--force: also untold)'
+
+/** Ends this machine's life as a cell. The daemon must be stopped before. */
+export const leaveCommand: DaemonCommand = async context => {
+  const { switches, rest } = takeFlags(context.argv, [], ['yes', 'force'])
+  const { config } = settingsOf(context, rest)
+  const identity = await readIdentity(config.state_dir)
+  if (identity === undefined)
+    throw new ShoalError('not_found', `${config.state_dir} holds no identity: this is no cell`)
+  const { cell_id, coordinator_url } = identity
+  if (!switches.yes)
+    throw new ShoalError(
+      'invalid_request',
+      `this ends ${cell_id} of ${coordinator_url} for good and removes what it has not sent yet; add --yes`,
+    )
+  await lockState(config.state_dir, context.signal)
+  const said = await tell(identity, config, context, switches.force)
+  await forget(config.state_dir)
+  context.write(`This machine is no cell of ${coordinator_url} any more. ${said}\n`)
+  return 0
+}
+
+/** The coordinator has ended the cell by itself. */
+const ended: ErrorCode[] = ['auth_required']
+
+const tell = async (
+  identity: Identity,
+  { coordinator }: DaemonConfig,
+  { signal }: CommandContext,
+  force: boolean,
+): Promise<string> => {
+  const url = coordinator.url ?? identity.coordinator_url
+  const asker = { url, timeoutSeconds: coordinator.connect_timeout_seconds, signal }
+  try {
+    await askAsCell(identity, asker, { method: 'POST', path: LEAVE_PATH, answer: LeaveAnswer })
+    return 'The coordinator knows.'
+  } catch (error) {
+    if (!(error instanceof ShoalError)) throw error
+    if (ended.includes(error.code)) return 'The coordinator had ended it before.'
+    if (force) return `The coordinator could not be told: revoke ${identity.cell_id} there.`
+    throw new ShoalError(error.code, `${error.message}; --force leaves without telling`, {
+      cause: error,
+    })
+  }
+}
+
+/** What belongs to one life as a cell, besides its identity. */
+const LEFT_BEHIND = ['spool', 'commands.journal', 'desired.json']
+
+/** The identity last: whoever is interrupted can leave again. */
+const forget = async (stateDir: string): Promise<void> => {
+  for (const name of LEFT_BEHIND) await rm(join(stateDir, name), { recursive: true, force: true })
+  await rm(signingKeyFile(stateDir), { force: true })
+  await rm(identityFile(stateDir), { force: true })
+}

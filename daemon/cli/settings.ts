@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { loadConfig } from '../../shared/config.ts'
+import { ShoalError } from '../../shared/errors.ts'
+import { DaemonConfig } from '../config.ts'
+import type { CommandContext } from './command.ts'
+
+export interface Settings {
+  config: DaemonConfig
+  /** The configuration file that was named, whether it is there or not. */
+  file: string | undefined
+}
+
+/** The daemon's own configuration, as it would find it; a file that is not there counts as empty. */
+export const settingsOf = ({ env }: Pick<CommandContext, 'env'>, argv: string[]): Settings => {
+  const at = argv.indexOf('--config')
+  const file = at < 0 ? env.SHOAL_CONFIG : argv[at + 1]
+  const missing = file !== undefined && !existsSync(file)
+  const flags = missing && at >= 0 ? argv.toSpliced(at, 2) : argv
+  const { SHOAL_CONFIG, ...others } = env
+  const loaded = loadConfig({
+    program: 'shoald',
+    schema: DaemonConfig,
+    argv: flags,
+    env: missing ? others : env,
+  })
+  if (loaded.action !== 'run') throw new ShoalError('config_invalid', 'no configuration')
+  const { config } = loaded
+  return { config: { ...config, state_dir: resolve(config.state_dir) }, file }
+}

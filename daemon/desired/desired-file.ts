@@ -1,0 +1,74 @@
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import type { Logger } from 'pino'
+import * as z from 'zod'
+import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
+import type { DaemonConfig } from '../config.ts'
+import { faultsOf, overlay, settingsOf, withSettings } from './settings.ts'
+import type { Failure, State, Wanted } from './trial.ts'
+
+const WantedText = z.object({ version: z.int(), document: z.record(z.string(), z.unknown()) })
+
+/** `desired.json`: what holds, and what was being tried or was not taken. */
+const Kept = z.object({
+  good: WantedText,
+  trying: WantedText.exactOptional(),
+  failure: z
+    .object({
+      wanted: WantedText,
+      state: z.enum(['refused', 'rolled_back']),
+      errors: z.array(z.object({ key: z.string(), message: z.string() })),
+    })
+    .exactOptional(),
+})
+type Kept = z.infer<typeof Kept>
+
+const NOTHING: Kept = { good: { version: 0, document: {} } }
+
+const fileOf = (stateDir: string): string => join(stateDir, 'desired.json')
+
+/**
+ * What held when the daemon ended. What was on probation then has failed: it may be the reason.
+ * A file that cannot be used is as none: the coordinator sends everything again.
+ */
+export const readDesired = async (
+  stateDir: string,
+): Promise<{ good: Wanted; failure?: Failure }> => {
+  const text = await readPrivate(fileOf(stateDir)).catch(() => undefined)
+  const { good, trying, failure } = understand(text)
+  if (trying === undefined || isDeepStrictEqual(trying, good))
+    return { good, ...(failure && { failure }) }
+  const errors = [{ key: '', message: 'the daemon ended during the probation' }]
+  return { good, failure: { wanted: trying, state: 'rolled_back', errors } }
+}
+
+const understand = (text: string | undefined): Kept => {
+  try {
+    const kept = Kept.parse(JSON.parse(text ?? JSON.stringify(NOTHING)))
+    return faultsOf(kept.good.document).length === 0 ? kept : NOTHING
+  } catch {
+    return NOTHING
+  }
+}
+
+/** On the disk when it resolves; a disk that fails costs the memory of it, not the cell. */
+export const writeDesired = async (
+  stateDir: string,
+  { good, trial, failure }: State,
+  logger: Logger,
+): Promise<void> => {
+  const kept = {
+    good: good.wanted,
+    ...(trial && { trying: trial.basis.wanted }),
+    ...(failure && { failure }),
+  }
+  await replacePrivate(fileOf(stateDir), `${JSON.stringify(kept, null, 2)}\n`).catch(error =>
+    logger.warn({ reason: error.message }, 'settings of the coordinator are not kept'),
+  )
+}
+
+/** The configuration with which the daemon starts: its own file, and what held before over it. */
+export const startingConfig = async (config: DaemonConfig): Promise<DaemonConfig> => {
+  const { good } = await readDesired(config.state_dir)
+  return withSettings(config, overlay(settingsOf(config), good.document))
+}

@@ -1,0 +1,49 @@
+import { CellSettings, MAX_ERRORS, mergeDocuments } from '../../shared/wire/desired.ts'
+import type { DaemonConfig } from '../config.ts'
+
+/** The part of the configuration that may also be set from the coordinator. */
+export const settingsOf = (config: DaemonConfig): CellSettings => {
+  const { telemetry, log, inference, spool, tags } = config
+  const { slots, threads } = inference
+  const { max_bytes, drain_bytes_per_second } = spool
+  return {
+    telemetry: { interval_seconds: telemetry.interval_seconds },
+    log: { level: log.level },
+    inference: { slots, ...(threads !== undefined && { threads }) },
+    spool: { max_bytes, drain_bytes_per_second },
+    tags,
+  }
+}
+
+/** The configuration with all of that part replaced. */
+export const withSettings = (
+  config: DaemonConfig,
+  { telemetry, log, inference, spool, tags }: CellSettings,
+): DaemonConfig => {
+  const { threads: _, ...otherInference } = config.inference
+  return {
+    ...config,
+    telemetry: { ...config.telemetry, ...telemetry },
+    log: { ...config.log, ...log },
+    inference: { ...otherInference, ...inference },
+    spool: { ...config.spool, ...spool },
+    ...(tags && { tags }),
+  }
+}
+
+export interface SettingFault {
+  /** `telemetry.interval_seconds` */
+  key: string
+  message: string
+}
+
+/** What is wrong with a document that came from the coordinator, key by key. */
+export const faultsOf = (document: unknown): SettingFault[] =>
+  (CellSettings.safeParse(document).error?.issues ?? []).slice(0, MAX_ERRORS).map(issue => ({
+    key: issue.path.join('.').slice(0, 128),
+    message: issue.message.slice(0, 300),
+  }))
+
+/** A document laid over the cell's own settings. It must be without faults. */
+export const overlay = (local: CellSettings, document: object): CellSettings =>
+  CellSettings.parse(mergeDocuments(local, document))

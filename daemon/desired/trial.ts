@@ -1,0 +1,107 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { CellSettings, Reported, ReportedState } from '../../shared/wire/desired.ts'
+import { faultsOf, overlay, type SettingFault } from './settings.ts'
+
+/** Time for which new settings must prove that the cell lives on with them. */
+export const PROBATION_MS = 60_000
+
+/** What the coordinator wants. */
+export interface Wanted {
+  version: number
+  document: Record<string, unknown>
+}
+
+/** What settings are made of: the cell's own file and what the coordinator wants. */
+export interface Basis {
+  local: CellSettings
+  wanted: Wanted
+}
+
+/** What came last and is not in force. */
+export interface Failure {
+  wanted: Wanted
+  state: Extract<ReportedState, 'refused' | 'rolled_back'>
+  errors: SettingFault[]
+}
+
+export interface State {
+  /** The last that held. */
+  good: Basis
+  /** In force, but not proven yet. */
+  trial?: { basis: Basis; untilMs: number }
+  failure?: Failure
+}
+
+export type Event =
+  | { type: 'desired'; wanted: Wanted; nowMs: number }
+  /** The cell's own file was read again. */
+  | { type: 'reload'; local: CellSettings; nowMs: number }
+  /** `trouble` is what does not run now, though it did before the trial. */
+  | { type: 'tick'; nowMs: number; trouble: string | undefined }
+  | { type: 'not applied'; message: string }
+
+export interface Step {
+  state: State
+  /** Settings to bring into force now. */
+  apply?: CellSettings
+}
+
+/** One step of the trial of new settings: pure, so that every order of events can be tried. */
+export const step = (state: State, event: Event): Step => {
+  if (event.type === 'desired') return desired(state, event.wanted, event.nowMs)
+  if (event.type === 'reload')
+    return attempt(state, { ...current(state), local: event.local }, event.nowMs)
+  if (event.type === 'not applied') return rollBack(state, event.message)
+  if (state.trial === undefined || event.nowMs < state.trial.untilMs) return { state }
+  if (event.trouble !== undefined) return rollBack(state, event.trouble)
+  const { trial, failure } = state
+  return { state: { good: trial.basis, ...(failure && { failure }) } }
+}
+
+const current = ({ good, trial }: State): Basis => trial?.basis ?? good
+
+export const settingsIn = (basis: Basis): CellSettings =>
+  overlay(basis.local, basis.wanted.document)
+
+const desired = (state: State, wanted: Wanted, nowMs: number): Step => {
+  if (isSame(wanted, current(state).wanted)) return { state }
+  if (isSame(wanted, state.failure?.wanted)) return { state }
+  const errors = faultsOf(wanted.document)
+  if (errors.length > 0)
+    return { state: { ...state, failure: { wanted, state: 'refused', errors } } }
+  return attempt(state, { local: current(state).local, wanted }, nowMs)
+}
+
+/** What changes nothing needs no probation, and neither does what held before. */
+const attempt = (state: State, basis: Basis, nowMs: number): Step => {
+  const before = settingsIn(current(state))
+  const after = settingsIn(basis)
+  const apply = isSame(before, after) ? {} : { apply: after }
+  if (isSame(after, settingsIn(state.good))) return { state: { good: basis }, ...apply }
+  const untilMs = nowMs + PROBATION_MS
+  if (isSame(before, after) && state.trial)
+    return { state: { ...state, trial: { ...state.trial, basis } } }
+  return { state: { good: state.good, trial: { basis, untilMs } }, ...apply }
+}
+
+const rollBack = (state: State, message: string): Step => {
+  const { good, trial } = state
+  if (trial === undefined) return { state }
+  const errors = [{ key: '', message: message.slice(0, 300) }]
+  const failure: Failure = { wanted: trial.basis.wanted, state: 'rolled_back', errors }
+  return { state: { good, failure }, apply: settingsIn(good) }
+}
+
+const isSame = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a, b)
+
+export const reportOf = (state: State): Reported => {
+  const { good, trial, failure } = state
+  const basis = current(state)
+  return {
+    desired_version: Math.max(basis.wanted.version, failure?.wanted.version ?? 0),
+    applied_version: basis.wanted.version,
+    state: trial ? 'probation' : (failure?.state ?? 'applied'),
+    errors: failure?.errors ?? [],
+    settings: settingsIn(trial ? trial.basis : good) as Reported['settings'],
+  }
+}

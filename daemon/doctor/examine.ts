@@ -1,0 +1,43 @@
+import type { Check, Checked, Patient } from './check.ts'
+import { broker, certificate, coordinator, identity, link, selfChecks } from './fleet-checks.ts'
+import { disk, gpus, spool, weights } from './machine-checks.ts'
+
+/** Every check, in the order in which one thing leans on another. */
+const checksFor = (patient: Patient): Record<string, Check> => ({
+  identity,
+  coordinator,
+  certificate,
+  ...selfChecks(patient),
+  broker,
+  link,
+  gpus,
+  weights,
+  disk,
+  spool,
+})
+
+/** Looks at everything; where the coordinator cannot be reached, nothing more is asked of it. */
+export async function* examine(patient: Patient): AsyncGenerator<Checked> {
+  let reached = true
+  for (const [name, check] of Object.entries(checksFor(patient))) {
+    if (!reached && NEEDS_COORDINATOR.has(name)) {
+      yield { name, state: 'skip', says: 'the coordinator cannot be reached' }
+      continue
+    }
+    const finding = await check(patient).catch(
+      (error: Error) =>
+        ({ state: 'fail', says: error.message, remedy: 'see docs/operations.md' }) as const,
+    )
+    if (name === 'coordinator') reached = finding.state === 'ok'
+    yield { name, ...finding }
+  }
+}
+
+const NEEDS_COORDINATOR: ReadonlySet<string> = new Set([
+  'certificate',
+  'credential',
+  'signing key',
+  'clock',
+  'broker',
+  'link',
+])

@@ -1,0 +1,158 @@
+import { stat } from 'node:fs/promises'
+import * as z from 'zod'
+import { ShoalError } from '../../shared/errors.ts'
+import { SelfAnswer } from '../../shared/wire/cell-self.ts'
+import {
+  LINK_PATH,
+  LINK_PROTOCOL,
+  MQTT_PATH,
+  MQTT_PROTOCOL,
+  SELF_PATH,
+} from '../../shared/wire/link.ts'
+import { followedKey } from '../../shared/wire/trust.ts'
+import { ask, askAsCell } from '../ask.ts'
+import { identityFile } from '../identity.ts'
+import { dial } from '../uplink/dial.ts'
+import { type Check, type Finding, fail, ok, type Patient, skip, warn } from './check.ts'
+
+/* What can be seen of the coordinator, and what it says of this cell. */
+
+/** Later checks need it; commands to devices are refused beyond it. */
+const CLOCK_LIMIT_MS = 2000
+const TIMEOUT_SECONDS = 5
+
+export const identity: Check = async ({ config, identity }) => {
+  if (identity === undefined)
+    return fail(
+      `${config.state_dir} holds no identity: this machine is no cell`,
+      'get a join token from the coordinator and use shoald join URL --token TOKEN',
+    )
+  const { mode } = await stat(identityFile(config.state_dir))
+  if ((mode & 0o077) !== 0)
+    return warn(
+      `${identityFile(config.state_dir)} can be read by others`,
+      `chmod 600 ${identityFile(config.state_dir)}`,
+    )
+  return ok(`${identity.cell_id}, epoch ${identity.epoch}`)
+}
+
+export const coordinator: Check = async patient => {
+  const { url, identity } = patient
+  const startedMs = performance.now()
+  try {
+    const asker = { ...askerOf(patient), ca: identity?.coordinator_ca }
+    await ask(asker, { method: 'GET', path: '/v1/health', answer: z.object({}) })
+  } catch (error) {
+    return fail(
+      (error as Error).message,
+      'is the address right, the coordinator up, and nothing in between that stops port or TLS?',
+    )
+  }
+  return ok(`${url} answers in ${Math.ceil(performance.now() - startedMs)} ms`)
+}
+
+export const certificate: Check = async ({ url, identity }) => {
+  if (url.startsWith('http:')) return ok('not needed: the coordinator is on this machine')
+  return identity?.coordinator_ca === undefined
+    ? ok('vouched for by an authority that this machine trusts')
+    : ok('vouched for by the authority that was pinned at enrolment')
+}
+
+/** The answer of the coordinator about this cell is what several checks look at. */
+export const selfChecks = (
+  patient: Patient,
+): Record<'credential' | 'signing key' | 'clock', Check> => {
+  let asked: Promise<Seen> | undefined
+  const self = (): Promise<Seen> => {
+    asked ??= askSelf(patient)
+    return asked
+  }
+  return {
+    credential: async () => (await self()).credential,
+    'signing key': async () => {
+      const { answer } = await self()
+      return answer === undefined ? skip('the coordinator did not answer') : keyOf(patient, answer)
+    },
+    clock: async () => {
+      const { answer, aheadMs } = await self()
+      return answer === undefined ? skip('the coordinator did not answer') : clockOf(aheadMs)
+    },
+  }
+}
+
+interface Seen {
+  credential: Finding
+  answer?: SelfAnswer
+  /** This cell's clock before the coordinator's, within half a round trip. */
+  aheadMs: number
+}
+
+const askSelf = async (patient: Patient): Promise<Seen> => {
+  const { identity, now } = patient
+  if (identity === undefined) return { credential: skip('there is no identity'), aheadMs: 0 }
+  const before = now()
+  try {
+    const question = { method: 'GET', path: SELF_PATH, answer: SelfAnswer } as const
+    const answer = await askAsCell(identity, askerOf(patient), question)
+    const aheadMs = (before + now()) / 2 - answer.now
+    return { credential: ok(`accepted; made ${dayOf(answer.credential_at)}`), answer, aheadMs }
+  } catch (error) {
+    return { credential: refused(error as Error), aheadMs: 0 }
+  }
+}
+
+const refused = (error: Error): Finding => {
+  const code = error instanceof ShoalError ? error.code : undefined
+  if (code === 'auth_required')
+    return fail(
+      'the coordinator refuses it: the cell was revoked, or this is an old copy of the identity',
+      'shoald leave --yes, then join with a new token',
+    )
+  if (code === 'forbidden')
+    return fail(error.message, 'stop the other machine, then have an operator release the cell')
+  return skip(error.message)
+}
+
+const keyOf = ({ identity }: Patient, answer: SelfAnswer): Finding => {
+  const pinned = identity?.coordinator_key
+  if (pinned === undefined) return warn('none is pinned yet', 'the daemon pins it when it connects')
+  if (followedKey(pinned, answer) === undefined)
+    return fail(
+      'the coordinator signs with a key that the pinned one does not vouch for',
+      'if it was set up anew: shoald leave --yes --force, then join again; if not, it is not yours',
+    )
+  return ok('the coordinator signs with the key that is pinned, or one that it vouches for')
+}
+
+const clockOf = (aheadMs: number): Finding => {
+  const says = `${Math.round(Math.abs(aheadMs))} ms ${aheadMs < 0 ? 'behind' : 'ahead of'} the coordinator`
+  return Math.abs(aheadMs) > CLOCK_LIMIT_MS
+    ? warn(says, 'let both machines follow a time server: commands to devices are refused')
+    : ok(says)
+}
+
+const plane =
+  (path: string, protocol: string): Check =>
+  async patient => {
+    const { identity } = patient
+    if (identity === undefined) return skip('there is no identity')
+    try {
+      const options = { ...askerOf(patient), identity, path, protocol, probe: true }
+      const socket = await dial(options)
+      socket.on('error', () => {})
+      socket.destroy()
+      return ok(`the coordinator switches to ${protocol}`)
+    } catch (error) {
+      return fail(
+        (error as Error).message,
+        'a proxy in between must pass the Upgrade header and leave the connection open',
+      )
+    }
+  }
+
+export const broker = plane(MQTT_PATH, MQTT_PROTOCOL)
+export const link = plane(LINK_PATH, LINK_PROTOCOL)
+
+const askerOf = ({ url, signal }: Patient) => ({ url, signal, timeoutSeconds: TIMEOUT_SECONDS })
+
+const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)

@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs'
+import { readdir, stat, statfs } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CatalogueEntry } from '../../shared/catalogue.ts'
+import { chooseSampler, thisMachine } from '../gpu/choose.ts'
+import { type GpuReading, type GpuSampler, noGpus } from '../gpu/sampler.ts'
+import { checkGguf } from '../inference/gguf.ts'
+import { resolveWeights } from '../inference/weights.ts'
+import { type Check, fail, ok, warn } from './check.ts'
+
+/* What can be seen without the coordinator. */
+
+const MIB = 1024 * 1024
+const GIB = 1024 * MIB
+/** A sampler that has said nothing after this time is waiting for its driver. */
+const GPU_WAIT_MS = 5000
+
+export const gpus: Check = async ({ path, signal }) => {
+  const stop = new AbortController()
+  const sampler = await chooseSampler(thisMachine(path, 1))
+  sampler.start(AbortSignal.any([signal, stop.signal]))
+  const { gpus, reason } = await firstReading(sampler)
+  stop.abort()
+  if (reason !== undefined)
+    return warn(reason, 'check the driver with its own tool, such as nvidia-smi')
+  if (sampler === noGpus) return ok('no GPU was found: models run on the CPU')
+  if (gpus.length === 0)
+    return warn(
+      `the driver says nothing within ${GPU_WAIT_MS / 1000} s`,
+      'check the driver with its own tool, such as nvidia-smi',
+    )
+  const names = sampler.facts().map(({ name }) => name)
+  return ok(`${gpus.length} found: ${[...new Set(names)].join(', ')}`)
+}
+
+const firstReading = async (sampler: GpuSampler): Promise<GpuReading> => {
+  const deadline = performance.now() + GPU_WAIT_MS
+  for (;;) {
+    const reading = sampler.sample()
+    if (reading.gpus.length > 0 || sampler === noGpus || performance.now() > deadline)
+      return reading
+    await sleep(50)
+  }
+}
+
+export const disk: Check = async ({ config }) => {
+  const space = await statfs(existing(config.state_dir))
+  const freeBytes = space.bavail * space.bsize
+  const says = `${(freeBytes / GIB).toFixed(1)} GiB free for ${config.state_dir}`
+  if (freeBytes < 16 * MIB) return fail(says, 'make room: the daemon cannot keep its identity')
+  if (freeBytes < config.spool.max_bytes)
+    return warn(says, 'make room, or lower spool.max_bytes: samples may be lost in an outage')
+  return ok(says)
+}
+
+/** The folder itself, or the nearest one above it that is there. */
+const existing = (path: string): string => (existsSync(path) ? path : existing(dirname(path)))
+
+export const spool: Check = async ({ config }) => {
+  const folder = join(config.state_dir, 'spool')
+  const names = await readdir(folder, { recursive: true }).catch(() => [])
+  let bytes = 0
+  for (const name of names) {
+    const facts = await stat(join(folder, name)).catch(() => undefined)
+    if (facts?.isFile()) bytes += facts.size
+  }
+  const says = `${(bytes / MIB).toFixed(1)} MiB of ${(config.spool.max_bytes / MIB).toFixed(0)} MiB wait for the coordinator`
+  return bytes > config.spool.max_bytes * 0.9
+    ? warn(says, 'the oldest samples are dropped until the coordinator is back')
+    : ok(says)
+}
+
+/** Their headers; the whole files are checked when they are loaded. */
+export const weights: Check = async ({ config }) => {
+  const faults: string[] = []
+  const files = new Set<string>()
+  for (const entry of config.catalogue) {
+    const { file, fault } = await lookAt(entry)
+    if (fault !== undefined && !files.has(file)) faults.push(fault)
+    files.add(file)
+  }
+  if (faults.length > 0)
+    return fail(faults.join('; '), "correct the model's `weights` in the catalogue")
+  return ok(`${files.size} files for ${config.catalogue.length} models`)
+}
+
+const lookAt = async (entry: CatalogueEntry): Promise<{ file: string; fault?: string }> => {
+  try {
+    const { file } = resolveWeights(entry)
+    await checkGguf(file)
+    return { file }
+  } catch (error) {
+    return { file: entry.weights, fault: `${entry.id}: ${(error as Error).message}` }
+  }
+}

@@ -1,0 +1,48 @@
+import type { Logger } from 'pino'
+import type { CellSettings } from '../shared/wire/desired.ts'
+import type { DaemonConfig } from './config.ts'
+import { settingsOf, withSettings } from './desired/settings.ts'
+import type { EngineLimits } from './inference/engines.ts'
+import type { TelemetryService } from './services/telemetry.ts'
+import type { Uplink } from './uplink/uplink.ts'
+
+export interface LiveParts {
+  telemetry: Pick<TelemetryService, 'setIntervalSeconds'>
+  uplink: Pick<Uplink, 'limitSpool'>
+  restartEngines: (limits: EngineLimits) => Promise<void>
+  logger: Logger
+}
+
+/** Bounds of the spool of samples, out of those of the whole spool. */
+export const telemetrySpool = ({ spool }: DaemonConfig) => ({
+  maxBytes: Math.floor((spool.max_bytes * spool.telemetry_percent) / 100),
+  drainBytesPerSecond: spool.drain_bytes_per_second,
+})
+
+/** The configuration in force while the daemon runs. */
+export class LiveSettings {
+  #config: DaemonConfig
+
+  constructor(config: DaemonConfig) {
+    this.#config = config
+  }
+
+  get tags(): string[] {
+    return this.#config.tags
+  }
+
+  /** Brings settings into force; engines are restarted only when theirs have changed. */
+  async apply(settings: CellSettings, parts: LiveParts): Promise<void> {
+    const before = settingsOf(this.#config).inference
+    this.#config = withSettings(this.#config, settings)
+    const { telemetry, log, inference } = this.#config
+    parts.logger.level = log.level
+    parts.telemetry.setIntervalSeconds(telemetry.interval_seconds)
+    parts.uplink.limitSpool(telemetrySpool(this.#config))
+    if (before?.slots === inference.slots && before.threads === inference.threads) return
+    // it resolves when the models are loaded again, which may take longer than anybody should wait
+    parts
+      .restartEngines(inference)
+      .catch(error => parts.logger.error({ reason: error.message }, 'engines not restarted'))
+  }
+}

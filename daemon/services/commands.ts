@@ -1,0 +1,73 @@
+import type { Logger } from 'pino'
+import type { Signer } from '../../shared/signing.ts'
+import type { Ack } from '../../shared/wire/command.ts'
+import type { CoordinatorClock } from '../commands/clock.ts'
+import { Executor } from '../commands/executor.ts'
+import { Journal, type JournalFile } from '../commands/journal.ts'
+import type { Verb } from '../commands/verb.ts'
+import type { Service } from '../service.ts'
+import type { Uplink } from '../uplink/uplink.ts'
+
+export interface CommandsOptions {
+  cellId: string
+  uplink: Pick<Uplink, 'on' | 'onReady' | 'publish'>
+  file: JournalFile
+  signer: Signer
+  /** Public keys of the coordinator that this cell has pinned. */
+  trusted: () => readonly string[]
+  verbs: readonly Verb[]
+  clock: Pick<CoordinatorClock, 'bounds'>
+  /** Unix milliseconds. */
+  now: () => number
+  /** Milliseconds of a clock that never goes back. */
+  nowMs: () => number
+  logger: Logger
+}
+
+/** Obeys the coordinator's commands and tells what became of them until it knows. */
+export const commandsService = (options: CommandsOptions): Service => ({
+  name: 'commands',
+  start: async ({ signal }) => {
+    const { uplink, file, now } = options
+    const unconfirmed = new Map<string, Ack>()
+
+    const tell = (ack: Ack): void => {
+      const { command_id } = ack
+      uplink.publish('ack', ack, command_id).then(
+        () => {
+          if (unconfirmed.get(command_id) === ack) unconfirmed.delete(command_id)
+        },
+        // without a connection it is told after the next connect
+        () => {},
+      )
+    }
+    const acknowledge = (ack: Ack): void => {
+      unconfirmed.set(ack.command_id, ack)
+      tell(ack)
+    }
+
+    const open = async () => {
+      const journal = await Journal.open(file, now)
+      const executor = new Executor({ ...options, journal, acknowledge, signal })
+      await executor.recover()
+      return { journal, executor }
+    }
+    const opened = open()
+    const obey = async (body: unknown): Promise<void> => (await opened).executor.receive(body)
+    const undo = [
+      // what comes before the journal is open waits for it
+      uplink.on('cmd', ({ body }) => void obey(body).catch(() => {})),
+      uplink.onReady(() => {
+        for (const ack of unconfirmed.values()) tell(ack)
+      }),
+    ]
+    signal.addEventListener('abort', () => {
+      for (const off of undo) off()
+    })
+    const { journal, executor } = await opened
+    const close = () => executor.idle().finally(() => journal.close())
+    if (signal.aborted) await close()
+    else signal.addEventListener('abort', () => void close())
+    for (const ack of executor.recentAcks()) acknowledge(ack)
+  },
+})

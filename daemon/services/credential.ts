@@ -1,0 +1,133 @@
+import type { Logger } from 'pino'
+import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import { CredentialAnswer, SelfAnswer } from '../../shared/wire/cell-self.ts'
+import { CREDENTIAL_PATH, SELF_PATH } from '../../shared/wire/link.ts'
+import { TrustBody } from '../../shared/wire/trust.ts'
+import { askAsCell } from '../ask.ts'
+import type { OwnIdentity } from '../own-identity.ts'
+import { type RenewalQuestions, renewCredential, settleCredential } from '../renewal.ts'
+import type { Service } from '../service.ts'
+import { believe } from '../trust.ts'
+import { Nudge } from '../uplink/nudge.ts'
+import type { Uplink } from '../uplink/uplink.ts'
+
+export interface CredentialOptions {
+  identity: OwnIdentity
+  url: string
+  connectTimeoutSeconds: number
+  /** Age at which the credential is replaced. */
+  credentialDays: number
+  uplink: Pick<Uplink, 'on'>
+  /** Rung when another credential may help those who wait. */
+  nudge: Pick<Nudge, 'ring'>
+  logger: Logger
+  wait?: Wait
+  /** Unix time, milliseconds. */
+  now?: () => number
+  questions?: RenewalQuestions
+}
+
+const DAY_MS = 86_400_000
+/** Between two looks at the age. */
+const LOOK_MS = 3_600_000
+/** After a renewal that did not work. */
+const AGAIN_MS = 60_000
+/** After one that may have ended the credential with which the others connect. */
+const SOON_MS = 5000
+
+/** Keeps the credential young, and believes in the coordinator's keys as they follow one another. */
+export const credentialService = (options: CredentialOptions): Service => ({
+  name: 'credential',
+  start: async ({ signal, fail }) => {
+    const { identity, uplink, logger } = options
+    const questions = options.questions ?? questionsOf(options, signal)
+    const asked = new Nudge()
+    let wanted = false
+    const undo = [
+      uplink.on('renew', () => {
+        wanted = true
+        asked.ring()
+      }),
+      uplink.on('trust', ({ body }) => {
+        believe(identity, TrustBody.parse(body), logger).catch(fail)
+      }),
+    ]
+    signal.addEventListener('abort', () => {
+      for (const off of undo) off()
+    })
+    const due = () => wanted || isOld(options)
+    const renewed = () => {
+      wanted = false
+    }
+    keepYoung({ ...options, questions, due, renewed, asked, signal }).catch(fail)
+  },
+})
+
+/** Ends a renewal that a crash has cut off, before anybody connects; later is possible too. */
+export const settleAtStart = async (
+  options: Pick<CredentialOptions, 'identity' | 'url' | 'connectTimeoutSeconds' | 'logger'>,
+  signal: AbortSignal,
+): Promise<void> => {
+  const { identity, logger } = options
+  await settleCredential(identity, questionsOf(options, signal)).catch(error =>
+    logger.warn({ reason: error.message }, 'a renewal from before is not settled yet'),
+  )
+}
+
+interface Keeping extends CredentialOptions {
+  questions: RenewalQuestions
+  due: () => boolean
+  renewed: () => void
+  asked: Nudge
+  signal: AbortSignal
+}
+
+const keepYoung = async (keeping: Keeping): Promise<void> => {
+  const { identity, questions, nudge, logger, due, renewed, asked, signal } = keeping
+  const { wait = realWait, now } = keeping
+  while (!signal.aborted) {
+    let pauseMs = LOOK_MS
+    try {
+      if (identity.next_credential !== undefined) {
+        await settleCredential(identity, questions, now)
+        nudge.ring()
+      }
+      if (due()) {
+        await renewCredential(identity, questions, now)
+        renewed()
+        logger.info('the credential was renewed')
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      pauseMs = identity.next_credential === undefined ? AGAIN_MS : SOON_MS
+      logger.warn({ reason: (error as Error).message }, 'the credential was not renewed')
+    }
+    await asked.wait(wait, pauseMs, signal)
+  }
+}
+
+/** A clock that was set back makes the age unknown: it is then taken to be old. */
+const isOld = ({ identity, credentialDays, now = Date.now }: CredentialOptions): boolean => {
+  const ageMs = now() - (identity.credential_at ?? 0)
+  return ageMs < 0 || ageMs > credentialDays * DAY_MS
+}
+
+/** Asked over REST. */
+export const questionsOf = (
+  options: Pick<CredentialOptions, 'identity' | 'url' | 'connectTimeoutSeconds' | 'logger'>,
+  signal: AbortSignal,
+): RenewalQuestions => {
+  const { identity, url, connectTimeoutSeconds, logger } = options
+  const asker = { url, timeoutSeconds: connectTimeoutSeconds, signal }
+  return {
+    renew: async credential => {
+      const question = { method: 'POST', path: CREDENTIAL_PATH, answer: CredentialAnswer } as const
+      return (await askAsCell({ ...identity, credential }, asker, question)).credential
+    },
+    confirm: async credential => {
+      const question = { method: 'GET', path: SELF_PATH, answer: SelfAnswer } as const
+      const trust = await askAsCell({ ...identity, credential }, asker, question)
+      await believe(identity, trust, logger)
+    },
+  }
+}

@@ -1,0 +1,129 @@
+import type { Logger } from 'pino'
+import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import { type CellSettings, Desired } from '../../shared/wire/desired.ts'
+import type { EngineReport } from '../../shared/wire/telemetry.ts'
+import { readDesired, writeDesired } from '../desired/desired-file.ts'
+import { type Event, reportOf, type State, type Step, settingsIn, step } from '../desired/trial.ts'
+import type { Health } from '../health.ts'
+import type { Service } from '../service.ts'
+import type { Uplink } from '../uplink/uplink.ts'
+
+export interface DesiredOptions {
+  stateDir: string
+  uplink: Pick<Uplink, 'on' | 'onReady' | 'publish'>
+  /** The settings of the cell's own file. */
+  local: CellSettings
+  /** Brings settings into force. */
+  apply: (settings: CellSettings) => Promise<void>
+  health: Pick<Health, 'view'>
+  engines: () => EngineReport[]
+  logger: Logger
+  /** Milliseconds of a clock that never goes back. */
+  nowMs?: () => number
+  wait?: Wait
+}
+
+export interface DesiredService extends Service {
+  /** The cell's own file was read again; resolves when it is in force, on probation. */
+  reload(local: CellSettings): Promise<void>
+}
+
+const TICK_MS = 1000
+
+/** Takes settings from the coordinator, tries them, and goes back to the last that held. */
+export const desiredService = (options: DesiredOptions): DesiredService => {
+  const { stateDir, uplink, apply, health, engines, logger } = options
+  const { nowMs = () => performance.now(), wait = realWait } = options
+  let state: State = { good: { local: options.local, wanted: { version: 0, document: {} } } }
+  let last: Promise<void> = Promise.resolve()
+  /** What was well when the trial began. */
+  let sound: string[] = []
+
+  const well = (): string[] => [
+    ...Object.entries(health.view()).flatMap(([name, { state }]) =>
+      state === 'running' ? [name] : [],
+    ),
+    ...engines().flatMap(({ weights, state }) => (state === 'failed' ? [] : [weights])),
+  ]
+
+  const report = (): void => {
+    // without a connection it is told after the next connect
+    uplink.publish('reported', reportOf(state)).catch(() => {})
+  }
+
+  /** One event after the other, each whole. */
+  const happen = (event: Event): Promise<void> => {
+    last = last
+      .then(() => take(event))
+      .catch(error => logger.error({ reason: error.message }, 'settings failed'))
+    return last
+  }
+
+  const take = async (event: Event): Promise<void> => {
+    const before = state
+    const next = step(state, event)
+    if (next.state === before && event.type === 'tick') return
+    if (next.state.trial && !before.trial) sound = well()
+    await enter(next)
+    if (next.state !== before) logChange(logger, state)
+    report()
+  }
+
+  /** What is tried is on the disk before it is in force, so that a crash by it is known as such. */
+  const enter = async ({ state: next, apply: settings }: Step): Promise<void> => {
+    const changed = next !== state
+    state = next
+    if (changed) await writeDesired(stateDir, state, logger)
+    if (settings === undefined) return
+    await apply(settings).catch(error => enter(step(state, notApplied(error))))
+  }
+
+  const trouble = (): string | undefined => {
+    const now = new Set(well())
+    const gone = sound.filter(name => !now.has(name))
+    if (!now.has('uplink connection')) return 'the coordinator was not reached'
+    return gone.length === 0 ? undefined : `not running any more: ${gone.join(', ')}`
+  }
+
+  const load = async (): Promise<void> => {
+    const { good, failure } = await readDesired(stateDir)
+    state = { good: { ...state.good, wanted: good }, ...(failure && { failure }) }
+    await writeDesired(stateDir, state, logger)
+  }
+
+  return {
+    name: 'desired',
+    reload: local => happen({ type: 'reload', local, nowMs: nowMs() }),
+    start: async ({ signal, fail }) => {
+      last = last.then(load)
+      const undo = [
+        uplink.on('desired', ({ body }) => {
+          const { version, document } = Desired.parse(body)
+          void happen({ type: 'desired', wanted: { version, document }, nowMs: nowMs() })
+        }),
+        uplink.onReady(() => void last.then(report)),
+      ]
+      signal.addEventListener('abort', () => {
+        for (const off of undo) off()
+      })
+      const watch = async (): Promise<void> => {
+        while (!signal.aborted) {
+          await wait(TICK_MS, signal)
+          if (signal.aborted || state.trial === undefined) continue
+          await happen({ type: 'tick', nowMs: nowMs(), trouble: trouble() })
+        }
+      }
+      watch().catch(fail)
+      await last
+    },
+  }
+}
+
+const notApplied = (error: Error): Event => ({ type: 'not applied', message: error.message })
+
+const logChange = (logger: Logger, state: State): void => {
+  const { state: outcome, applied_version, errors } = reportOf(state)
+  const settings = settingsIn(state.trial?.basis ?? state.good)
+  const level = outcome === 'refused' || outcome === 'rolled_back' ? 'warn' : 'info'
+  logger[level]({ state: outcome, version: applied_version, errors, settings }, 'settings')
+}

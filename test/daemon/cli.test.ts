@@ -1,0 +1,132 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { doctorCommand } from '../../daemon/cli/doctor.ts'
+import { takeFlags } from '../../daemon/cli/flags.ts'
+import { joinCommand } from '../../daemon/cli/join.ts'
+import { writeIdentity } from '../../daemon/identity.ts'
+import { logger, newIdentity } from './stand-in.ts'
+
+const newFolder = (t: Test): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-cli-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+const contextOf = (argv: string[], write: (text: string) => void = () => {}) => ({
+  argv,
+  env: { PATH: '/none' },
+  write,
+  logger,
+  signal: new AbortController().signal,
+})
+
+t.test('flags of a command', async t => {
+  const take = (...argv: string[]) => takeFlags(argv, ['token'], ['yes'])
+
+  t.test('are taken out, wherever they stand', async t => {
+    t.strictSame(take('https://c', '--name', 'n', '--token', 'T', '--yes'), {
+      values: { token: 'T' },
+      switches: { yes: true },
+      words: ['https://c'],
+      rest: ['--name', 'n'],
+    })
+    t.strictSame(take('--token=a=b', '--name=n', 'https://c'), {
+      values: { token: 'a=b' },
+      switches: { yes: false },
+      words: ['https://c'],
+      rest: ['--name', 'n'],
+    })
+  })
+
+  t.test('need their value', async t => {
+    t.throws(() => take('--token'), { code: 'config_invalid', message: '--token needs a value' })
+  })
+})
+
+t.test('join is refused before anybody is asked', async t => {
+  const state = newFolder(t)
+  for (const [what, argv, message] of [
+    ['without an address', ['--token', 'x'], /shoald join URL/],
+    ['with two addresses', ['https://a', 'https://b', '--token', 'x'], /shoald join URL/],
+    ['without a token', ['https://a.example'], /no token/],
+    ['with a token file that is not there', ['https://a.example', '--token-file', '/no'], /ENOENT/],
+    ['over plain http', ['http://a.example', '--token', 'x'], /use https/],
+    ['with a key that is none', ['https://a.example', '--token', 'x', '--colour', '1'], /colour/],
+  ] as [string, string[], RegExp][])
+    t.test(what, async t => {
+      const context = contextOf([
+        ...argv,
+        ...(argv.includes('--colour') ? [] : ['--state-dir', state]),
+      ])
+      await t.rejects(joinCommand(context), { code: 'config_invalid', message })
+    })
+})
+
+interface Report {
+  healthy: boolean
+  checks: { name: string; state: string; says: string; remedy?: string }[]
+}
+
+t.test('doctor', async t => {
+  const examined = async (...argv: string[]) => {
+    let text = ''
+    const write = (more: string) => {
+      text += more
+    }
+    const code = await doctorCommand(contextOf([...argv, '--format', 'json'], write))
+    const report: Report = JSON.parse(text)
+    const of = (name: string) => report.checks.find(check => check.name === name)
+    return { code, report, of }
+  }
+
+  t.test('says that a machine is no cell, and how it becomes one', async t => {
+    const { code, report, of } = await examined('--state-dir', newFolder(t))
+    t.equal(code, 69)
+    t.equal(report.healthy, false)
+    t.match(of('identity'), { state: 'fail', remedy: /shoald join/ })
+    t.match(of('weights'), { state: 'ok' })
+    t.match(of('disk'), { state: 'ok' })
+  })
+
+  t.test('tells an unreachable coordinator from all that follows from it', async t => {
+    const state = newFolder(t)
+    await writeIdentity(state, newIdentity('http://127.0.0.1:9'))
+    const { of } = await examined('--state-dir', state)
+    t.match(of('identity'), { state: 'ok' })
+    t.match(of('coordinator'), { state: 'fail', says: /cannot reach http:\/\/127\.0\.0\.1:9/ })
+    for (const name of ['certificate', 'credential', 'clock', 'broker', 'link'])
+      t.match(of(name), { state: 'skip' }, name)
+  })
+
+  t.test('warns of an identity that others can read', async t => {
+    const state = newFolder(t)
+    await writeIdentity(state, newIdentity('http://127.0.0.1:9'))
+    chmodSync(join(state, 'identity.json'), 0o644)
+    t.match((await examined('--state-dir', state)).of('identity'), {
+      state: 'warn',
+      remedy: /^chmod 600/,
+    })
+  })
+
+  t.test('ends with what makes looking further senseless', async t => {
+    const state = newFolder(t)
+    writeFileSync(join(state, 'identity.json'), '{')
+    const damaged = await examined('--state-dir', state)
+    t.equal(damaged.code, 69)
+    t.match(damaged.report.checks, [{ name: 'identity', state: 'fail', says: /is damaged/ }])
+    const wrong = await examined('--state-dir', state, '--colour', 'red')
+    t.match(wrong.report.checks, [{ name: 'configuration', state: 'fail', says: /colour/ }])
+  })
+
+  t.test('names a model whose weights cannot be loaded', async t => {
+    const folder = newFolder(t)
+    const weights = join(folder, 'w.gguf')
+    writeFileSync(weights, 'rubbish')
+    const file = join(folder, 'shoald.yaml')
+    const model = { id: 'm:1b', kind: 'chat', minimum_tier: 'free', weights, context_length: 512 }
+    writeFileSync(file, JSON.stringify({ state_dir: folder, catalogue: [model] }))
+    t.match((await examined('--config', file)).of('weights'), { state: 'fail', says: /^m:1b: / })
+  })
+})

@@ -1,0 +1,451 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import * as z from 'zod'
+import { CoordinatorClock } from '../../../daemon/commands/clock.ts'
+import { Executor } from '../../../daemon/commands/executor.ts'
+import { Journal, type JournalFile } from '../../../daemon/commands/journal.ts'
+import { journalFile } from '../../../daemon/commands/journal-file.ts'
+import { MAX_OFFSET_MS, untimely } from '../../../daemon/commands/judge.ts'
+import type { Verb } from '../../../daemon/commands/verb.ts'
+import { commandsService } from '../../../daemon/services/commands.ts'
+import { newId } from '../../../shared/ids.ts'
+import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import {
+  type Ack,
+  type Command,
+  type Hazard,
+  isGenuineAck,
+  signCommand,
+} from '../../../shared/wire/command.ts'
+import { type Envelope, envelope } from '../../../shared/wire/envelope.ts'
+import { silent } from '../../support/cell.ts'
+import { history, play } from './histories.ts'
+
+const NOW = 1_800_000_000_000
+const CELL = newId('cell')
+const coordinator = signerOf(newPrivateKey())
+const cell = signerOf(newPrivateKey())
+
+let fences = 0
+const command = (changes: Partial<Command> = {}, signer = coordinator): Command =>
+  signCommand(
+    {
+      id: newId('cmd'),
+      cell_id: CELL,
+      verb: 'do-unsafe',
+      params: {},
+      hazard: 'unsafe',
+      mode: 'live',
+      issued_at: NOW,
+      not_before: NOW,
+      expires_at: NOW + 10_000,
+      fence: ++fences,
+      ...changes,
+    },
+    signer,
+  )
+
+const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth))
+
+const folderOf = (t: Test): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-commands-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** An executor on a real disk, whose clocks agree; what its verbs did is noted. */
+const rig = async (
+  t: Test,
+  given: { file?: JournalFile; run?: Verb['run']; timeoutSeconds?: number } = {},
+) => {
+  const file = given.file ?? journalFile(join(folderOf(t), 'commands.journal'))
+  const journal = await Journal.open(file, () => NOW)
+  t.teardown(() => {
+    stop.abort()
+    return journal.close()
+  })
+  const ran: string[] = []
+  const acks: Ack[] = []
+  const stop = new AbortController()
+  const verb = (hazard: Hazard): Verb => ({
+    verb: `do-${hazard}`,
+    description: '',
+    hazard,
+    timeout_seconds: given.timeoutSeconds ?? 30,
+    params: z.strictObject({ speed: z.number().max(1).optional() }),
+    run: async (params, signal) => {
+      ran.push(hazard)
+      return given.run ? given.run(params, signal) : { done: true }
+    },
+  })
+  const executor = new Executor({
+    cellId: CELL,
+    signer: cell,
+    trusted: () => [coordinator.publicKey],
+    verbs: (['read', 'safe', 'caution', 'unsafe'] as const).map(verb),
+    journal,
+    clock: { bounds: () => ({ earliest: NOW, latest: NOW }) },
+    now: () => NOW,
+    nowMs: () => 0,
+    acknowledge: ack => acks.push(ack),
+    signal: stop.signal,
+    logger: silent,
+  })
+  await executor.recover()
+  const obey = async (body: unknown): Promise<Ack | undefined> => {
+    await executor.receive(body)
+    await executor.idle()
+    return acks.at(-1)
+  }
+  return { executor, obey, ran, acks, file, stop }
+}
+
+t.test('whatever happens, what is unsafe runs at most once, in time and signed', async t => {
+  let runs = 0
+  await fc.assert(
+    fc.asyncProperty(history, async steps => {
+      const findings = await play(steps)
+      runs += findings.unsafeRuns
+      return findings.violations.length === 0
+    }),
+    { numRuns: 150 },
+  )
+  t.ok(runs > 20, 'some did run')
+})
+
+t.test('genuine commands are executed one after another, each word signed by the cell', async t => {
+  const { obey, ran, acks, executor } = await rig(t)
+  const [first, second] = [command(), command({ verb: 'do-safe', hazard: 'safe' })]
+  void executor.receive(first)
+  t.match(await obey(second), { state: 'succeeded', result: { done: true } })
+  const statesOf = ({ id }: Command) =>
+    acks.filter(({ command_id }) => command_id === id).map(({ state }) => state)
+  t.strictSame(statesOf(first), ['executing', 'succeeded'])
+  t.strictSame(statesOf(second), ['accepted', 'executing', 'succeeded'])
+  t.ok(acks.every(ack => isGenuineAck(ack, cell.publicKey)))
+  t.strictSame(ran, ['unsafe', 'safe'])
+})
+
+t.test('what does not prove its sender gets no answer and leaves no trace', async t => {
+  const good = command()
+  const { signature, ...unsigned } = good
+  for (const [title, body] of [
+    ['no signature', unsigned],
+    ['another key', command({}, signerOf(newPrivateKey()))],
+    ['another key with the name of the right one', { ...command({}, cell), key_id: good.key_id }],
+    ['a changed verb', { ...good, verb: 'do-caution' }],
+    ['a changed life', { ...good, expires_at: good.expires_at + 1 }],
+    ['a changed hazard', { ...good, hazard: 'safe' }],
+    ['a field that it does not know', { ...good, also: 1 }],
+    ['the name of another cell', command({ cell_id: newId('cell') })],
+    ['nothing at all', null],
+    ['a depth that no stack bears', { ...good, params: { deep: nested(20_000) } }],
+  ] as const)
+    t.test(title, async t => {
+      const { obey, ran, acks, file } = await rig(t)
+      await obey(body)
+      t.strictSame(acks, [])
+      t.strictSame(ran, [])
+      t.notMatch(await file.read(), /cmd_/)
+      t.match(await obey(command()), { state: 'succeeded' }, 'the next one is obeyed')
+    })
+})
+
+t.test('a genuine command is rejected', async t => {
+  for (const [changes, reason] of [
+    [{ verb: 'fly' }, 'unknown_verb'],
+    [{ verb: 'do-unsafe', hazard: 'safe' }, 'hazard_mismatch'],
+    [{ params: { speed: 2 } }, 'invalid_params'],
+    [{ params: { also: 2 } }, 'invalid_params'],
+    [{ expires_at: NOW + 3_600_001 }, 'invalid_lifetime'],
+    [{ expires_at: NOW }, 'invalid_lifetime'],
+    [{ not_before: NOW + 2001, expires_at: NOW + 5000 }, 'too_early'],
+    [{ fence: 0.5 }, undefined],
+  ] as [Partial<Command>, string | undefined][])
+    t.test(`${JSON.stringify(changes)} as ${reason ?? 'nonsense'}`, async t => {
+      const { obey, ran } = await rig(t)
+      t.equal((await obey(command(changes)))?.reason, reason)
+      t.strictSame(ran, [])
+    })
+
+  t.test('twice in the same words, and is not tried again', async t => {
+    const { obey, acks } = await rig(t)
+    const wrong = command({ verb: 'fly' })
+    await obey(wrong)
+    await obey(wrong)
+    t.strictSame(acks[0], acks[1])
+  })
+})
+
+t.test('time', async t => {
+  const at = (now: number, earliest = now, latest = now, elapsedMs = 0) => ({
+    now: NOW + now,
+    elapsedMs,
+    bounds: { earliest: NOW + earliest, latest: NOW + latest },
+  })
+  const unknown = { now: NOW, elapsedMs: 0, bounds: undefined }
+  for (const [title, hazard, moment, reason] of [
+    ['an unsafe one in time', 'unsafe', at(9999), undefined],
+    ['an unsafe one at its end', 'unsafe', at(10_000), 'expired'],
+    ['an unsafe one that may be late', 'unsafe', at(9000, 9000, 10_000), 'expired'],
+    ['a caution that may be late', 'caution', at(9000, 9000, 10_000), 'expired'],
+    ['a safe one that may be late', 'safe', at(9000, 9000, 10_000), undefined],
+    ['a safe one that is late', 'safe', at(9000, 10_000, 10_000), 'expired'],
+    ['one that waited too long', 'safe', at(0, 0, 0, 10_000), 'expired'],
+    ['one that waited almost too long', 'safe', at(0, 0, 0, 9999), undefined],
+    ['an unsafe one, clocks not measured', 'unsafe', unknown, 'clock_untrusted'],
+    ['a caution, clocks not measured', 'caution', unknown, undefined],
+    ['an unsafe one, clocks 2 s apart', 'unsafe', at(0, 0, MAX_OFFSET_MS), undefined],
+    ['an unsafe one, clocks over 2 s apart', 'unsafe', at(0, 0, 2001), 'clock_untrusted'],
+    ['an unsafe one, clocks over 2 s behind', 'unsafe', at(2001, 0, 0), 'clock_untrusted'],
+    ['a safe one, by the cell 2 s late', 'safe', at(12_000, 0, 0), undefined],
+    ['a safe one, by the cell over 2 s late', 'safe', at(12_001, 0, 0), 'expired'],
+  ] as const)
+    t.test(`${title}: ${reason ?? 'goes'}`, async t => {
+      t.equal(untimely(command({ hazard }), moment)?.reason, reason)
+    })
+})
+
+t.test('the clock of the coordinator', async t => {
+  const own = { ms: 0 }
+  const clock = new CoordinatorClock(() => own.ms)
+  t.equal(clock.bounds(), undefined)
+  clock.ask('a')
+  own.ms = 300
+  clock.answered('of somebody else', NOW)
+  t.equal(clock.bounds(), undefined)
+  clock.answered('a', NOW)
+  t.match(clock.bounds(), { earliest: NOW, latest: NOW + 300 * 1.0002 })
+  own.ms = 10_300
+  t.match(clock.bounds(), { earliest: NOW + 9998, latest: NOW + 10_300 * 1.0002 })
+  clock.answered('a', NOW + 99_000)
+  t.match(clock.bounds(), { earliest: NOW + 9998 }, 'an answer counts once')
+})
+
+t.test('a repeated command', async t => {
+  t.test('is answered as before and not executed again', async t => {
+    for (const hazard of ['safe', 'unsafe'] as const) {
+      const { obey, ran, acks } = await rig(t)
+      const once = command({ verb: `do-${hazard}`, hazard })
+      const first = await obey(once)
+      t.strictSame(await obey(once), first)
+      t.equal(acks.length, 3)
+      t.equal(ran.length, 1)
+    }
+  })
+
+  t.test('is refused after a restart, a thousand times', async t => {
+    const { obey, file, stop } = await rig(t)
+    const once = command()
+    await obey(once)
+    stop.abort()
+    const again = await rig(t, { file })
+    for (let i = 0; i < 1000; i++) await again.executor.receive(once)
+    await again.executor.idle()
+    t.strictSame(again.ran, [])
+  })
+
+  t.test('is refused by its fence when its id was forgotten', async t => {
+    const { obey, file, stop } = await rig(t)
+    const old = command()
+    await obey(command())
+    stop.abort()
+    const dayLater = await Journal.open(file, () => NOW + 25 * 3_600_000)
+    await dayLater.close()
+    t.notMatch(await file.read(), /cmd_/)
+    const again = await rig(t, { file })
+    t.match(await again.obey(old), { reason: 'stale_fence' })
+    t.strictSame(again.ran, [])
+  })
+})
+
+/** What a crash leaves: the verb never ends, and a new life begins on the same disk. */
+const crashed = async (t: Test, hazard: Hazard) => {
+  const { executor, ran, file, acks } = await rig(t, { run: () => new Promise(() => {}) })
+  await executor.receive(command({ verb: `do-${hazard}`, hazard }))
+  while (ran.length === 0) await new Promise(resolve => setImmediate(resolve))
+  const again = await rig(t, { file })
+  await again.executor.idle()
+  return {
+    before: acks,
+    ran: again.ran,
+    last: again.acks.at(-1),
+    recent: again.executor.recentAcks(),
+  }
+}
+
+t.test('after a crash while it was executing', async t => {
+  for (const hazard of ['caution', 'unsafe'] as const)
+    t.test(`a ${hazard} command is unknown and never runs again`, async t => {
+      const { ran, last, recent } = await crashed(t, hazard)
+      t.strictSame(ran, [])
+      t.match(last, { state: 'unknown', reason: 'interrupted' })
+      t.match(recent, [{ state: 'unknown' }])
+    })
+  for (const hazard of ['read', 'safe'] as const)
+    t.test(`a ${hazard} command is done again`, async t => {
+      const { ran, last } = await crashed(t, hazard)
+      t.strictSame(ran, [hazard])
+      t.match(last, { state: 'succeeded' })
+    })
+})
+
+t.test('an end', async t => {
+  t.test('by an error is failed, in its words', async t => {
+    const { obey } = await rig(t, { run: async () => Promise.reject(new Error('no paper')) })
+    t.match(await obey(command()), { state: 'failed', message: 'no paper' })
+  })
+
+  t.test('that does not come in time is unknown for what acts, and the verb is told', async t => {
+    let told = false
+    const run: Verb['run'] = (_params, signal) =>
+      new Promise(() => signal.addEventListener('abort', () => (told = true)))
+    const { obey } = await rig(t, { run, timeoutSeconds: 0.001 })
+    t.match(await obey(command()), { state: 'unknown', reason: 'timeout' })
+    t.ok(told)
+  })
+
+  t.test('with a result that is too large is told without it', async t => {
+    const { obey } = await rig(t, { run: async () => 'x'.repeat(40_000) })
+    const ack = await obey(command())
+    t.match(ack, { state: 'succeeded', message: /too large/ })
+    t.notOk(ack && 'result' in ack)
+  })
+
+  t.test('with words that cannot be signed is told without them', async t => {
+    const half = await rig(t, { run: async () => '\ud800' })
+    t.match(await half.obey(command()), { state: 'succeeded', message: /cannot be signed/ })
+    const long = await rig(t, {
+      run: async () => Promise.reject(new Error(`${'x'.repeat(499)}😀`)),
+    })
+    t.match(await long.obey(command()), { state: 'failed', reason: 'error' })
+    t.match(await long.obey(command()), { state: 'failed' })
+  })
+
+  t.test('of a dry run is reached without running', async t => {
+    const { obey, ran } = await rig(t)
+    t.match(await obey(command({ mode: 'dry' })), { result: { would_run: 'do-unsafe' } })
+    t.strictSame(ran, [])
+  })
+})
+
+t.test('the journal', async t => {
+  t.test('that cannot be written keeps the cell from acting, and nobody is told', async t => {
+    const full = new Error('no space left on device')
+    const file: JournalFile = {
+      read: async () => undefined,
+      append: async () => Promise.reject(full),
+      replace: async text => (text.includes('cmd_') ? Promise.reject(full) : undefined),
+      close: async () => {},
+    }
+    const { obey, ran, acks, executor } = await rig(t, { file })
+    await obey(command())
+    t.strictSame(ran, [])
+    t.strictSame(acks, [])
+    t.strictSame(executor.recentAcks(), [])
+  })
+
+  t.test('with a torn end is good up to there', async t => {
+    const path = join(folderOf(t), 'commands.journal')
+    const { obey, stop } = await rig(t, { file: journalFile(path) })
+    const once = command()
+    await obey(once)
+    stop.abort()
+    appendFileSync(path, '01234567 {"id":"cmd_')
+    const again = await rig(t, { file: journalFile(path) })
+    t.match(await again.obey(once), { state: 'succeeded' })
+    t.strictSame(again.ran, [])
+    t.match(await again.obey(command()), { state: 'succeeded' })
+    t.equal(statSync(path).mode & 0o777, 0o600)
+  })
+
+  t.test('that is damaged lets nothing act for an hour', async t => {
+    const path = join(folderOf(t), 'commands.journal')
+    const { obey, stop } = await rig(t, { file: journalFile(path) })
+    await obey(command())
+    stop.abort()
+    const lines = readFileSync(path, 'utf8').split('\n')
+    writeFileSync(path, ['ffffffff {}', ...lines].join('\n'))
+    const again = await rig(t, { file: journalFile(path) })
+    t.match(await again.obey(command()), { reason: 'journal_damaged' })
+    const safe = command({ verb: 'do-safe', hazard: 'safe' })
+    t.match(await again.obey(safe), { state: 'succeeded' })
+  })
+
+  t.test('forgets old ends, and keeps the highest fence', async t => {
+    const clock = { now: NOW }
+    const file = journalFile(join(folderOf(t), 'commands.journal'))
+    const journal = await Journal.open(file, () => clock.now)
+    const { id, fence, signature } = command({ fence: 77_000 })
+    const ended = { command_id: id, cell_id: CELL, state: 'failed' as const, at: NOW }
+    const ack = { ...ended, key_id: cell.publicKey, signature }
+    await journal.write({ id, fence, signature, at: NOW, ack })
+    await journal.close()
+    clock.now += 24 * 3_600_000 + 1
+    const later = await Journal.open(file, () => clock.now)
+    t.equal(later.find(id), undefined)
+    t.equal(later.fence, 77_000)
+    await later.close()
+  })
+})
+
+t.test('the service tells acks until they are confirmed', async t => {
+  const stop = new AbortController()
+  const listeners = new Map<string, (message: Envelope) => void>()
+  let ready = () => {}
+  let connected = false
+  const told: string[] = []
+  const service = commandsService({
+    cellId: CELL,
+    uplink: {
+      on: (name, listener) => {
+        listeners.set(name, listener)
+        return () => listeners.delete(name)
+      },
+      onReady: listener => {
+        ready = listener
+        return () => {}
+      },
+      publish: async (_name, body) => {
+        if (!connected) throw new Error('there is no connection')
+        told.push((body as Ack).state)
+      },
+    },
+    file: journalFile(join(folderOf(t), 'commands.journal')),
+    signer: cell,
+    trusted: () => [coordinator.publicKey],
+    verbs: [
+      {
+        verb: 'ping',
+        hazard: 'safe',
+        description: '',
+        timeout_seconds: 1,
+        params: z.strictObject({}),
+        run: async () => null,
+      },
+    ],
+    clock: { bounds: () => undefined },
+    now: () => NOW,
+    nowMs: () => 0,
+    logger: silent,
+  })
+  // it comes before the journal is open
+  const started = service.start({ signal: stop.signal, fail: error => t.fail(error.message) })
+  const body = command({ verb: 'ping', hazard: 'safe' })
+  listeners.get('cmd')?.(envelope('coordinator', 1, 'cmd', body))
+  await started
+  connected = true
+  while (!told.includes('succeeded')) {
+    ready()
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  const { length } = told
+  ready()
+  await new Promise(resolve => setImmediate(resolve))
+  t.equal(told.length, length, 'what is confirmed is not repeated')
+  stop.abort()
+  t.notOk(listeners.has('cmd'))
+})

@@ -1,0 +1,345 @@
+import fc from 'fast-check'
+import { pino } from 'pino'
+import * as z from 'zod'
+import { CoordinatorClock } from '../../../daemon/commands/clock.ts'
+import { Executor } from '../../../daemon/commands/executor.ts'
+import { Journal, type JournalFile } from '../../../daemon/commands/journal.ts'
+import type { Verb } from '../../../daemon/commands/verb.ts'
+import { newId } from '../../../shared/ids.ts'
+import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import {
+  type Ack,
+  type Command,
+  FINAL_STATES,
+  type Hazard,
+  signCommand,
+} from '../../../shared/wire/command.ts'
+
+const coordinator = signerOf(newPrivateKey())
+const stranger = signerOf(newPrivateKey())
+const cell = signerOf(newPrivateKey())
+const CELL = newId('cell')
+const logger = pino({ level: 'silent' })
+
+/** What the disk does with one of the next writes. */
+type DiskMood = 'sound' | 'slow' | 'fails' | 'dies before' | 'dies half way' | 'dies after'
+
+export type Step =
+  | { do: 'issue'; hazard: Hazard; lifeMs: number; deliver: boolean }
+  | { do: 'deliver'; which: number }
+  | { do: 'forge'; which: number; how: 'field' | 'key' | 'cell' | 'none' }
+  | { do: 'crash' }
+  | { do: 'pass'; ms: number }
+  | { do: 'step clock'; ms: number }
+  | { do: 'ask'; outMs: number; backMs: number }
+  | { do: 'disk'; mood: DiskMood; after: number }
+  | { do: 'verb'; mood: 'quick' | 'slow' | 'dies' | 'throws' }
+
+const moment = fc.integer({ min: 0, max: 8000 })
+
+export const history: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        do: fc.constant('issue' as const),
+        hazard: fc.constantFrom<Hazard>('read', 'safe', 'caution', 'unsafe', 'unsafe'),
+        lifeMs: fc.integer({ min: 1, max: 20_000 }),
+        deliver: fc.boolean(),
+      }),
+    },
+    {
+      weight: 8,
+      arbitrary: fc.record({ do: fc.constant('deliver' as const), which: fc.nat(7) }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: fc.constant('forge' as const),
+        which: fc.nat(7),
+        how: fc.constantFrom('field' as const, 'key' as const, 'cell' as const, 'none' as const),
+      }),
+    },
+    { weight: 3, arbitrary: fc.record({ do: fc.constant('crash' as const) }) },
+    { weight: 4, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: moment }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constant('step clock' as const),
+        ms: fc.oneof(fc.integer({ min: -500, max: 500 }), fc.integer({ min: -9000, max: 9000 })),
+      }),
+    },
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        do: fc.constant('ask' as const),
+        outMs: fc.oneof(fc.nat(50), fc.nat(900), moment),
+        backMs: fc.oneof(fc.nat(50), fc.nat(900), moment),
+      }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        do: fc.constant('disk' as const),
+        mood: fc.constantFrom<DiskMood>(
+          'slow',
+          'fails',
+          'dies before',
+          'dies half way',
+          'dies after',
+        ),
+        after: fc.nat(2),
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: fc.constant('verb' as const),
+        mood: fc.constantFrom(
+          'quick' as const,
+          'slow' as const,
+          'dies' as const,
+          'throws' as const,
+        ),
+      }),
+    },
+  ),
+  { minLength: 4, maxLength: 40, size: 'max' },
+)
+
+/** What a history must never show. */
+export interface Findings {
+  violations: string[]
+  runs: number
+  unsafeRuns: number
+  commands: number
+  crashes: number
+}
+
+/** One cell with its disk and clocks, a coordinator, and the network between them. */
+class World {
+  /** The coordinator's clock, unix milliseconds; time in this world. */
+  now = 1_800_000_000_000
+  /** The cell's own clock minus the coordinator's. */
+  skewMs = 0
+  disk = ''
+  diskMood: DiskMood = 'sound'
+  /** Writes that succeed before that. */
+  soundWrites = 0
+  verbMood: 'quick' | 'slow' | 'dies' | 'throws' = 'quick'
+  readonly issued: Command[] = []
+  readonly runs = new Map<string, number>()
+  readonly acks: Ack[] = []
+  readonly findings: Findings = {
+    violations: [],
+    runs: 0,
+    unsafeRuns: 0,
+    commands: 0,
+    crashes: 0,
+  }
+  #life = 0
+  /** Only lets go of timers: a life that is over has no effect any more. */
+  #over = new AbortController()
+  #executor: Executor | undefined
+  #clock = new CoordinatorClock(() => this.now)
+  #asked = 0
+
+  async start(): Promise<void> {
+    const life = ++this.#life
+    this.end()
+    this.#over = new AbortController()
+    const clock = new CoordinatorClock(() => this.now)
+    this.#clock = clock
+    this.#executor = undefined
+    const journal = await Journal.open(this.#file(life), () => this.now + this.skewMs)
+    const executor = new Executor({
+      cellId: CELL,
+      signer: cell,
+      trusted: () => [coordinator.publicKey],
+      verbs: (['read', 'safe', 'caution', 'unsafe'] as const).map(hazard =>
+        this.#verb(hazard, life),
+      ),
+      journal,
+      clock,
+      now: () => this.now + this.skewMs,
+      nowMs: () => this.now,
+      acknowledge: ack => {
+        if (life === this.#life) this.acks.push(ack)
+      },
+      signal: this.#over.signal,
+      logger,
+    })
+    await executor.recover()
+    this.#executor = executor
+  }
+
+  end(): void {
+    this.#over.abort()
+  }
+
+  async crash(): Promise<void> {
+    this.findings.crashes++
+    this.diskMood = 'sound'
+    this.verbMood = 'quick'
+    await this.start()
+  }
+
+  async take(step: Step): Promise<void> {
+    if (step.do === 'issue') this.#issue(step)
+    if (step.do === 'deliver') this.#deliver(this.issued.at(step.which % this.issued.length))
+    if (step.do === 'forge') this.#forge(step)
+    if (step.do === 'crash') await this.crash()
+    if (step.do === 'pass') this.now += step.ms
+    if (step.do === 'step clock') this.skewMs += step.ms
+    if (step.do === 'ask') this.#ask(step)
+    if (step.do === 'disk') {
+      this.diskMood = step.mood
+      this.soundWrites = step.after
+    }
+    if (step.do === 'verb') this.verbMood = step.mood
+    await turn()
+  }
+
+  #issue({ hazard, lifeMs, deliver }: Extract<Step, { do: 'issue' }>): void {
+    const command = signCommand(
+      {
+        id: newId('cmd'),
+        cell_id: CELL,
+        verb: `do-${hazard}`,
+        params: {},
+        hazard,
+        mode: 'live',
+        issued_at: this.now,
+        not_before: this.now,
+        expires_at: this.now + lifeMs,
+        fence: this.issued.length + 1,
+      },
+      coordinator,
+    )
+    this.issued.push(command)
+    this.findings.commands++
+    if (deliver) this.#deliver(command)
+  }
+
+  #deliver(command: unknown): void {
+    if (command !== undefined) void this.#executor?.receive(JSON.parse(JSON.stringify(command)))
+  }
+
+  #forge({ which, how }: Extract<Step, { do: 'forge' }>): void {
+    const model = this.issued.at(which % this.issued.length)
+    if (model === undefined) return
+    const { signature, key_id, ...body } = model
+    const changed = { ...body, id: newId('cmd'), fence: body.fence + 1000 }
+    if (how === 'field') this.#deliver({ ...changed, key_id, signature })
+    if (how === 'key') this.#deliver(signCommand(changed, stranger))
+    if (how === 'cell')
+      this.#deliver(signCommand({ ...changed, cell_id: newId('cell') }, coordinator))
+    if (how === 'none') this.#deliver(changed)
+  }
+
+  #ask({ outMs, backMs }: Extract<Step, { do: 'ask' }>): void {
+    const id = String(this.#asked++)
+    this.#clock.ask(id)
+    this.now += outMs
+    const at = this.now
+    this.now += backMs
+    this.#clock.answered(id, at)
+  }
+
+  #verb(hazard: Hazard, life: number): Verb {
+    return {
+      verb: `do-${hazard}`,
+      description: '',
+      hazard,
+      timeout_seconds: 60,
+      params: z.strictObject({}),
+      run: () => this.#run(hazard, life),
+    }
+  }
+
+  async #run(hazard: Hazard, life: number): Promise<null> {
+    if (life !== this.#life) return forever()
+    const begun = [...this.#begun(hazard)]
+    const { findings } = this
+    findings.runs++
+    if (begun.length === 0) findings.violations.push(`${hazard}: something that was not issued ran`)
+    for (const { id, expires_at } of begun) {
+      const times = (this.runs.get(id) ?? 0) + 1
+      this.runs.set(id, times)
+      if (hazard === 'unsafe') findings.unsafeRuns++
+      if (times > 1 && (hazard === 'unsafe' || hazard === 'caution'))
+        findings.violations.push(`${hazard}: ran ${times} times`)
+      if (this.now >= expires_at && hazard === 'unsafe')
+        findings.violations.push(`unsafe: ran ${this.now - expires_at} ms late`)
+    }
+    const mood = this.verbMood
+    this.verbMood = 'quick'
+    if (mood === 'dies') {
+      await this.crash()
+      return forever()
+    }
+    if (mood === 'throws') throw new Error('it failed')
+    if (mood === 'slow') this.now += 3000
+    return null
+  }
+
+  /** The issued command whose last word is that it is executing. */
+  *#begun(hazard: Hazard): Iterable<Command> {
+    const last = new Map(this.acks.map(ack => [ack.command_id, ack.state]))
+    const running = this.acks.findLast(ack => ack.state === 'executing')
+    const command = this.issued.find(({ id }) => id === running?.command_id)
+    if (command?.hazard === hazard && last.get(command.id) === 'executing') yield command
+  }
+
+  #file(life: number): JournalFile {
+    const write = async (next: string, change: string): Promise<void> => {
+      if (life !== this.#life) return forever()
+      const mood = this.soundWrites-- > 0 ? 'sound' : this.diskMood
+      if (mood === this.diskMood) this.diskMood = 'sound'
+      if (mood === 'slow') this.now += 5000
+      if (mood === 'fails') throw new Error('no space left')
+      if (mood === 'dies half way')
+        this.disk = next.slice(0, next.length - Math.ceil(change.length / 2))
+      if (mood === 'dies after' || mood === 'sound' || mood === 'slow') this.disk = next
+      if (!mood.startsWith('dies')) return
+      await this.crash()
+      return forever()
+    }
+    return {
+      read: async () => this.disk,
+      append: text => write(this.disk + text, text),
+      replace: text => write(text, ''),
+      close: async () => {},
+    }
+  }
+}
+
+const forever = (): Promise<never> => new Promise(() => {})
+
+/** Long enough for everything that does not wait to happen. */
+const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
+/** Lets a history happen and tells what went wrong in it. */
+export const play = async (steps: readonly Step[]): Promise<Findings> => {
+  const world = new World()
+  await world.start()
+  await world.take({ do: 'ask', outMs: 1, backMs: 1 })
+  for (const step of steps) await world.take(step)
+  await world.crash()
+  await turn()
+  world.end()
+  const { findings } = world
+  for (const { id, hazard } of world.issued)
+    if (hazard === 'unsafe' || hazard === 'caution')
+      findings.violations.push(...contradictions(world.acks, id))
+  return findings
+}
+
+/** What acts never begins again after a final word. */
+const contradictions = (acks: readonly Ack[], id: string): string[] => {
+  const states = acks.filter(ack => ack.command_id === id).map(ack => ack.state)
+  const first = states.findIndex(state => FINAL_STATES.includes(state))
+  if (first === -1) return []
+  const again = states.slice(first).some(state => state === 'executing')
+  return again ? [`${id}: executing after ${states[first]}`] : []
+}

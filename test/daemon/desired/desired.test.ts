@@ -1,0 +1,368 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { DaemonConfig } from '../../../daemon/config.ts'
+import { readDesired, startingConfig, writeDesired } from '../../../daemon/desired/desired-file.ts'
+import { faultsOf, overlay, settingsOf } from '../../../daemon/desired/settings.ts'
+import {
+  type Event,
+  PROBATION_MS,
+  reportOf,
+  type State,
+  settingsIn,
+  step,
+} from '../../../daemon/desired/trial.ts'
+import { desiredService } from '../../../daemon/services/desired.ts'
+import { type CellSettings, mergeDocuments, type Reported } from '../../../shared/wire/desired.ts'
+import { type Envelope, envelope } from '../../../shared/wire/envelope.ts'
+import type { EngineReport } from '../../../shared/wire/telemetry.ts'
+import { silent } from '../../support/cell.ts'
+
+const local: CellSettings = settingsOf(DaemonConfig.parse({ name: 'n' }))
+const start: State = { good: { local, wanted: { version: 0, document: {} } } }
+const every = (seconds: number) => ({ telemetry: { interval_seconds: seconds } })
+
+const wanted = (version: number, document: object, nowMs = 0): Event => ({
+  type: 'desired',
+  wanted: { version, document: document as Record<string, unknown> },
+  nowMs,
+})
+const tick = (nowMs: number, trouble?: string): Event => ({ type: 'tick', nowMs, trouble })
+
+/** What comes of events, and all settings that were brought into force on the way. */
+const after = (...events: Event[]) => {
+  let state = start
+  const applied: CellSettings[] = []
+  for (const event of events) {
+    const next = step(state, event)
+    state = next.state
+    if (next.apply) applied.push(next.apply)
+  }
+  return { state, applied, report: reportOf(state) }
+}
+
+t.test('the trial of new settings', async t => {
+  for (const [title, events, state, appliedVersion, seconds] of [
+    ['begins with what the file says', [], 'applied', 0, 5],
+    ['puts them on probation', [wanted(1, every(9))], 'probation', 1, 9],
+    [
+      'keeps them on probation before the time is over',
+      [wanted(1, every(9)), tick(PROBATION_MS - 1, 'gone')],
+      'probation',
+      1,
+      9,
+    ],
+    ['keeps what held', [wanted(1, every(9)), tick(PROBATION_MS)], 'applied', 1, 9],
+    [
+      'goes back when something does not run',
+      [wanted(1, every(9)), tick(PROBATION_MS, 'gone')],
+      'rolled_back',
+      0,
+      5,
+    ],
+    [
+      'does not try the same again',
+      [wanted(1, every(9)), tick(PROBATION_MS, 'gone'), wanted(1, every(9), PROBATION_MS)],
+      'rolled_back',
+      0,
+      5,
+    ],
+    [
+      'tries a newer one',
+      [wanted(1, every(9)), tick(PROBATION_MS, 'gone'), wanted(2, every(9), PROBATION_MS)],
+      'probation',
+      2,
+      9,
+    ],
+    ['refuses what does not fit as a whole', [wanted(1, { ...every(9), x: 1 })], 'refused', 0, 5],
+    [
+      'goes back at once when they cannot be applied',
+      [wanted(1, every(9)), { type: 'not applied', message: 'no' }],
+      'rolled_back',
+      0,
+      5,
+    ],
+    ['needs none for what changes nothing', [wanted(1, every(5))], 'applied', 1, 5],
+    ['ends when the old ones are wanted', [wanted(1, every(9)), wanted(2, {})], 'applied', 2, 5],
+    [
+      'begins anew with the next ones, and the last that held stay the last that held',
+      [wanted(1, every(9)), wanted(2, every(8), 30_000), tick(90_000, 'gone')],
+      'rolled_back',
+      0,
+      5,
+    ],
+    [
+      'has the time of the next ones',
+      [wanted(1, every(9)), wanted(2, every(8), 30_000), tick(89_999, 'gone')],
+      'probation',
+      2,
+      8,
+    ],
+    [
+      'holds for the own file as well',
+      [{ type: 'reload', local: { ...local, ...every(7) }, nowMs: 0 }, tick(PROBATION_MS, 'gone')],
+      'rolled_back',
+      0,
+      5,
+    ],
+    [
+      'lays what the coordinator wants over the own file',
+      [wanted(1, every(9)), { type: 'reload', local: { ...local, ...every(7) }, nowMs: 0 }],
+      'probation',
+      1,
+      9,
+    ],
+  ] as [string, Event[], string, number, number][])
+    t.test(title, async t => {
+      const { report } = after(...events)
+      t.match(report, { state, applied_version: appliedVersion, settings: every(seconds) })
+    })
+
+  t.test('the report says which key is wrong', async t => {
+    const { report } = after(wanted(3, { ...every(0), log: { level: 'loud' } }))
+    t.strictSame(
+      report.errors.map(({ key }) => key),
+      ['telemetry.interval_seconds', 'log.level'],
+    )
+    t.match(report, { desired_version: 3, applied_version: 0 })
+  })
+})
+
+const document = fc.oneof(
+  fc.integer({ min: 1, max: 20 }).map(every),
+  fc.constant({}),
+  fc.constant({ nonsense: true }),
+)
+const event = fc.oneof(
+  fc.tuple(fc.nat(5), document).map(([version, body]) => wanted(version, body)),
+  fc.record({ type: fc.constant('tick' as const), trouble: fc.option(fc.constant('gone')) }),
+  fc.constant({ type: 'not applied' as const, message: 'no' }),
+  fc.integer({ min: 1, max: 20 }).map(seconds => ({
+    type: 'reload' as const,
+    local: { ...local, ...every(seconds) },
+  })),
+)
+
+t.test('in every order of events what is in force is what the cell says', async t => {
+  const held = fc.check(
+    fc.property(fc.array(fc.tuple(event, fc.nat(PROBATION_MS)), { size: '+1' }), events => {
+      let state = start
+      let inForce = settingsIn(start.good)
+      let nowMs = 0
+      for (const [one, passedMs] of events) {
+        nowMs += passedMs
+        const before = state
+        const trouble = 'trouble' in one ? (one.trouble ?? undefined) : undefined
+        const next = step(state, { ...one, nowMs, trouble } as Event)
+        state = next.state
+        inForce = next.apply ?? inForce
+        const basis = state.trial?.basis ?? state.good
+        if (!isDeepStrictEqual(inForce, settingsIn(basis))) return false
+        if (faultsOf(basis.wanted.document).length > 0) return false
+        const untilMs = before.trial?.untilMs ?? Number.POSITIVE_INFINITY
+        const isProven = nowMs >= untilMs && trouble === undefined
+        if (!isHarmless(before, state) && !isProven) return false
+      }
+      return true
+    }),
+    { numRuns: 300 },
+  )
+  t.notOk(held.failed, JSON.stringify(held.counterexample))
+})
+
+/** A new basis with the settings that held anyway needs no proof. */
+const isHarmless = (before: State, after: State): boolean =>
+  JSON.stringify(settingsIn(before.good)) === JSON.stringify(settingsIn(after.good))
+
+t.test('documents', async t => {
+  t.test('are laid over each other key by key, and lists are replaced', async t => {
+    const merged = mergeDocuments(
+      { a: { x: 1, y: 1 }, list: [1, 2], b: 1 },
+      { a: { y: 2 }, list: [3] },
+      { b: { z: 1 } },
+    )
+    t.strictSame(merged, { a: { x: 1, y: 2 }, list: [3], b: { z: 1 } })
+  })
+
+  t.test('cannot reach the prototype', async t => {
+    const hostile = JSON.parse('{"__proto__":{"polluted":1},"a":{"__proto__":{"polluted":1}}}')
+    mergeDocuments({ a: {} }, hostile)
+    t.notOk('polluted' in {})
+    t.ok(faultsOf(hostile).length > 0)
+  })
+
+  t.test('with anything that is not to be set from afar are refused', async t => {
+    for (const key of ['coordinator', 'state_dir', 'catalogue', 'local', 'name'])
+      t.ok(faultsOf({ [key]: {} }).length > 0, key)
+    t.ok(faultsOf({ inference: { gpu: 'off' } }).length > 0)
+  })
+
+  t.test('without threads leave them to the file', async t => {
+    t.equal(overlay({ ...local, inference: { slots: 2, threads: 3 } }, {}).inference?.threads, 3)
+  })
+})
+
+t.test('the file of what holds', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-desired-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const held = { version: 4, document: every(9) }
+  const tried = { version: 5, document: every(8) }
+
+  t.test('gives a start what held before', async t => {
+    await writeDesired(folder, { good: { local, wanted: held } }, silent)
+    const config = DaemonConfig.parse({ state_dir: folder })
+    t.equal((await startingConfig(config)).telemetry.interval_seconds, 9)
+  })
+
+  t.test('makes what was on probation a failure', async t => {
+    const trial = { basis: { local, wanted: tried }, untilMs: 1 }
+    await writeDesired(folder, { good: { local, wanted: held }, trial }, silent)
+    const { good, failure } = await readDesired(folder)
+    t.strictSame(good, held)
+    t.match(failure, { wanted: tried, state: 'rolled_back' })
+  })
+
+  for (const [title, text] of [
+    ['is damaged', '{"good":'],
+    ['is of another form', '{"good":{"version":1}}'],
+    ['holds what may not be set any more', '{"good":{"version":1,"document":{"x":1}}}'],
+  ] as const)
+    t.test(`counts as none when it ${title}`, async t => {
+      writeFileSync(join(folder, 'desired.json'), text)
+      t.strictSame(await readDesired(folder), { good: { version: 0, document: {} } })
+    })
+
+  t.test('is readable by its owner alone, and a disk that fails costs only the memory', async t => {
+    await writeDesired(join(folder, 'desired.json', 'x'), start, silent)
+    await writeDesired(folder, start, silent)
+    t.match(JSON.parse(readFileSync(join(folder, 'desired.json'), 'utf8')), {
+      good: { version: 0 },
+    })
+  })
+})
+
+/** The service with a clock, a disk, a health and a coordinator that the test moves. */
+const rig = async (t: Test, folder: string) => {
+  const stop = new AbortController()
+  const world = {
+    ms: 0,
+    services: new Map([
+      ['uplink connection', 'running'],
+      ['telemetry', 'running'],
+      ['ble', 'waiting'],
+    ]),
+    engines: [] as { weights: string; state: string }[],
+    applied: [] as CellSettings[],
+    reports: [] as Reported[],
+    failing: false,
+  }
+  const listeners = new Map<string, (message: Envelope) => void>()
+  let tick = () => {}
+  const service = desiredService({
+    stateDir: folder,
+    uplink: {
+      on: (name, listener) => {
+        listeners.set(name, listener)
+        return () => {}
+      },
+      onReady: () => () => {},
+      publish: async (_name, body) => void world.reports.push(body as Reported),
+    },
+    local,
+    apply: async settings => {
+      world.applied.push(settings)
+      if (world.failing) throw new Error('it cannot be')
+    },
+    health: {
+      view: () =>
+        Object.fromEntries(
+          [...world.services].map(([name, state]) => [
+            name,
+            { state: state as 'running', reason: undefined, since: 0 },
+          ]),
+        ),
+    },
+    engines: () => world.engines as EngineReport[],
+    logger: silent,
+    nowMs: () => world.ms,
+    wait: (_ms, signal) =>
+      new Promise(resolve => {
+        tick = resolve
+        signal.addEventListener('abort', () => resolve())
+      }),
+  })
+  const fail = (error: Error): void => void t.fail(error.message)
+  await service.start({ signal: stop.signal, fail })
+  t.teardown(() => stop.abort())
+  /** Resolves with the next report. */
+  const reported = async (): Promise<Reported | undefined> => {
+    const { length } = world.reports
+    while (world.reports.length === length) await new Promise(resolve => setImmediate(resolve))
+    return world.reports.at(-1)
+  }
+  const want = (version: number, document: object) => {
+    const next = reported()
+    const body = { version, document }
+    listeners.get('desired')?.(envelope('coordinator', 1, 'desired', body))
+    return next
+  }
+  const pass = (ms: number) => {
+    const next = reported()
+    world.ms += ms
+    tick()
+    return next
+  }
+  return { world, want, pass }
+}
+
+t.test('the service', async t => {
+  const folder = (): string => {
+    const made = mkdtempSync(join(tmpdir(), 'shoal-desired-'))
+    t.teardown(() => rmSync(made, { recursive: true, force: true }))
+    return made
+  }
+
+  t.test('keeps settings that held for a minute, also for the next start', async t => {
+    const at = folder()
+    const { world, want, pass } = await rig(t, at)
+    t.match(await want(1, every(9)), { state: 'probation' })
+    t.match(world.applied, [every(9)])
+    t.match(await pass(PROBATION_MS), { state: 'applied', applied_version: 1 })
+    t.strictSame((await readDesired(at)).good, { version: 1, document: every(9) })
+  })
+
+  for (const [title, change] of [
+    ['the coordinator is not reached', w => w.services.set('uplink connection', 'waiting')],
+    ['a service does not run any more', w => w.services.set('telemetry', 'waiting')],
+    ['an engine fails', w => w.engines.splice(0, 1, { weights: 'm', state: 'failed' })],
+  ] as [string, (world: Awaited<ReturnType<typeof rig>>['world']) => unknown][])
+    t.test(`goes back when ${title} at the end`, async t => {
+      const at = folder()
+      const { world, want, pass } = await rig(t, at)
+      world.engines = [{ weights: 'm', state: 'ready' }]
+      await want(1, every(9))
+      change(world)
+      const report = await pass(PROBATION_MS)
+      t.match(report, { state: 'rolled_back', applied_version: 0, settings: every(5) })
+      t.not(report?.errors[0]?.message, '')
+      t.match(world.applied, [every(9), every(5)])
+      t.match(await readDesired(at), { good: { version: 0 }, failure: { wanted: { version: 1 } } })
+    })
+
+  t.test('does not ask for what did not run before', async t => {
+    const { want, pass } = await rig(t, folder())
+    await want(1, every(9))
+    t.match(await pass(PROBATION_MS), { state: 'applied' })
+  })
+
+  t.test('goes back at once when settings cannot be applied, and lives on', async t => {
+    const { world, want } = await rig(t, folder())
+    world.failing = true
+    t.match(await want(1, every(9)), { state: 'rolled_back', settings: every(5) })
+    world.failing = false
+    t.match(await want(2, every(9)), { state: 'probation' })
+  })
+})

@@ -1,0 +1,188 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type Cells, createCells } from '../../coordinator/keys/cells.ts'
+import { createToken } from '../../coordinator/keys/join-tokens.ts'
+import { readIdentity, writeIdentity } from '../../daemon/identity.ts'
+import { type OwnIdentity, ownIdentity } from '../../daemon/own-identity.ts'
+import { type RenewalQuestions, renewCredential, settleCredential } from '../../daemon/renewal.ts'
+import { believe } from '../../daemon/trust.ts'
+import { ShoalError } from '../../shared/errors.ts'
+import { newPrivateKey, signerOf } from '../../shared/signing.ts'
+import { temporaryStore } from '../coordinator/store/temporary.ts'
+import { newIdentity } from './stand-in.ts'
+
+const newFolder = (t: Test): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-renewal-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A cell of a real store, with its identity on disk. */
+const enrolled = async (t: Test) => {
+  const store = await temporaryStore(t)
+  let now = Date.now()
+  const cells = createCells({ store, now: () => now })
+  const { secret } = await createToken(store.ledger, { uses: 1, ttlMinutes: 5 }, { actor: 'test' })
+  const { cellId, credential } = await cells.enrol({ token: secret, name: 'n' })
+  const folder = newFolder(t)
+  await writeIdentity(folder, { ...newIdentity('https://c.example'), cell_id: cellId, credential })
+  const later = () => {
+    now += 60_000
+  }
+  return { cells, folder, cellId, first: credential, later }
+}
+
+/** The daemon after a start: what it knows is what is on the disk. */
+const started = async (folder: string): Promise<OwnIdentity> => {
+  const stored = await readIdentity(folder)
+  if (stored === undefined) throw new Error('no identity')
+  return ownIdentity(folder, stored)
+}
+
+const questionsTo = (cells: Cells, cellId: string): RenewalQuestions => {
+  const require = async (credential: string): Promise<void> => {
+    if ((await cells.authenticate(cellId, credential)) === undefined)
+      throw new ShoalError('auth_required', 'no')
+  }
+  return {
+    renew: async credential => {
+      await require(credential)
+      return cells.renew(cellId)
+    },
+    confirm: require,
+  }
+}
+
+/** Where the process, or the way between the two, can die. */
+const KILL_POINTS = [
+  'before the question',
+  'after the coordinator has made the new one, before its answer arrives',
+  'after the answer, before it is on the disk',
+  'after it is on the disk, before its first use',
+  'after the coordinator has taken the first use, before that is known',
+  'after that is known, before it is on the disk',
+] as const
+
+const killedAt = (
+  point: (typeof KILL_POINTS)[number],
+  identity: OwnIdentity,
+  questions: RenewalQuestions,
+) => {
+  let writes = 0
+  const die = (here: (typeof KILL_POINTS)[number]): void => {
+    if (here === point) throw new Error(point)
+  }
+  const { update } = identity
+  identity.update = async changes => {
+    die(writes++ === 0 ? KILL_POINTS[2] : KILL_POINTS[5])
+    await update(changes)
+  }
+  return renewCredential(identity, {
+    renew: async credential => {
+      die(KILL_POINTS[0])
+      const next = await questions.renew(credential)
+      die(KILL_POINTS[1])
+      return next
+    },
+    confirm: async credential => {
+      die(KILL_POINTS[3])
+      await questions.confirm(credential)
+      die(KILL_POINTS[4])
+    },
+  })
+}
+
+t.test('the renewal of a credential', async t => {
+  t.test('makes a new one the only one that is good', async t => {
+    const { cells, folder, cellId, first } = await enrolled(t)
+    const identity = await started(folder)
+    await renewCredential(identity, questionsTo(cells, cellId), () => 77)
+    t.not(identity.credential, first)
+    t.match(await readIdentity(folder), { credential: identity.credential, credential_at: 77 })
+    t.notOk('next_credential' in ((await readIdentity(folder)) ?? {}))
+    t.match(await cells.authenticate(cellId, identity.credential), { id: cellId })
+    t.equal(await cells.authenticate(cellId, first), undefined, 'the old one is refused')
+  })
+
+  for (const point of KILL_POINTS)
+    t.test(`killed ${point}, the cell comes back and renews`, async t => {
+      const { cells, folder, cellId, first, later } = await enrolled(t)
+      const questions = questionsTo(cells, cellId)
+      await t.rejects(killedAt(point, await started(folder), questions), { message: point })
+
+      const again = await started(folder)
+      later()
+      await settleCredential(again, questions)
+      t.match(await cells.authenticate(cellId, again.credential), { id: cellId }, 'it is known')
+      await renewCredential(again, questions)
+      t.match(await cells.authenticate(cellId, again.credential), { id: cellId })
+      t.equal(await cells.authenticate(cellId, first), undefined)
+      t.strictSame((await readIdentity(folder))?.credential, again.credential)
+    })
+
+  t.test('that another renewal has overtaken falls back to the old one', async t => {
+    const { cells, folder, cellId, first, later } = await enrolled(t)
+    const questions = questionsTo(cells, cellId)
+    const identity = await started(folder)
+    await t.rejects(killedAt(KILL_POINTS[3], identity, questions), { message: KILL_POINTS[3] })
+    later()
+    await cells.renew(cellId)
+    const again = await started(folder)
+    await settleCredential(again, questions)
+    t.equal(again.credential, first)
+    t.match(await cells.authenticate(cellId, first), { id: cellId })
+  })
+
+  t.test('is not asked for many times in a row', async t => {
+    const { cells, cellId, later } = await enrolled(t)
+    await cells.renew(cellId)
+    await t.rejects(cells.renew(cellId), { code: 'rate_limited' })
+    later()
+    t.match(await cells.renew(cellId), /^\w{43}$/)
+  })
+})
+
+t.test('changes of the identity that come together all reach the disk', async t => {
+  const folder = newFolder(t)
+  await writeIdentity(folder, newIdentity('https://c.example'))
+  const identity = await started(folder)
+  const key = signerOf(newPrivateKey()).publicKey
+  await Promise.all([
+    identity.update({ next_credential: 'n' }),
+    identity.update({ coordinator_key: key }),
+    identity.update({ credential: 'x', next_credential: undefined }),
+  ])
+  const { boot_id, update, ...kept } = identity
+  t.strictSame(await readIdentity(folder), kept)
+  t.match(kept, { coordinator_key: key, credential: 'x' })
+})
+
+t.test('the signing key of the coordinator', async t => {
+  const old = signerOf(newPrivateKey())
+  const next = signerOf(newPrivateKey())
+  const step = { key: next.publicKey, previous: old.publicKey }
+  const endorsement = { ...step, signature: old.sign('endorse', step) }
+  const quiet = { info: () => {}, error: () => {} }
+  const identity = async (t: Test) => {
+    const folder = newFolder(t)
+    await writeIdentity(folder, newIdentity('https://c.example'))
+    return started(folder)
+  }
+
+  t.test('is pinned when it is first heard of, and followed when it is vouched for', async t => {
+    const own = await identity(t)
+    await believe(own, { signing_key: old.publicKey, endorsements: [] }, quiet)
+    t.equal(own.coordinator_key, old.publicKey)
+    await believe(own, { signing_key: next.publicKey, endorsements: [endorsement] }, quiet)
+    t.equal(own.coordinator_key, next.publicKey)
+  })
+
+  t.test('is not replaced by one that nobody vouches for', async t => {
+    const own = await identity(t)
+    await own.update({ coordinator_key: old.publicKey })
+    await believe(own, { signing_key: next.publicKey, endorsements: [] }, quiet)
+    t.equal(own.coordinator_key, old.publicKey)
+  })
+})
