@@ -1,6 +1,7 @@
 import { chmod, open } from 'node:fs/promises'
 import { Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
+import { ShoalError } from '../../shared/errors.ts'
 import { createWriter, type Writer, type WriterOptions } from './group-commit.ts'
 import { migrate } from './migrate.ts'
 import { connect, isBusy, type Synchronous } from './sqlite.ts'
@@ -50,7 +51,12 @@ export const openDatabase = async <T>(
 
 /** SQLite gives its -wal and -shm files the mode of the database (sqlite.org/src, os_unix.c). */
 const makePrivate = async (path: string): Promise<void> => {
-  const file = await open(path, 'a', 0o600)
-  await file.close()
-  await chmod(path, 0o600)
+  try {
+    const file = await open(path, 'a', 0o600)
+    await file.close()
+    await chmod(path, 0o600)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new ShoalError('store_unavailable', `cannot use ${path} (${code})`, { cause })
+  }
 }

@@ -69,7 +69,9 @@ export const createWriter = <T>(
     const trx = await begin()
     try {
       const settles: (() => void)[] = []
-      for (const entry of batch) settles.push(await attempt(trx, entry))
+      const [first] = batch
+      if (batch.length === 1 && first) settles.push(await alone(trx, first))
+      else for (const entry of batch) settles.push(await attempt(trx, entry))
       await trx.commit().execute()
       return settles
     } catch (error) {
@@ -110,6 +112,12 @@ const overloaded = (queued: number): ShoalError =>
   new ShoalError('store_unavailable', `${queued} changes wait for the disk`, {
     retryAfterSeconds: 5,
   })
+
+/** A work that shares its transaction with no other needs no savepoint. */
+const alone = async <T>(trx: Transaction<T>, { work, resolve }: Entry<T>): Promise<() => void> => {
+  const result = await work(trx)
+  return () => resolve(result)
+}
 
 /** Runs one work in a savepoint. Throws only when the transaction as a whole is lost. */
 const attempt = async <T>(

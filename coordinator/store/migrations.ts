@@ -100,6 +100,23 @@ const auditTable = async (db: Kysely<unknown>): Promise<void> => {
   await makeAppendOnly(db, 'audit')
 }
 
+const cellIdentity = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .alterTable('join_tokens')
+    .addColumn('role', 'text', column => column.notNull().defaultTo('cell'))
+    .execute()
+  await schema
+    .alterTable('join_tokens')
+    .addColumn('tags_json', 'text', column => column.notNull().defaultTo('[]'))
+    .execute()
+  const cells = schema.alterTable('cells')
+  await cells.addColumn('next_digest', 'text').execute()
+  await cells.addColumn('renewed_at', 'bigint', column => column.notNull().defaultTo(0)).execute()
+  await cells.addColumn('public_key', 'text').execute()
+  await cells.addColumn('tags_json', 'text', column => column.notNull().defaultTo('[]')).execute()
+  await cells.addColumn('quarantined_at', 'bigint').execute()
+}
+
 const usageTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
     .createTable('usage')
@@ -120,14 +137,97 @@ const usageTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema.createIndex('usage_tenant').on('usage').columns(['tenant_id', 'at']).execute()
 }
 
+const cellSettingsTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('cell_settings')
+    .addColumn('cell_id', 'text', column => column.primaryKey().notNull().references('cells.id'))
+    .addColumn('drained_at', 'bigint')
+    .addColumn('labels_json', 'text', column => column.notNull())
+    .execute()
+}
+
+const seriesTables = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('series')
+    .addColumn('cell_id', 'text', column => column.notNull())
+    .addColumn('resolution_seconds', 'integer', column => column.notNull())
+    .addColumn('at', 'bigint', column => column.notNull())
+    .addColumn('buckets_json', 'text', column => column.notNull())
+    .addPrimaryKeyConstraint('series_key', ['cell_id', 'resolution_seconds', 'at'])
+    .execute()
+  await schema
+    .createTable('series_cells')
+    .addColumn('cell_id', 'text', column => column.primaryKey().notNull())
+    .addColumn('late_until', 'bigint', column => column.notNull())
+    .execute()
+}
+
+/** For the requests of the last hour. */
+const usageByTime = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema.createIndex('usage_status').on('usage').columns(['status', 'at']).execute()
+}
+
+const commandTables = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('commands')
+    .addColumn('id', 'text', column => column.primaryKey().notNull())
+    .addColumn('cell_id', 'text', column => column.notNull().references('cells.id'))
+    .addColumn('state', 'text', column => column.notNull())
+    .addColumn('reason', 'text')
+    .addColumn('message', 'text')
+    .addColumn('result_json', 'text')
+    .addColumn('issued_at', 'bigint', column => column.notNull())
+    .addColumn('updated_at', 'bigint', column => column.notNull())
+    .addColumn('timeout_ms', 'integer', column => column.notNull())
+    .addColumn('sends', 'integer', column => column.notNull())
+    .addColumn('requested_by', 'text', column => column.notNull())
+    .addColumn('signed_json', 'text', column => column.notNull())
+    .execute()
+  await schema.createIndex('commands_cell').on('commands').columns(['cell_id', 'id']).execute()
+  await schema.createIndex('commands_state').on('commands').column('state').execute()
+  await schema
+    .createTable('command_fences')
+    .addColumn('cell_id', 'text', column => column.primaryKey().notNull())
+    .addColumn('fence', 'bigint', column => column.notNull())
+    .execute()
+}
+
+const configTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('configs')
+    .addColumn('scope', 'text', column => column.notNull())
+    .addColumn('name', 'text', column => column.notNull())
+    .addColumn('version', 'bigint', column => column.notNull())
+    .addColumn('document_json', 'text', column => column.notNull())
+    .addColumn('changed_at', 'bigint', column => column.notNull())
+    .addColumn('changed_by', 'text', column => column.notNull())
+    .addPrimaryKeyConstraint('configs_key', ['scope', 'name'])
+    .execute()
+}
+
+const probeTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('probe')
+    .addColumn('id', 'integer', column => column.primaryKey().notNull())
+    .addColumn('at', 'bigint', column => column.notNull())
+    .execute()
+}
+
 export const ledgerMigrations: Record<string, Migration> = {
   '0001_tenants_and_persons': { up: ledgerTables },
   '0002_keys': { up: keyTables },
   '0003_cells': { up: cellTables },
   '0004_quotas': { up: quotaTable },
   '0005_audit': { up: auditTable },
+  '0006_cell_identity': { up: cellIdentity },
+  '0007_cell_settings': { up: cellSettingsTable },
+  '0008_commands': { up: commandTables },
+  '0009_configs': { up: configTable },
+  '0010_probe': { up: probeTable },
 }
 
 export const recordMigrations: Record<string, Migration> = {
   '0001_usage': { up: usageTable },
+  '0002_series': { up: seriesTables },
+  '0003_usage_status': { up: usageByTime },
 }

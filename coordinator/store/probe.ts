@@ -1,0 +1,65 @@
+import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import type { Ledger } from './store.ts'
+
+export interface StoreProbe {
+  /** Why the store cannot be relied on now; undefined while it can. */
+  trouble(): string | undefined
+}
+
+export interface ProbeOptions {
+  signal: AbortSignal
+  wait?: Wait
+  /** Milliseconds of a clock that never goes back. */
+  nowMs?: () => number
+}
+
+const EVERY_MS = 2000
+const MAX_AGE_MS = 5000
+
+/**
+ * Commits one row, always the same: only a write that is on the disk tells that the disk is neither
+ * full, nor gone, nor hanging.
+ */
+export const probeWrite = async (ledger: Pick<Ledger, 'write'>): Promise<void> => {
+  const at = Date.now()
+  await ledger.write(trx =>
+    trx
+      .insertInto('probe')
+      .values({ id: 1, at })
+      .onConflict(conflict => conflict.column('id').doUpdateSet({ at }))
+      .execute(),
+  )
+}
+
+/** Writes again and again. */
+export const probeStore = (
+  ledger: Pick<Ledger, 'write'>,
+  { signal, wait = realWait, nowMs = () => performance.now() }: ProbeOptions,
+): StoreProbe => {
+  let committedAt = nowMs()
+  let reason = 'a write has not come back'
+
+  const commit = async (): Promise<void> => {
+    try {
+      await probeWrite(ledger)
+      committedAt = nowMs()
+      reason = 'a write has not come back'
+    } catch (error) {
+      reason = (error as Error).message
+    }
+  }
+  const run = async (): Promise<void> => {
+    while (!signal.aborted) {
+      await commit()
+      await wait(EVERY_MS, signal)
+    }
+  }
+  void run()
+  return {
+    trouble: () => {
+      const seconds = Math.floor((nowMs() - committedAt) / 1000)
+      const isOld = nowMs() - committedAt > MAX_AGE_MS
+      return isOld ? `nothing was written to the store for ${seconds} s: ${reason}` : undefined
+    },
+  }
+}

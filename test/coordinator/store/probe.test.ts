@@ -1,0 +1,58 @@
+import t from 'tap'
+import { probeStore } from '../../../coordinator/store/probe.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { temporaryStore } from './temporary.ts'
+
+t.test('the probe of the store', async t => {
+  const { ledger } = await temporaryStore(t)
+  const stop = new AbortController()
+  t.teardown(() => stop.abort())
+  let now = 0
+  let result: 'works' | 'fails' | 'hangs' = 'works'
+  const rounds: (() => void)[] = []
+  let tried = Promise.withResolvers<void>()
+  const write: typeof ledger.write = work => {
+    if (result === 'works') return ledger.write(work)
+    if (result === 'hangs') tried.resolve()
+    return result === 'hangs'
+      ? new Promise(() => {})
+      : Promise.reject(new ShoalError('store_unavailable', 'the disk is full'))
+  }
+  const { trouble } = probeStore(
+    { write },
+    {
+      signal: stop.signal,
+      nowMs: () => now,
+      wait: () => {
+        tried.resolve()
+        return new Promise(resolve => rounds.push(resolve))
+      },
+    },
+  )
+  const nextRound = async (at: number, how: typeof result): Promise<void> => {
+    await tried.promise
+    tried = Promise.withResolvers()
+    now = at
+    result = how
+    rounds.shift()?.()
+    await tried.promise
+  }
+  await tried.promise
+  t.equal(trouble(), undefined)
+  const rows = () => ledger.read.selectFrom('probe').selectAll().execute()
+  t.equal((await rows()).length, 1)
+
+  await nextRound(2000, 'works')
+  t.equal((await rows()).length, 1, 'writes one row over and over')
+  await nextRound(6000, 'fails')
+  now = 7000
+  t.equal(trouble(), undefined, 'forgives what is not older than 5 s')
+  now = 7001
+  t.equal(trouble(), 'nothing was written to the store for 5 s: the disk is full')
+  await nextRound(8000, 'works')
+  t.equal(trouble(), undefined, 'notices that it works again')
+  await nextRound(10_000, 'hangs')
+  now = 13_001
+  t.match(trouble(), /for 5 s: a write has not come back/)
+  t.equal((await ledger.read.selectFrom('audit').selectAll().execute()).length, 0)
+})
