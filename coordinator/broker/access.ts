@@ -1,4 +1,4 @@
-import { parseTopic, TOPICS } from '../../shared/wire/topics.ts'
+import { parseTopic, TOPICS, topicFor } from '../../shared/wire/topics.ts'
 
 /** Who is on the other end: a cell, by its id. Nobody else may connect. */
 export interface Publication {
@@ -17,8 +17,12 @@ export const mayPublish = (cellId: string, { topic, qos }: Publication): boolean
   )
 }
 
-/** A cell subscribes to exactly its own `down` topics and the coordinator's; no wildcards. */
+/**
+ * A cell subscribes to exactly its own `down` topics and the coordinator's. The one wildcard is the
+ * id at the end of its own commands.
+ */
 export const maySubscribe = (cellId: string, filter: string): boolean => {
+  if (filter === topicFor('cmd', cellId)) return true
   const parsed = parseTopic(filter)
   return (
     parsed !== undefined &&

@@ -1,10 +1,14 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { Aedes, type AedesPublishPacket, type Client, type PublishPacket } from 'aedes'
-import type { Logger } from 'pino'
+import {
+  Aedes,
+  type AedesOptions,
+  type AedesPublishPacket,
+  type Client,
+  type PublishPacket,
+} from 'aedes'
 import { envelope } from '../../shared/wire/envelope.ts'
 import {
-  MAX_PACKET_BYTES,
   parseTopic,
   TOPICS,
   type TopicName,
@@ -12,29 +16,23 @@ import {
   wildcardFor,
 } from '../../shared/wire/topics.ts'
 import { mayPublish, maySubscribe } from './access.ts'
-import type { Bus, BusParts } from './bus.ts'
-import { guardSocket, type Violation } from './guard.ts'
+import { type Bus, type BusParts, CONNECT_TIMEOUT_MS, MAX_KEEPALIVE_SECONDS } from './bus.ts'
+import { createConnections } from './connections.ts'
 
-/** About 500 samples a second from one cell before it is slowed down. */
-const GUARD = {
-  maxPacketBytes: MAX_PACKET_BYTES,
-  bytesPerSecond: 1024 * 1024,
-  burstBytes: 2 * 1024 * 1024,
-}
-
-export interface EmbeddedParts extends BusParts {
-  logger: Logger
-  nowMs: () => number
-  /** Checks a cell's credential; a socket from an upgrade was checked already. */
-  authenticate: (cellId: string, credential: string) => Promise<boolean> | boolean
-}
-
-export interface EmbeddedBus extends Bus {
-  /** Takes over a socket whose upgrade proved that it belongs to this cell. */
-  handle(socket: Socket, cellId: string): void
-  /** Closes every connection of one cell. */
-  disconnect(cellId: string): void
-}
+/** How the engine is set up; `test/coordinator/broker/interop.test.ts` runs it with open rules. */
+export const ENGINE = {
+  concurrency: 1000,
+  /** A subscriber that stops reading is cut off after this. */
+  drainTimeout: 3000,
+  connectTimeout: CONNECT_TIMEOUT_MS,
+  keepaliveLimit: MAX_KEEPALIVE_SECONDS,
+  maxClientsIdLength: 64,
+  /** The engine itself lets a client without a name keep a session, against MQTT-3.1.3-8. */
+  preConnect: (_client, { clientId, clean }, done) => {
+    if (clientId === '' && !clean) done(new Error('a session needs a client id'), false)
+    else done(null, true)
+  },
+} as const satisfies AedesOptions
 
 /** The cell a connection was proven to be; set before the broker sees the first byte. */
 const proven = new WeakMap<object, string>()
@@ -44,9 +42,9 @@ const proven = new WeakMap<object, string>()
  * cell, publishes and subscribes on that cell's topics, and nothing is retained, because the
  * registry is the truth and cells publish their birth on every connect.
  */
-export const createEmbeddedBus = async (parts: EmbeddedParts): Promise<EmbeddedBus> => {
-  const { logger, nowMs, seen, receive } = parts
-  const connections = new Map<string, Set<Duplex>>()
+export const createEmbeddedBus = async (parts: BusParts): Promise<Bus> => {
+  const { logger, receive } = parts
+  const connections = createConnections(parts)
 
   const refuse = (client: Client | null, reason: string, details: object): Error => {
     logger.warn({ cell: client && proven.get(client.conn), reason, ...details }, 'mqtt refused')
@@ -54,15 +52,13 @@ export const createEmbeddedBus = async (parts: EmbeddedParts): Promise<EmbeddedB
   }
 
   const broker = await Aedes.createBroker({
-    concurrency: 1000,
-    drainTimeout: 3000,
-    connectTimeout: 5000,
-    keepaliveLimit: 60,
-    maxClientsIdLength: 64,
+    ...ENGINE,
+    connectTimeout: parts.connectTimeoutMs ?? ENGINE.connectTimeout,
     preConnect: (client, packet, done) => {
       const cellId = proven.get(client.conn)
       if (packet.clientId !== cellId)
         return done(refuse(client, 'client id is not the cell', { id: packet.clientId }), false)
+      if (!packet.clean) return done(refuse(client, 'sessions are clean', {}), false)
       const willTopic = packet.will?.topic
       if (willTopic !== undefined && willTopic !== topicFor('state', cellId))
         return done(refuse(client, 'last will on a foreign topic', { topic: willTopic }), false)
@@ -86,6 +82,9 @@ export const createEmbeddedBus = async (parts: EmbeddedParts): Promise<EmbeddedB
         client.close()
         return done(refuse(client, 'publish not allowed', { topic: packet.topic }))
       }
+      // only a last will is published by a client that is closed; one set off by a takeover is no loss
+      if (client.closed && connections.isOvertaken(client.conn as Duplex, client.id))
+        return done(new Error('the cell is connected anew'))
       packet.retain = false
       done(null)
     },
@@ -114,28 +113,17 @@ export const createEmbeddedBus = async (parts: EmbeddedParts): Promise<EmbeddedB
       await new Promise<void>(done => broker.subscribe(wildcardFor(name), deliver, done))
 
   const handle = (socket: Socket, cellId: string): void => {
-    const guarded = guardSocket(socket, {
-      ...GUARD,
-      nowMs,
-      seen: () => seen(cellId),
-      violated: (violation: Violation) => logger.warn({ cell: cellId, violation }, 'mqtt cut off'),
-    })
+    const guarded = connections.admit(socket, cellId)
     proven.set(guarded, cellId)
-    const own = connections.get(cellId) ?? new Set()
-    connections.set(cellId, own.add(guarded))
-    guarded.once('close', () => {
-      own.delete(guarded)
-      if (own.size === 0) connections.delete(cellId)
-    })
     broker.handle(guarded)
   }
 
-  const publish = (name: TopicName, cellId: string, type: string, body: unknown): Promise<void> => {
+  const publish: Bus['publish'] = (name, cellId, type, body, id) => {
     const { qos, retain } = TOPICS[name]
     const payload = JSON.stringify(envelope('coordinator', parts.epoch, type, body))
     const packet = {
       cmd: 'publish',
-      topic: topicFor(name, cellId),
+      topic: topicFor(name, cellId, id),
       payload,
       qos,
       retain,
@@ -149,9 +137,8 @@ export const createEmbeddedBus = async (parts: EmbeddedParts): Promise<EmbeddedB
   return {
     handle,
     publish,
-    disconnect: cellId => {
-      for (const connection of connections.get(cellId) ?? []) connection.destroy()
-    },
+    disconnect: connections.disconnect,
+    connected: () => true,
     close: () => new Promise(resolve => broker.close(resolve)),
   }
 }

@@ -1,19 +1,42 @@
+import type { Socket } from 'node:net'
+import type { Logger } from 'pino'
 import type { TopicName } from '../../shared/wire/topics.ts'
 
 /**
- * The control plane between coordinator and cells. One of the five ports: embedded in the
- * coordinator today, an outside MQTT broker later.
+ * The control plane between coordinator and cells. One of the five ports: a broker in the
+ * coordinator's own process, or an MQTT broker outside. Cells dial the coordinator either way.
  */
 export interface Bus {
-  publish(name: TopicName, cellId: string, type: string, body: unknown): Promise<void>
+  /** `id` is that of a command, for the topics that end with one. */
+  publish(name: TopicName, cellId: string, type: string, body: unknown, id?: string): Promise<void>
+  /** Takes over a socket whose upgrade proved that it belongs to this cell. */
+  handle(socket: Socket, cellId: string): void
+  /** Closes every connection of one cell. */
+  disconnect(cellId: string): void
+  /** False while the broker cannot be reached. */
+  connected(): boolean
   close(): Promise<void>
 }
 
+/** Time a cell may take from the upgrade to CONNECT. */
+export const CONNECT_TIMEOUT_MS = 5000
+/** A cell that wants to be asked less often is noticed too late when it is gone. */
+export const MAX_KEEPALIVE_SECONDS = 60
+
 export interface BusParts {
+  logger: Logger
+  /** Monotonic milliseconds. */
+  nowMs: () => number
   /** Boot epoch of the coordinator, in every envelope it sends. */
   epoch: number
   /** Any sign of life of a cell. */
   seen: (cellId: string) => void
   /** A message that passed the access rules; the payload is not checked yet. */
   receive: (name: TopicName, cellId: string, payload: Buffer) => void
+  /** The cell connected while it was still connected: where from, and where from before. */
+  takeover: (cellId: string, from: { address: string; before: string }) => void
+  /** Checks a cell's credential in CONNECT; the upgrade has checked one already. */
+  authenticate: (cellId: string, credential: string) => Promise<boolean> | boolean
+  /** Instead of `CONNECT_TIMEOUT_MS`. */
+  connectTimeoutMs?: number
 }

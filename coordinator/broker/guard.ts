@@ -3,9 +3,16 @@ import { Duplex } from 'node:stream'
 
 export interface GuardLimits {
   maxPacketBytes: number
-  /** Bytes that may come per second on average, and at once. */
-  bytesPerSecond: number
-  burstBytes: number
+  /** What may come per second on average, and at once. A peer that sends more is slowed down. */
+  bytes: Rate
+  packets: Rate
+  /** Longest time a peer is held back; one that owes more is cut off. */
+  maxWaitMs: number
+}
+
+export interface Rate {
+  perSecond: number
+  burst: number
 }
 
 export type Violation = 'packet_too_large' | 'flood' | 'malformed'
@@ -19,6 +26,12 @@ export class PacketMeter {
   #lengthBytes = 0
   #length = 0
   #inHeader = false
+  #packets = 0
+
+  /** Packets that have begun so far. */
+  get packets(): number {
+    return this.#packets
+  }
 
   /** Feeds bytes; tells the first packet that is too large or has no valid length. */
   feed(chunk: Uint8Array, maxPacketBytes: number): Violation | undefined {
@@ -38,6 +51,7 @@ export class PacketMeter {
   #header(byte: number, maxPacketBytes: number): Violation | undefined {
     if (!this.#inHeader) {
       this.#inHeader = true
+      this.#packets++
       this.#lengthBytes = 0
       this.#length = 0
       return undefined
@@ -53,25 +67,25 @@ export class PacketMeter {
   }
 }
 
-/** A token bucket over bytes. */
-export class ByteBucket {
+/** A token bucket: over bytes, or over packets. */
+export class Bucket {
   #tokens: number
   #at: number
-  #limits: GuardLimits
+  readonly #rate: Rate
 
-  constructor(limits: GuardLimits, nowMs: number) {
-    this.#limits = limits
-    this.#tokens = limits.burstBytes
+  constructor(rate: Rate, nowMs: number) {
+    this.#rate = rate
+    this.#tokens = rate.burst
     this.#at = nowMs
   }
 
-  /** Milliseconds to wait until `bytes` would be allowed; 0 when they are. */
-  take(bytes: number, nowMs: number): number {
-    const { bytesPerSecond, burstBytes } = this.#limits
-    const refilled = this.#tokens + ((nowMs - this.#at) * bytesPerSecond) / 1000
-    this.#tokens = Math.min(burstBytes, refilled) - bytes
+  /** Milliseconds to wait until `amount` would be allowed; 0 when it is. */
+  take(amount: number, nowMs: number): number {
+    const { perSecond, burst } = this.#rate
+    const refilled = this.#tokens + ((nowMs - this.#at) * perSecond) / 1000
+    this.#tokens = Math.min(burst, refilled) - amount
     this.#at = nowMs
-    return this.#tokens >= 0 ? 0 : (-this.#tokens * 1000) / bytesPerSecond
+    return this.#tokens >= 0 ? 0 : (-this.#tokens * 1000) / perSecond
   }
 }
 
@@ -84,11 +98,12 @@ export interface GuardOptions extends GuardLimits {
 
 /**
  * Stands between a socket and the broker, which has no limits of its own: cuts packets that are
- * too large before they are collected, and slows a peer that sends too much.
+ * too large before they are collected, slows a peer that sends too much, and cuts one that floods.
  */
 export const guardSocket = (socket: Socket, options: GuardOptions): Duplex => {
   const meter = new PacketMeter()
-  const bucket = new ByteBucket(options, options.nowMs())
+  const bytes = new Bucket(options.bytes, options.nowMs())
+  const packets = new Bucket(options.packets, options.nowMs())
   let resumeTimer: NodeJS.Timeout | undefined
 
   const guarded = new Duplex({
@@ -98,6 +113,11 @@ export const guardSocket = (socket: Socket, options: GuardOptions): Duplex => {
     write: (chunk, _encoding, done) => {
       if (socket.destroyed) done()
       else socket.write(chunk, () => done())
+    },
+    // the broker writes a packet in pieces; one write costs as much as all of them
+    writev: (pieces, done) => {
+      if (socket.destroyed) done()
+      else socket.write(Buffer.concat(pieces.map(({ chunk }) => chunk as Buffer)), () => done())
     },
     final: done => {
       socket.end()
@@ -114,19 +134,29 @@ export const guardSocket = (socket: Socket, options: GuardOptions): Duplex => {
     socket.pause()
     resumeTimer = setTimeout(() => {
       resumeTimer = undefined
-      socket.resume()
+      if (guarded.readableLength < guarded.readableHighWaterMark) socket.resume()
     }, waitMs)
+  }
+
+  const cut = (violation: Violation): void => {
+    options.violated(violation)
+    guarded.destroy()
+  }
+
+  /** Milliseconds that the peer is ahead of what it may send. */
+  const ahead = (chunk: Buffer, packetsBefore: number): number => {
+    const now = options.nowMs()
+    const forBytes = bytes.take(chunk.length, now)
+    return Math.max(forBytes, packets.take(meter.packets - packetsBefore, now))
   }
 
   socket.on('data', (chunk: Buffer) => {
     options.seen()
+    const before = meter.packets
     const violation = meter.feed(chunk, options.maxPacketBytes)
-    if (violation !== undefined) {
-      options.violated(violation)
-      guarded.destroy()
-      return
-    }
-    const waitMs = bucket.take(chunk.length, options.nowMs())
+    if (violation !== undefined) return cut(violation)
+    const waitMs = ahead(chunk, before)
+    if (waitMs > options.maxWaitMs) return cut('flood')
     if (!guarded.push(chunk)) socket.pause()
     if (waitMs > 0) slowDown(waitMs)
   })

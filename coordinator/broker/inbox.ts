@@ -4,13 +4,18 @@ import { Announce } from '../../shared/wire/announce.ts'
 import { Envelope, StateBody } from '../../shared/wire/envelope.ts'
 import { HistoryBody, Sample } from '../../shared/wire/telemetry.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
+import type { ControlEars } from '../control/control.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 
 export interface InboxParts {
-  fleet: Pick<Fleet, 'birth' | 'state' | 'sample'>
+  fleet: Pick<Fleet, 'birth' | 'state' | 'sample'> & Partial<Pick<Fleet, 'late'>>
   logger: Logger
   /** Told of every accepted birth, so that the epoch is kept beyond a restart. */
-  born: (cellId: string, epoch: number) => void
+  born: (cellId: string, epoch: number, announce: Announce) => void
+  /** Where commands and configuration are; without it nobody hears what cells say of them. */
+  control?: ControlEars
+  /** Unix time, milliseconds. */
+  now?: () => number
 }
 
 type Handler = (cellId: string, message: Envelope) => void
@@ -19,25 +24,31 @@ type Handler = (cellId: string, message: Envelope) => void
  * Reads what cells say. Everything is checked: JSON, envelope, sender, body. What does not fit is
  * logged and dropped; it never reaches the registry.
  */
-export const createInbox = ({ fleet, logger, born }: InboxParts) => {
+export const createInbox = ({ fleet, logger, born, control, now = Date.now }: InboxParts) => {
   const handle =
     <T extends z.ZodType>(
       schema: T,
-      use: (cellId: string, epoch: number, body: z.output<T>) => void,
+      use: (cellId: string, epoch: number, body: z.output<T>, clockAheadMs: number) => void,
     ): Handler =>
-    (cellId, { epoch, body }) =>
-      use(cellId, epoch, schema.parse(body))
+    (cellId, { epoch, body, at }) =>
+      use(cellId, epoch, schema.parse(body), at - now())
 
   const handlers: Partial<Record<TopicName, Handler>> = {
-    birth: handle(Announce, (cellId, epoch, announce) => {
+    birth: (cellId, { id, epoch, body }) => {
+      const announce = Announce.parse(body)
       fleet.birth(cellId, epoch, announce)
-      born(cellId, epoch)
+      born(cellId, epoch, announce)
+      control?.birth(cellId, id)
+    },
+    state: handle(StateBody, (cellId, epoch, { state }) => {
+      fleet.state(cellId, epoch, state)
+      if (state === 'ready') control?.connected(cellId)
     }),
-    state: handle(StateBody, (cellId, epoch, { state }) => fleet.state(cellId, epoch, state)),
+    ack: (cellId, { body }) => control?.ack(cellId, body),
+    reported: (cellId, { body }) => control?.reported(cellId, body),
     telemetry: handle(Sample, fleet.sample),
-    // Late samples prove that nothing was lost; they never replace a newer one.
-    history: handle(HistoryBody, (cellId, _epoch, { samples }) =>
-      logger.debug({ cell: cellId, samples: samples.length }, 'late samples'),
+    history: handle(HistoryBody, (cellId, epoch, { samples }, clockAheadMs) =>
+      fleet.late?.(cellId, epoch, samples, clockAheadMs),
     ),
   }
 

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import fc from 'fast-check'
 import mqtt from 'mqtt-packet'
 import t from 'tap'
-import { ByteBucket, guardSocket, PacketMeter } from '../../../coordinator/broker/guard.ts'
+import { Bucket, guardSocket, PacketMeter } from '../../../coordinator/broker/guard.ts'
 
 t.test('the packet meter', async t => {
   t.test('follows real packets however they are cut', async t => {
@@ -53,13 +53,51 @@ t.test('the packet meter', async t => {
     })
 })
 
-t.test('the byte bucket allows the burst, then the rate', async t => {
-  const bucket = new ByteBucket({ maxPacketBytes: 0, bytesPerSecond: 1000, burstBytes: 500 }, 0)
+t.test('the bucket allows the burst, then the rate', async t => {
+  const bucket = new Bucket({ perSecond: 1000, burst: 500 }, 0)
   t.equal(bucket.take(500, 0), 0)
   t.equal(bucket.take(100, 0), 100)
   t.equal(bucket.take(0, 100), 0)
   t.equal(bucket.take(501, 60_000), 1)
 })
+
+t.test(
+  'the guard holds back a peer that is ahead, loses nothing, and writes in one piece',
+  async t => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    const [socket] = (await once(server, 'connection')) as [Socket]
+    const guarded = guardSocket(socket, {
+      maxPacketBytes: 1000,
+      bytes: { perSecond: 1e9, burst: 1e9 },
+      packets: { perSecond: 1000, burst: 5 },
+      maxWaitMs: 1000,
+      nowMs: () => 0,
+      seen: () => {},
+      violated: () => t.fail('it must not be cut off'),
+    })
+    let read = 0
+    guarded.on('data', piece => {
+      read += piece.length
+    })
+    const pings = Buffer.alloc(100, Buffer.from([0xc0, 0]))
+    client.write(pings)
+    await once(guarded, 'data')
+    t.ok(socket.isPaused())
+    await once(socket, 'resume')
+    t.equal(read, pings.length)
+
+    guarded.cork()
+    guarded.write('one ')
+    guarded.write('two')
+    guarded.uncork()
+    const [piece] = await once(client, 'data')
+    t.equal(String(piece), 'one two')
+    client.destroy()
+  },
+)
 
 t.test('the guard cuts a socket whose packet is too large and reports it once', async t => {
   const server = createServer().listen(0, '127.0.0.1')
@@ -71,8 +109,9 @@ t.test('the guard cuts a socket whose packet is too large and reports it once', 
   const violations: string[] = []
   const guarded = guardSocket(socket, {
     maxPacketBytes: 1000,
-    bytesPerSecond: 1e9,
-    burstBytes: 1e9,
+    bytes: { perSecond: 1e9, burst: 1e9 },
+    packets: { perSecond: 1e9, burst: 1e9 },
+    maxWaitMs: 1000,
     nowMs: () => 0,
     seen: () => {},
     violated: violation => violations.push(violation),

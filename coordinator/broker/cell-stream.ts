@@ -1,0 +1,139 @@
+import { Transform } from 'node:stream'
+import mqtt, { type IConnectPacket } from 'mqtt-packet'
+import { topicFor } from '../../shared/wire/topics.ts'
+import { mayPublish, maySubscribe } from './access.ts'
+import { MAX_KEEPALIVE_SECONDS } from './bus.ts'
+
+/** Packet types, MQTT 3.1.1 table 2.1. */
+const CONNECT = 1
+const PUBLISH = 3
+const SUBSCRIBE = 8
+
+/** Flag in the first byte of PUBLISH. */
+const RETAIN = 1
+
+export interface CellStreamParts {
+  cellId: string
+  authenticate: (cellId: string, credential: string) => Promise<boolean> | boolean
+  /** With what the connection is opened at the broker, instead of the cell's credential. */
+  login: { username: string; password: string }
+  /** CONNECT was found good; it goes to the broker when this resolves. */
+  admitted: () => Promise<void>
+}
+
+/**
+ * What a cell may say to a broker outside: whole packets go in on one side, and come out on the
+ * other when the rules of the embedded broker hold for them. Fails on the first that does not. The
+ * broker's own rules are the second lock.
+ */
+export const cellStream = (parts: CellStreamParts): Transform => {
+  const packets = new PacketReader()
+  let begun = false
+
+  const judge = async (packet: Buffer): Promise<Buffer> => {
+    const type = (packet[0] as number) >> 4
+    if (!begun) {
+      const connect = await openedBy(packet, parts)
+      await parts.admitted()
+      begun = true
+      return connect
+    }
+    if (type === CONNECT) throw new Error('a second CONNECT')
+    if (type === PUBLISH) return published(packet, parts.cellId)
+    if (type === SUBSCRIBE) checkSubscribe(packet, parts.cellId)
+    return packet
+  }
+
+  const judgeAll = async (stream: Transform, chunk: Buffer): Promise<void> => {
+    for (const packet of packets.feed(chunk)) stream.push(await judge(packet))
+  }
+
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      judgeAll(this, chunk).then(() => done(), done)
+    },
+  })
+}
+
+/** Cuts a byte stream into whole packets; the guard before it bounds their size. */
+export class PacketReader {
+  #rest: Buffer = Buffer.alloc(0)
+
+  feed(chunk: Buffer): Buffer[] {
+    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    const packets: Buffer[] = []
+    for (;;) {
+      const length = packetLength(bytes)
+      if (length === undefined || bytes.length < length) break
+      packets.push(bytes.subarray(0, length))
+      bytes = bytes.subarray(length)
+    }
+    this.#rest = bytes
+    return packets
+  }
+}
+
+/** Length of the packet at the beginning, header included; undefined while that is not known. */
+const packetLength = (bytes: Buffer): number | undefined => {
+  let length = 0
+  for (let i = 1; i < bytes.length && i <= 4; i++) {
+    const byte = bytes[i] as number
+    length += (byte & 127) * 128 ** (i - 1)
+    if ((byte & 128) === 0) return length + i + 1
+  }
+  return undefined
+}
+
+const openedBy = async (packet: Buffer, parts: CellStreamParts): Promise<Buffer> => {
+  const { cellId, login } = parts
+  const connect = decode(packet)
+  if (connect.cmd !== 'connect') throw new Error(`${connect.cmd} before CONNECT`)
+  checkConnect(connect, cellId)
+  if (!(await parts.authenticate(cellId, String(connect.password ?? ''))))
+    throw new Error('wrong credential')
+  if (connect.will !== undefined) connect.will.retain = false
+  const { username, password } = login
+  return mqtt.generate({ ...connect, username, password: Buffer.from(password) })
+}
+
+const checkConnect = (connect: IConnectPacket, cellId: string): void => {
+  const { clientId, username, will, clean, keepalive = 0, protocolVersion } = connect
+  if (protocolVersion !== 4) throw new Error('not MQTT 3.1.1')
+  if (clientId !== cellId) throw new Error('client id is not the cell')
+  if (username !== cellId) throw new Error('user name is not the cell')
+  if (will !== undefined && will.topic !== topicFor('state', cellId))
+    throw new Error('last will on a foreign topic')
+  if (clean !== true) throw new Error('sessions are clean')
+  if (keepalive < 1 || keepalive > MAX_KEEPALIVE_SECONDS) throw new Error('keep alive out of range')
+}
+
+/** Nothing of a cell is retained: the registry is the truth. */
+const published = (packet: Buffer, cellId: string): Buffer => {
+  const publish = decode(packet)
+  if (publish.cmd !== 'publish' || !mayPublish(cellId, publish))
+    throw new Error('publish not allowed')
+  packet[0] = (packet[0] as number) & ~RETAIN
+  return packet
+}
+
+const checkSubscribe = (packet: Buffer, cellId: string): void => {
+  const subscribe = decode(packet)
+  if (subscribe.cmd !== 'subscribe') throw new Error('malformed')
+  for (const { topic } of subscribe.subscriptions)
+    if (!maySubscribe(cellId, topic)) throw new Error('subscribe not allowed')
+}
+
+/** Throws on a packet that is malformed, in the parser's words. */
+const decode = (bytes: Buffer): mqtt.Packet => {
+  const parser = mqtt.parser()
+  let packet: mqtt.Packet | undefined
+  parser.on('packet', found => {
+    packet = found
+  })
+  parser.on('error', (error: unknown) => {
+    throw error
+  })
+  parser.parse(bytes)
+  if (packet === undefined) throw new Error('malformed')
+  return packet
+}

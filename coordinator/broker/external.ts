@@ -1,0 +1,166 @@
+import { connect as connectTcp, type Socket } from 'node:net'
+import { pipeline } from 'node:stream'
+import { connect as connectTls } from 'node:tls'
+import { connect as connectMqtt, type IClientOptions } from 'mqtt'
+import { ShoalError } from '../../shared/errors.ts'
+import { type CoordinatorBody, envelope } from '../../shared/wire/envelope.ts'
+import {
+  parseTopic,
+  TOPICS,
+  type TopicName,
+  topicFor,
+  wildcardFor,
+} from '../../shared/wire/topics.ts'
+import { type Bus, type BusParts, CONNECT_TIMEOUT_MS } from './bus.ts'
+import { cellStream } from './cell-stream.ts'
+import { createConnections } from './connections.ts'
+
+const KEEPALIVE_SECONDS = 15
+const RECONNECT_MS = 1000
+
+/** MQTT 3.1.1, 3.14: the whole packet. */
+const DISCONNECT = Buffer.from([0xe0, 0])
+
+export interface ExternalBroker {
+  /** `mqtt://host:port`, or `mqtts://` with TLS. */
+  url: URL
+  /** Certificate authority of the broker, PEM, when it is not a public one. */
+  ca?: Buffer
+  coordinator: Login
+  /** One user for all cells: the broker's rules go by client id, which is the cell's id. */
+  cells: Login
+}
+
+export interface Login {
+  username: string
+  password: string
+}
+
+export interface ExternalParts extends BusParts {
+  broker: ExternalBroker
+  /** Told when the broker is reached, and when it is lost. */
+  changed: (connected: boolean) => void
+}
+
+/**
+ * A broker outside, for instance mosquitto. The coordinator is one client of it; its session is
+ * kept by the broker, so that what a cell got acknowledged waits here while the connection is
+ * away. Cells still dial the coordinator: each of their sockets is checked packet by packet and
+ * carried to the broker.
+ */
+export const createExternalBus = (parts: ExternalParts): Bus => {
+  const { logger, broker, changed, receive, epoch } = parts
+  const connections = createConnections(parts)
+  const carried = new Map<string, Socket>()
+  const presence = (state: CoordinatorBody['state']): string =>
+    JSON.stringify(envelope('coordinator', epoch, 'state', { state } satisfies CoordinatorBody))
+  const client = connectMqtt(broker.url.href, clientOptions(broker, presence('offline')))
+
+  const greet = async (): Promise<void> => {
+    await client.subscribeAsync(upTopics(), { qos: 1 })
+    await client.publishAsync(topicFor('coordinator', ''), presence('online'), COORDINATOR)
+    changed(true)
+  }
+  client.on('connect', () => {
+    greet().catch(error => logger.warn({ reason: error.message }, 'broker refused'))
+  })
+  client.on('offline', () => changed(false))
+  client.on('error', error => logger.warn({ reason: error.message }, 'broker failed'))
+  client.on('message', (topic, payload, { retain }) => {
+    // retained messages are of the past, and anybody with the broker's password can plant one
+    if (retain) return
+    const parsed = parseTopic(topic)
+    if (parsed?.cellId === undefined || TOPICS[parsed.name].direction !== 'up') return
+    receive(parsed.name, parsed.cellId, payload)
+  })
+
+  /** Ends the cell's old connection in peace: a will that a takeover sets off is no loss. */
+  const takeOver = async (cellId: string, upstream: Socket): Promise<void> => {
+    const old = carried.get(cellId)
+    carried.set(cellId, upstream)
+    upstream.once('close', () => {
+      if (carried.get(cellId) === upstream) carried.delete(cellId)
+    })
+    if (old === undefined || old.destroyed) return
+    const closed = new Promise(resolve => old.once('close', resolve))
+    old.end(DISCONNECT)
+    await closed
+  }
+
+  const handle = (socket: Socket, cellId: string): void => {
+    const guarded = connections.admit(socket, cellId)
+    const deadline = setTimeout(
+      () => guarded.destroy(),
+      parts.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    )
+    const upstream = dialBroker(broker)
+    const checked = cellStream({
+      cellId,
+      authenticate: parts.authenticate,
+      login: broker.cells,
+      admitted: async () => {
+        await takeOver(cellId, upstream)
+        clearTimeout(deadline)
+      },
+    })
+    pipeline(guarded, checked, upstream, error => {
+      clearTimeout(deadline)
+      if (error) logger.info({ cell: cellId, reason: error.message }, 'mqtt connection ended')
+    })
+    pipeline(upstream, guarded, () => guarded.destroy())
+  }
+
+  const publish: Bus['publish'] = async (name, cellId, type, body, id) => {
+    if (!client.connected)
+      throw new ShoalError('cell_unavailable', `${cellId} is not reached: the broker is away`)
+    const payload = JSON.stringify(envelope('coordinator', epoch, type, body))
+    const { qos, retain } = TOPICS[name]
+    await client.publishAsync(topicFor(name, cellId, id), payload, { qos, retain })
+  }
+
+  /** Without a goodbye, so that the broker tells the last will: that the coordinator is away. */
+  const close = async (): Promise<void> => {
+    connections.closeAll()
+    await client.endAsync(true)
+  }
+
+  return {
+    handle,
+    publish,
+    disconnect: connections.disconnect,
+    connected: () => client.connected,
+    close,
+  }
+}
+
+const COORDINATOR = { qos: TOPICS.coordinator.qos, retain: TOPICS.coordinator.retain }
+
+const upTopics = (): string[] =>
+  (Object.keys(TOPICS) as TopicName[])
+    .filter(name => TOPICS[name].direction === 'up')
+    .map(wildcardFor)
+
+const clientOptions = ({ ca, coordinator }: ExternalBroker, lastWill: string): IClientOptions => ({
+  clientId: 'shoal-coordinator',
+  ...coordinator,
+  ...(ca && { ca }),
+  protocolVersion: 4,
+  clean: false,
+  resubscribe: false,
+  keepalive: KEEPALIVE_SECONDS,
+  connectTimeout: CONNECT_TIMEOUT_MS,
+  reconnectPeriod: RECONNECT_MS,
+  queueQoSZero: false,
+  will: { topic: topicFor('coordinator', ''), payload: Buffer.from(lastWill), ...COORDINATOR },
+})
+
+const dialBroker = ({ url, ca }: ExternalBroker): Socket => {
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const secure = url.protocol === 'mqtts:'
+  const port = Number(url.port) || (secure ? 8883 : 1883)
+  const socket = secure
+    ? connectTls({ host, port, servername: host, ...(ca && { ca }) })
+    : connectTcp({ host, port })
+  socket.setNoDelay(true)
+  return socket
+}

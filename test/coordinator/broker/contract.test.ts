@@ -1,0 +1,6 @@
+import { embeddedBus, mosquittoBus } from '../../support/bus.ts'
+import { mosquittoMissing } from '../../support/mosquitto.ts'
+import { contract } from './contract.ts'
+
+contract('the embedded broker', embeddedBus)
+contract('a mosquitto outside', mosquittoBus, mosquittoMissing)

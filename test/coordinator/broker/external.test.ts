@@ -1,0 +1,238 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import fc from 'fast-check'
+import mqtt from 'mqtt-packet'
+import t, { type Test } from 'tap'
+import { addBrokerCommands } from '../../../coordinator/admin/broker.ts'
+import { PacketReader } from '../../../coordinator/broker/cell-stream.ts'
+import { brokerLogins } from '../../../coordinator/broker/logins.ts'
+import { mosquittoFiles } from '../../../coordinator/broker/mosquitto-files.ts'
+import { openBus } from '../../../coordinator/broker/open-bus.ts'
+import { CoordinatorConfig } from '../../../coordinator/config.ts'
+import { newId } from '../../../shared/ids.ts'
+import { TOPICS, type TopicName, topicFor } from '../../../shared/wire/topics.ts'
+import { busRig, cells, openExternal, startBroker } from '../../support/bus.ts'
+import { silent } from '../../support/cell.ts'
+import { freePort, mosquittoMissing } from '../../support/mosquitto.ts'
+import { RawMqtt } from '../../support/raw-mqtt.ts'
+
+const A = newId('cell')
+const B = newId('cell')
+
+const temporary = (t: Test): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-broker-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
+t.test('the files for mosquitto', async t => {
+  t.test('give every topic of the table to who may write it, and to who may read it', async t => {
+    const login = (username: string) => ({ username, password: 'x' })
+    const { acl = '' } = mosquittoFiles({
+      folder: '/etc/mosquitto/shoal',
+      host: '127.0.0.1',
+      port: 1883,
+      coordinator: login('boss'),
+      cells: login('cells'),
+    })
+    for (const name of Object.keys(TOPICS) as TopicName[]) {
+      const [ours, theirs] = TOPICS[name].direction === 'up' ? ['read', 'write'] : ['write', 'read']
+      t.match(acl, `topic ${ours} ${topicFor(name, '+')}\n`)
+      t.match(acl, `pattern ${theirs} ${topicFor(name, '%c')}\n`)
+    }
+    t.equal(acl.match(/^(topic|pattern)/gm)?.length, 2 * Object.keys(TOPICS).length)
+    t.match(acl, /^user boss$/m)
+  })
+
+  t.test('are written by a command, for their owner alone, and without the passwords', async t => {
+    const out = join(temporary(t), 'mosquitto')
+    const stateDir = temporary(t)
+    let printed = ''
+    const config = CoordinatorConfig.parse({
+      state_dir: stateDir,
+      broker: { mode: 'external', url: 'mqtt://127.0.0.1:1999' },
+    })
+    const program = new Command()
+    addBrokerCommands(
+      program,
+      () => config,
+      text => {
+        printed += text
+      },
+    )
+    await program.parseAsync(['broker', 'files', '--out', out], { from: 'user' })
+    for (const name of ['mosquitto.conf', 'acl', 'passwords']) {
+      t.match(printed, join(out, name))
+      t.equal(statSync(join(out, name)).mode & 0o777, 0o600)
+    }
+    t.match(readFileSync(join(out, 'mosquitto.conf'), 'utf8'), 'listener 1999 127.0.0.1')
+    const { cells } = brokerLogins({ stateDir, username: 'coordinator' })
+    t.notMatch(readFileSync(join(out, 'passwords'), 'utf8'), cells.password)
+  })
+})
+
+t.test('the passwords at the broker', async t => {
+  t.test('stay the same in one state folder, and differ between users and folders', async t => {
+    const [one, other] = [temporary(t), temporary(t)]
+    const first = brokerLogins({ stateDir: one, username: 'coordinator' })
+    t.strictSame(brokerLogins({ stateDir: one, username: 'coordinator' }), first)
+    t.not(first.cells.password, first.coordinator.password)
+    t.not(
+      brokerLogins({ stateDir: other, username: 'coordinator' }).cells.password,
+      first.cells.password,
+    )
+    t.equal(statSync(join(one, 'broker.key')).mode & 0o777, 0o600)
+  })
+})
+
+t.test('what a cell says is cut into whole packets, wherever the wire cuts it', async t => {
+  const bodies = fc.array(fc.uint8Array({ maxLength: 300 }), { minLength: 1, maxLength: 6 })
+  const cuts = fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 20 })
+  const publish = { cmd: 'publish', topic: 'a', qos: 0, retain: false, dup: false } as const
+  const check = fc.property(bodies, cuts, (bodies, cuts) => {
+    const packets = bodies.map(body => mqtt.generate({ ...publish, payload: Buffer.from(body) }))
+    const bytes = Buffer.concat(packets)
+    const reader = new PacketReader()
+    const read: Buffer[] = []
+    for (let at = 0, cut = 0; at < bytes.length; cut++) {
+      const piece = bytes.subarray(at, at + (cuts[cut % cuts.length] ?? 1))
+      read.push(...reader.feed(piece))
+      at += piece.length
+    }
+    return read.length === packets.length && read.every((one, i) => packets[i]?.equals(one))
+  })
+  t.doesNotThrow(() => fc.assert(check, { numRuns: 200 }))
+})
+
+t.test('a coordinator starts and ends without its broker, and says that it is away', async t => {
+  const config = CoordinatorConfig.parse({
+    state_dir: temporary(t),
+    broker: { mode: 'external', url: `mqtt://127.0.0.1:${await freePort()}` },
+  })
+  const bus = await openBus(config, {
+    logger: silent,
+    nowMs: () => 0,
+    epoch: 1,
+    seen: () => {},
+    receive: () => {},
+    takeover: () => {},
+    authenticate: () => true,
+  })
+  t.notOk(bus.connected())
+  await t.rejects(bus.publish('rebirth', A, 'rebirth', {}), { code: 'cell_unavailable' })
+  await bus.close()
+})
+
+t.test('the configuration', async t => {
+  for (const [title, broker] of [
+    ['an outside broker without an address', { mode: 'external' }],
+    ['plain MQTT to another machine', { mode: 'external', url: 'mqtt://10.0.0.1' }],
+    ['another protocol', { mode: 'external', url: 'http://127.0.0.1' }],
+    ['a user name that would be a rule of its own', { username: 'a\ntopic #' }],
+  ] as const)
+    t.test(`refuses ${title}`, async t => {
+      t.notOk(CoordinatorConfig.safeParse({ broker }).success)
+    })
+})
+
+t.test('a mosquitto outside', { skip: mosquittoMissing }, async t => {
+  /** Dials the broker itself, as somebody would who has the password of the cells. */
+  const direct = async (t: Test, port: number, clientId: string): Promise<RawMqtt> => {
+    const client = new RawMqtt(connect(port, '127.0.0.1'))
+    t.teardown(() => client.socket.destroy())
+    const { username, password } = cells
+    await client.connect({ clientId, username, password: Buffer.from(password) })
+    return client
+  }
+
+  const running = async (t: Test) => {
+    const port = await freePort()
+    const mosquitto = await startBroker(port)
+    t.teardown(mosquitto.stop)
+    return port
+  }
+
+  t.test('keeps cells apart also when the coordinator is passed by', async t => {
+    const port = await running(t)
+    const { bus, next } = await busRig(t, (_t, parts) => openExternal(parts, port))
+    const a = await direct(t, port, A)
+    const b = await direct(t, port, B)
+    a.publish(topicFor('state', B), 'evil', { qos: 1 })
+    a.publish(topicFor('coordinator', A), 'evil', { qos: 1 })
+    await a.ping()
+    b.publish(topicFor('state', B), 'marker', { qos: 1 })
+    t.match(await next(), { cellId: B, text: 'marker' })
+
+    await a.subscribe('#')
+    await bus.publish('rebirth', B, 'rebirth', {})
+    await bus.publish('rebirth', A, 'rebirth', {})
+    for (;;) {
+      const heard = await a.next('publish')
+      t.notMatch(heard?.topic, B)
+      if (heard?.topic === topicFor('rebirth', A)) break
+    }
+  })
+
+  t.test('tells the coordinator nothing that was retained', async t => {
+    const port = await running(t)
+    const poisoner = await direct(t, port, A)
+    poisoner.publish(topicFor('state', A), 'poison', { qos: 1, retain: true })
+    await poisoner.next('puback')
+    const { next } = await busRig(t, (_t, parts) => openExternal(parts, port))
+    const b = await direct(t, port, B)
+    b.publish(topicFor('state', B), 'marker', { qos: 1 })
+    t.match(await next(), { cellId: B, text: 'marker' })
+  })
+
+  t.test('keeps what it acknowledged for a coordinator that is away', async t => {
+    const port = await running(t)
+    const parts = (t: Test) => busRig(t, (_t, parts) => openExternal(parts, port))
+    await t.test('first', async t => void (await parts(t)))
+    const a = await direct(t, port, A)
+    a.publish(topicFor('state', A), 'meanwhile', { qos: 1 })
+    await a.next('puback')
+    const { next } = await parts(t)
+    t.match(await next(), { cellId: A, text: 'meanwhile' })
+  })
+
+  t.test('tells cells whether the coordinator is there', async t => {
+    const port = await running(t)
+    const presence = async (client: RawMqtt): Promise<string> =>
+      JSON.parse(String((await client.next('publish'))?.payload)).body.state
+    const a = await direct(t, port, A)
+    await a.subscribe(topicFor('coordinator', A), 1)
+    await t.test('online', async t => {
+      await busRig(t, (_t, parts) => openExternal(parts, port))
+      t.equal(await presence(a), 'online')
+    })
+    t.equal(await presence(a), 'offline')
+  })
+
+  t.test('that dies takes the connections with it, and is found again', async t => {
+    const port = await freePort()
+    const mosquitto = await startBroker(port)
+    const waiting: ((connected: boolean) => void)[] = []
+    const change = () => new Promise<boolean>(resolve => waiting.push(resolve))
+    const { bus, online, next } = await busRig(t, (_t, parts) =>
+      openExternal(parts, port, connected => waiting.shift()?.(connected)),
+    )
+    const client = await online(A)
+    const lost = change()
+    await mosquitto.stop()
+    await client.closed
+    t.equal(await lost, false)
+    t.notOk(bus.connected())
+    await t.rejects(bus.publish('rebirth', A, 'rebirth', {}), { code: 'cell_unavailable' })
+
+    const found = change()
+    const again = await startBroker(port)
+    t.teardown(again.stop)
+    while (!(await found)) await change()
+    const back = await online(A)
+    back.publish(topicFor('state', A), 'back', { qos: 1 })
+    t.match(await next(), { cellId: A, text: 'back' })
+  })
+})

@@ -1,0 +1,113 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import t, { type Test } from 'tap'
+import { openPlainPort, type PlainPortParts } from '../../../coordinator/broker/plain-port.ts'
+import { newId } from '../../../shared/ids.ts'
+import { topicFor } from '../../../shared/wire/topics.ts'
+import { busRig, embeddedBus, loginOf } from '../../support/bus.ts'
+import { silent } from '../../support/cell.ts'
+import { RawMqtt } from '../../support/raw-mqtt.ts'
+
+const A = newId('cell')
+const B = newId('cell')
+
+/** The port in front of a real broker; every cell has the credential `good`. */
+const opened = async (t: Test, more: Partial<PlainPortParts> = {}) => {
+  const rig = await busRig(t, embeddedBus)
+  const asked: string[] = []
+  const plain = await openPlainPort({
+    bus: rig.bus,
+    authenticate: async (cellId, credential) => {
+      asked.push(cellId)
+      return credential === 'good'
+    },
+    draining: () => false,
+    logger: silent,
+    port: 0,
+    ...more,
+  })
+  t.teardown(plain.close)
+  const dial = async (): Promise<RawMqtt> => {
+    const socket = connect(Number(new URL(plain.url).port), '127.0.0.1')
+    t.teardown(() => socket.destroy())
+    await once(socket, 'connect')
+    return new RawMqtt(socket)
+  }
+  return { ...rig, plain, asked, dial }
+}
+
+t.test('the plain MQTT port', async t => {
+  t.test('lets in a cell that CONNECT proves, with the rights of that cell', async t => {
+    const { dial, next, plain } = await opened(t)
+    t.match(plain.url, /^mqtt:\/\/127\.0\.0\.1:\d+$/)
+    const client = await dial()
+    t.equal((await client.connect(loginOf(A))).returnCode, 0)
+    client.publish(topicFor('state', A), 'here')
+    t.match(await next(), { name: 'state', cellId: A, text: 'here' })
+    client.publish(topicFor('state', B), 'not mine')
+    await client.closed
+  })
+
+  t.test('loses nothing that is sent together with CONNECT, or in pieces', async t => {
+    const { dial, next } = await opened(t)
+    const client = await dial()
+    client.socket.cork()
+    const answer = client.connect(loginOf(A))
+    client.publish(topicFor('state', A), 'at once')
+    client.socket.uncork()
+    t.equal((await answer).returnCode, 0)
+    t.match(await next(), { text: 'at once' })
+  })
+
+  for (const [what, login] of [
+    ['a wrong credential', { ...loginOf(A), password: Buffer.from('bad') }],
+    ['no credential', { clientId: A }],
+  ] as const)
+    t.test(`refuses ${what}`, async t => {
+      const { dial, seen } = await opened(t)
+      const client = await dial()
+      t.equal((await client.connect(login)).returnCode, 5)
+      await client.closed
+      t.strictSame(seen, [], 'the broker hears nothing of it')
+    })
+
+  t.test('refuses a client id that is not the cell', async t => {
+    const { dial } = await opened(t)
+    const client = await dial()
+    await client.connect({ ...loginOf(A), clientId: B }).catch(() => {})
+    await client.closed
+  })
+
+  for (const [what, bytes] of [
+    ['something that is not MQTT', Buffer.from('GET / HTTP/1.1\r\n\r\n'.repeat(20))],
+    ['another packet first', Buffer.from([0xc0, 0])],
+    [
+      'a CONNECT that never ends',
+      Buffer.concat([Buffer.from([0x10, 0xff, 0xff, 0x7f]), Buffer.alloc(20_000)]),
+    ],
+  ] as const)
+    t.test(`cuts off ${what}, unheard`, async t => {
+      const { dial, asked } = await opened(t)
+      const client = await dial()
+      client.send(bytes)
+      await client.closed
+      t.strictSame(asked, [])
+    })
+
+  t.test('cuts off who says nothing, and everybody while the coordinator stops', async t => {
+    const silence = await opened(t, { connectTimeoutMs: 1 })
+    await (await silence.dial()).closed
+    const stopping = await opened(t, { draining: () => true })
+    await (await stopping.dial()).closed
+    t.strictSame([...silence.asked, ...stopping.asked], [])
+  })
+
+  t.test('that is taken is a clear error', async t => {
+    const { plain } = await opened(t)
+    const port = Number(new URL(plain.url).port)
+    await t.rejects(opened(t, { port }), {
+      code: 'address_in_use',
+      message: `port ${port} on 127.0.0.1 is taken; choose another with mqtt.port`,
+    })
+  })
+})
