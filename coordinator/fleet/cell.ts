@@ -1,7 +1,7 @@
 import type { Announce } from '../../shared/wire/announce.ts'
 import type { EngineReport, Sample } from '../../shared/wire/telemetry.ts'
 import type { CellLink } from './cell-link.ts'
-import type { Declared, Presence } from './presence.ts'
+import { type Declared, type Presence, takesRequests } from './presence.ts'
 import type { Engine } from './router.ts'
 
 /** What the coordinator knows of one enrolled cell; the latest of everything. */
@@ -9,6 +9,8 @@ export interface Cell {
   id: string
   /** What it said of itself last; undefined until its first birth after a start of ours. */
   declared: Declared | undefined
+  /** The operator wants no new requests on it. */
+  drained: boolean
   presence: Presence
   /** Boot epoch of the daemon: messages of an older one are stale. */
   epoch: number
@@ -16,6 +18,8 @@ export interface Cell {
   seenAtMs: number
   announce: Announce | undefined
   sample: Sample | undefined
+  /** How far the cell's clock is ahead of ours, transit included; undefined before a sample. */
+  clockAheadMs: number | undefined
   link: CellLink | undefined
   /** By weights file. They keep their counters while a cell's reports change. */
   engines: Map<string, Engine>
@@ -24,11 +28,13 @@ export interface Cell {
 export const newCell = (id: string, epoch: number): Cell => ({
   id,
   declared: undefined,
+  drained: false,
   presence: 'unknown',
   epoch,
   seenAtMs: Number.NEGATIVE_INFINITY,
   announce: undefined,
   sample: undefined,
+  clockAheadMs: undefined,
   link: undefined,
   engines: new Map(),
 })
@@ -38,7 +44,7 @@ export const engineReports = (cell: Cell): EngineReport[] =>
   cell.sample?.engines ?? cell.announce?.engines ?? []
 
 export const isRoutable = (cell: Cell): boolean =>
-  cell.presence === 'ready' && cell.link !== undefined
+  takesRequests(cell.presence) && cell.link !== undefined
 
 /** Which engine serves which model id on this cell now; empty when it must not be asked. */
 export const servingOf = (cell: Cell): Map<string, Engine> => {
@@ -54,12 +60,32 @@ export const servingOf = (cell: Cell): Map<string, Engine> => {
 
 const engineFor = (cell: Cell, report: EngineReport): Engine => {
   const link = cell.link as CellLink
-  const known = cell.engines.get(report.weights)
-  const engine = known ?? { cellId: cell.id, link, slots: 1, inFlight: 0, others: 0, ready: false }
+  const engine = cell.engines.get(report.weights) ?? newEngine(cell, link, report)
   engine.slots = report.slots
   engine.link = link
   engine.ready = report.state === 'ready'
-  engine.others = Math.max(0, report.slots_busy + report.queued - engine.inFlight)
+  return engine
+}
+
+const newEngine = (cell: Cell, link: CellLink, report: EngineReport): Engine => {
+  const { slots, slots_busy, queued } = report
+  const others = slots_busy + queued
+  const engine = { cellId: cell.id, link, slots, inFlight: 0, others, ready: false }
   cell.engines.set(report.weights, engine)
   return engine
+}
+
+/**
+ * Takes over what the newest reports say of the load of others; only when they are new, because
+ * our own part of it is known as of now. Engines that are gone are forgotten.
+ */
+export const countOthers = (cell: Cell): void => {
+  const gone = new Set(cell.engines.keys())
+  for (const { weights, slots_busy, queued } of engineReports(cell)) {
+    gone.delete(weights)
+    const engine = cell.engines.get(weights)
+    if (engine) engine.others = Math.max(0, slots_busy + queued - engine.inFlight)
+  }
+  for (const weights of gone)
+    if (cell.engines.get(weights)?.inFlight === 0) cell.engines.delete(weights)
 }

@@ -40,7 +40,10 @@ export interface Outcome {
 
 /** Cells that get to see one request at most. */
 const MAX_TRIES = 3
-
+/** Of these, cells that may fail on it: a request that kills engines must not kill them all. */
+const MAX_FAILURES = 2
+/** Largest answer that is kept until it is whole. */
+const MAX_HELD_BYTES = 64 * 1024 * 1024
 const NO_CELL_RETRY_SECONDS = 30
 
 /** Headers of the cell's answer that the client gets. */
@@ -52,6 +55,9 @@ const PASSED_ON = [
   HEADER_MAX_TOKENS,
 ]
 
+/** The last words of a stream, held back until its usage is on record. */
+const DONE = Buffer.from('data: [DONE]\n\n')
+
 /**
  * Sends one request to a cell and its answer to the client, bytes unchanged and with
  * back-pressure. Until the first byte went out, a cell that is full, gone or failing is replaced
@@ -60,43 +66,52 @@ const PASSED_ON = [
 export const dispatch = (request: Dispatch): Promise<void> => new Dispatcher(request).run()
 
 type Attempt =
-  /** `held` is the whole answer when none of it was sent yet. */
-  | { kind: 'answered'; usage: Usage | undefined; httpStatus: number; held: Held | undefined }
+  /** `rest` is what was not sent yet: the whole answer, or the last words of a stream. */
+  | { kind: 'answered'; usage: Usage | undefined; httpStatus: number; rest: Rest }
   | { kind: 'cancelled' }
   /** Nothing was sent to the client: another cell may be asked. */
-  | { kind: 'retry'; error: ShoalError }
+  | { kind: 'retry'; error: ShoalError; failed: boolean }
   /** The client has part of the answer; `error` is what it was not told yet. */
   | { kind: 'broken'; error: ShoalError | undefined; httpStatus: number }
 
-interface Held {
-  answer: IncomingHttpHeaders
+interface Rest {
   body: Buffer
+  /** Headers that still have to be sent. */
+  answer: IncomingHttpHeaders | undefined
 }
 
 class Dispatcher {
   #request: Dispatch
+  #body: Buffer | undefined
   #tried = new Set<string>()
+  #failures = 0
   #current: ClientHttp2Stream | undefined
-  #clientGone = false
 
   constructor(request: Dispatch) {
     this.#request = request
+    this.#body = request.body
     request.response.once('close', () => {
-      this.#clientGone = !request.response.writableFinished
       if (this.#clientGone) this.#current?.close(constants.NGHTTP2_CANCEL)
     })
+  }
+
+  /** It may have left before we came to look. */
+  get #clientGone(): boolean {
+    const { response } = this.#request
+    return !response.writableFinished && (response.destroyed || response.socket?.destroyed === true)
   }
 
   async run(): Promise<void> {
     let cellId: string | undefined
     let last: ShoalError | undefined
-    while (this.#tried.size < MAX_TRIES) {
+    while (this.#tried.size < MAX_TRIES && this.#failures < MAX_FAILURES) {
       const engine = this.#request.pick(this.#tried)
       if (engine === undefined) break
       this.#tried.add(engine.cellId)
       cellId = engine.cellId
       const attempt = await this.#attempt(engine)
       if (attempt.kind !== 'retry') return this.#finish(attempt, cellId)
+      if (attempt.failed) this.#failures++
       last = attempt.error
     }
     await this.#giveUp(last, cellId)
@@ -106,11 +121,12 @@ class Dispatcher {
     if (this.#clientGone) return { kind: 'cancelled' }
     engine.inFlight++
     try {
-      const { path, headers, body } = this.#request
-      this.#current = engine.link.request({ ':method': 'POST', ':path': path, ...headers }, body)
+      const { path, headers } = this.#request
+      const head = { ':method': 'POST', ':path': path, ...headers }
+      this.#current = engine.link.request(head, this.#body)
       return await this.#follow(this.#current, engine.cellId)
     } catch (error) {
-      if (error instanceof ShoalError) return { kind: 'retry', error }
+      if (error instanceof ShoalError) return { kind: 'retry', error, failed: true }
       throw error
     } finally {
       this.#current = undefined
@@ -120,8 +136,9 @@ class Dispatcher {
 
   /** Follows one stream to its end; always settles with the stream's `close`. */
   #follow(stream: ClientHttp2Stream, cellId: string): Promise<Attempt> {
-    const { response, stream: streaming } = this.#request
+    const { stream: streaming } = this.#request
     const held: Buffer[] = []
+    let heldBytes = 0
     let status = 0
     let answer: IncomingHttpHeaders = {}
     let usage: Usage | undefined
@@ -130,19 +147,20 @@ class Dispatcher {
     stream.on('response', (headers: IncomingHttpHeaders & IncomingHttpStatusHeader) => {
       status = headers[':status'] ?? 500
       answer = headers
-      if (!streaming || status !== 200 || this.#clientGone) return
-      started = true
-      response.writeHead(status, this.#headersFor(answer, cellId))
     })
     stream.on('trailers', headers => {
       usage = readUsage(headers[TRAILER_USAGE])
     })
     stream.on('data', (chunk: Buffer) => {
-      if (!started) held.push(chunk)
-      else if (!response.write(chunk)) {
-        stream.pause()
-        response.once('drain', () => stream.resume())
+      if (!streaming || status !== 200 || endsWith(chunk, DONE)) {
+        held.push(chunk)
+        heldBytes += chunk.length
+        if (heldBytes > MAX_HELD_BYTES) stream.close(constants.NGHTTP2_CANCEL)
+        return
       }
+      if (!started) this.#start(answer, cellId)
+      started = true
+      this.#write(chunk, stream)
     })
     stream.on('error', () => {})
 
@@ -151,19 +169,34 @@ class Dispatcher {
         if (this.#clientGone) return resolve({ kind: 'cancelled' })
         // `end` comes for a cut wire too; only the code of the stream tells (node:http2 rstCode)
         const cut = stream.rstCode !== constants.NGHTTP2_NO_ERROR || status === 0
-        const failed = status === 200 && usage === undefined
-        if (cut || failed) {
+        if (cut || (status === 200 && usage === undefined)) {
           const error = new ShoalError('cell_unavailable', `${cellId} stopped during the answer`)
-          if (!started) return resolve({ kind: 'retry', error })
+          if (!started) return resolve({ kind: 'retry', error, failed: true })
           return resolve({ kind: 'broken', error: cut ? error : undefined, httpStatus: status })
         }
         const body = Buffer.concat(held)
-        if (isElsewhereBetter(status))
-          return resolve({ kind: 'retry', error: refusal(body, answer) })
-        const rest = started ? undefined : { answer, body }
-        resolve({ kind: 'answered', usage, httpStatus: status, held: rest })
+        if (status >= 500 || status === 429)
+          return resolve({ kind: 'retry', error: refusal(body, answer), failed: !isBusy(status) })
+        const rest = { body, answer: started ? undefined : answer }
+        resolve({ kind: 'answered', usage, httpStatus: status, rest })
       })
     })
+  }
+
+  /** From here on no other cell can take over, so the request need not be kept. */
+  #start(answer: IncomingHttpHeaders, cellId: string): void {
+    this.#body = undefined
+    this.#request.body = EMPTY
+    if (!this.#clientGone) this.#request.response.writeHead(200, this.#headersFor(answer, cellId))
+  }
+
+  #write(chunk: Buffer, stream: ClientHttp2Stream): void {
+    const { response } = this.#request
+    if (this.#clientGone) stream.close(constants.NGHTTP2_CANCEL)
+    else if (!response.write(chunk)) {
+      stream.pause()
+      response.once('drain', () => stream.resume())
+    }
   }
 
   #headersFor(answer: IncomingHttpHeaders, cellId: string): OutgoingHttpHeaders {
@@ -184,13 +217,12 @@ class Dispatcher {
     }
     const status = httpStatus === 200 ? 'ok' : 'refused'
     await record({ status, cellId, usage: attempt.usage, httpStatus })
-    if (attempt.held === undefined) response.end()
-    else this.#writeWhole(attempt.held, httpStatus, cellId)
-  }
-
-  #writeWhole({ answer, body }: Held, status: number, cellId: string): void {
-    const headers = { ...this.#headersFor(answer, cellId), 'content-length': body.length }
-    this.#request.response.writeHead(status, headers).end(body)
+    const { body, answer } = attempt.rest
+    if (answer !== undefined) {
+      const headers = { ...this.#headersFor(answer, cellId), 'content-length': body.length }
+      response.writeHead(httpStatus, headers)
+    }
+    response.end(body)
   }
 
   async #giveUp(last: ShoalError | undefined, cellId: string | undefined): Promise<void> {
@@ -213,8 +245,13 @@ class Dispatcher {
   }
 }
 
-/** Full, starting or failing: not the request's fault. */
-const isElsewhereBetter = (status: number): boolean => status >= 500 || status === 429
+const EMPTY = Buffer.alloc(0)
+
+const endsWith = (chunk: Buffer, end: Buffer): boolean =>
+  chunk.length >= end.length && chunk.subarray(-end.length).equals(end)
+
+/** Full or starting: not the request's fault, and not a failure of the cell either. */
+const isBusy = (status: number): boolean => status === 503 || status === 429
 
 const refusal = (body: Buffer, headers: IncomingHttpHeaders): ShoalError => {
   const seconds = Number(headers['retry-after'])

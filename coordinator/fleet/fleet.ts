@@ -1,8 +1,14 @@
 import type { Announce } from '../../shared/wire/announce.ts'
 import type { Sample } from '../../shared/wire/telemetry.ts'
-import { type Cell, engineReports, newCell, servingOf } from './cell.ts'
+import { type Cell, countOthers, engineReports, isRoutable, newCell, servingOf } from './cell.ts'
 import type { CellLink } from './cell-link.ts'
-import { type Declared, type Presence, type PresenceLimits, presenceOf } from './presence.ts'
+import {
+  type Declared,
+  isPresent,
+  type Presence,
+  type PresenceLimits,
+  presenceOf,
+} from './presence.ts'
 import { createRouter, type Engine, type Router } from './router.ts'
 
 export interface FleetParts {
@@ -11,6 +17,10 @@ export interface FleetParts {
   nowMs: () => number
   /** Told of every change of presence, after it took effect. */
   changed: (cell: Cell, from: Presence) => void
+  forgotten?: (cellId: string) => void
+  /** Told of every sample that was accepted. */
+  sampled?: (cell: Cell, sample: Sample) => void
+  late?: (cell: Cell, samples: Sample[], clockAheadMs: number) => void
   router?: Router
 }
 
@@ -27,7 +37,12 @@ export interface Fleet {
   seen(cellId: string): void
   birth(cellId: string, epoch: number, announce: Announce): void
   state(cellId: string, epoch: number, declared: Declared): void
-  sample(cellId: string, epoch: number, sample: Sample): void
+  /** `clockAheadMs`: how far the cell's clock was ahead of ours when this arrived. */
+  sample(cellId: string, epoch: number, sample: Sample, clockAheadMs?: number): void
+  /** Samples that were taken while the cell was away; they never replace a newer one. */
+  late(cellId: string, epoch: number, samples: Sample[], clockAheadMs: number): void
+  /** Takes a cell out of routing for new requests, or back in; running ones end by themselves. */
+  drain(cellId: string, drained: boolean): void
   linkUp(link: CellLink): void
   linkDown(link: CellLink): void
   /** Applies the silence limits; call it a few times a second. */
@@ -44,14 +59,19 @@ export interface Fleet {
 export const createFleet = (parts: FleetParts): Fleet => {
   const { limits, nowMs, changed, router = createRouter() } = parts
   const cells = new Map<string, Cell>()
+  const stall = createStall()
 
   const route = (cell: Cell): void => router.update(cell.id, servingOf(cell))
 
-  /** Derives presence anew; routing follows before anybody is told. */
-  const settle = (cell: Cell): void => {
+  /** Derives presence anew; routing follows before anybody is told. `heard`: reports are new. */
+  const settle = (cell: Cell, heard = false): void => {
     const from = cell.presence
-    cell.presence = presenceOf(cell.declared, nowMs() - cell.seenAtMs, limits)
-    route(cell)
+    const { declared, drained } = cell
+    const failing = engineReports(cell).some(report => report.state === 'failed')
+    const signs = { declared, drained, failing, silentMs: nowMs() - cell.seenAtMs }
+    cell.presence = presenceOf(signs, limits)
+    if (heard) countOthers(cell)
+    if (heard || cell.presence !== from) route(cell)
     if (cell.presence !== from) changed(cell, from)
   }
 
@@ -76,7 +96,7 @@ export const createFleet = (parts: FleetParts): Fleet => {
     cell.epoch = epoch
     cell.announce = announce
     cell.seenAtMs = nowMs()
-    settle(cell)
+    settle(cell, true)
   }
 
   const state = (cellId: string, epoch: number, declared: Declared): void => {
@@ -87,11 +107,25 @@ export const createFleet = (parts: FleetParts): Fleet => {
     settle(cell)
   }
 
-  const sample = (cellId: string, epoch: number, next: Sample): void => {
+  const sample: Fleet['sample'] = (cellId, epoch, next, clockAheadMs) => {
     const cell = current(cellId, epoch)
     if (cell?.announce === undefined) return
     cell.sample = next
+    cell.clockAheadMs = clockAheadMs
     cell.seenAtMs = nowMs()
+    settle(cell, true)
+    parts.sampled?.(cell, next)
+  }
+
+  const late: Fleet['late'] = (cellId, epoch, samples, clockAheadMs) => {
+    const cell = current(cellId, epoch)
+    if (cell?.announce !== undefined) parts.late?.(cell, samples, clockAheadMs)
+  }
+
+  const drain = (cellId: string, drained: boolean): void => {
+    const cell = cells.get(cellId)
+    if (cell === undefined || cell.drained === drained) return
+    cell.drained = drained
     settle(cell)
   }
 
@@ -115,14 +149,17 @@ export const createFleet = (parts: FleetParts): Fleet => {
   }
 
   const sweep = (): void => {
-    for (const cell of cells.values())
-      if (cell.presence === 'ready' || cell.presence === 'draining' || cell.presence === 'suspect')
-        settle(cell)
+    const stalledMs = stall.since(nowMs())
+    for (const cell of cells.values()) {
+      cell.seenAtMs += stalledMs
+      if (isPresent(cell.presence) || cell.presence === 'suspect') settle(cell)
+    }
   }
 
   const forget = (cellId: string): void => {
     const cell = cells.get(cellId)
     cells.delete(cellId)
+    parts.forgotten?.(cellId)
     router.update(cellId, new Map<string, Engine>())
     cell?.link?.close()
   }
@@ -136,6 +173,8 @@ export const createFleet = (parts: FleetParts): Fleet => {
     birth,
     state,
     sample,
+    late,
+    drain,
     linkUp,
     linkDown,
     sweep,
@@ -147,10 +186,24 @@ export const createFleet = (parts: FleetParts): Fleet => {
   }
 }
 
+/** Two sweeps further apart than this mean that we did not listen, not that the cells were silent. */
+const STALL_MS = 2000
+
+/** How long this process stood still since the last look: packets of that time are still unread. */
+const createStall = () => {
+  let lookedAtMs: number | undefined
+  const since = (nowMs: number): number => {
+    const gapMs = nowMs - (lookedAtMs ?? nowMs)
+    lookedAtMs = nowMs
+    return gapMs > STALL_MS ? gapMs : 0
+  }
+  return { since }
+}
+
 const roundTrips = (cells: Iterable<Cell>): number[] => {
   const found: number[] = []
   for (const cell of cells) {
-    const trip = cell.presence === 'ready' ? cell.link?.roundTripMs() : undefined
+    const trip = isRoutable(cell) ? cell.link?.roundTripMs() : undefined
     if (trip !== undefined) found.push(trip)
   }
   return found
@@ -160,7 +213,7 @@ const roundTrips = (cells: Iterable<Cell>): number[] => {
 export const readyModels = (cells: Iterable<Cell>): Set<string> => {
   const ready = new Set<string>()
   for (const cell of cells) {
-    if (cell.presence !== 'ready' || cell.link === undefined) continue
+    if (!isRoutable(cell)) continue
     for (const report of engineReports(cell))
       if (report.state === 'ready') for (const model of report.models) ready.add(model)
   }

@@ -34,44 +34,63 @@ export interface Router {
 }
 
 export const createRouter = (random: () => number = Math.random): Router => {
-  const byModel = new Map<string, Engine[]>()
+  const byModel = new Map<string, Pool>()
   const byCell = new Map<string, ReadonlyMap<string, Engine>>()
-
-  const remove = (model: string, engine: Engine): void => {
-    const engines = byModel.get(model)
-    const index = engines?.indexOf(engine) ?? -1
-    const last = engines?.at(-1)
-    if (engines === undefined || last === undefined || index < 0) return
-    engines[index] = last
-    engines.pop()
-  }
 
   const update = (cellId: string, serving: ReadonlyMap<string, Engine>): void => {
     const before = byCell.get(cellId)
     if (isSame(before, serving)) return
-    for (const [model, engine] of before ?? []) remove(model, engine)
+    for (const [model, engine] of before ?? []) byModel.get(model)?.remove(engine)
     byCell.delete(cellId)
     if (serving.size === 0) return
     byCell.set(cellId, serving)
     for (const [model, engine] of serving) {
-      const engines = byModel.get(model)
-      if (engines) engines.push(engine)
-      else byModel.set(model, [engine])
+      const pool = byModel.get(model) ?? new Pool()
+      byModel.set(model, pool)
+      pool.add(engine)
     }
   }
 
-  const pick = (model: string, tried?: ReadonlySet<string>): Engine | undefined => {
-    const engines = byModel.get(model)
+  const pick = (model: string, tried: ReadonlySet<string> = NONE): Engine | undefined => {
+    const engines = byModel.get(model)?.engines
     if (engines === undefined || engines.length === 0) return undefined
-    if (tried !== undefined && tried.size > 0) return pickUntried(engines, tried)
-    const first = Math.floor(random() * engines.length)
-    const step = 1 + Math.floor(random() * (engines.length - 1))
-    const a = engines[first] as Engine
-    const b = engines[(first + step) % engines.length] as Engine
-    return load(b) < load(a) ? b : a
+    if (tried.size > 0) return pickUntried(engines, tried, random)
+    return lessLoaded(engines, random)
   }
 
-  return { update, pick, count: model => byModel.get(model)?.length ?? 0 }
+  return { update, pick, count: model => byModel.get(model)?.engines.length ?? 0 }
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+/** Engines of one model; each knows its place, so that leaving costs the same among ten thousand. */
+class Pool {
+  readonly engines: Engine[] = []
+  readonly #places = new Map<Engine, number>()
+
+  add(engine: Engine): void {
+    this.#places.set(engine, this.engines.length)
+    this.engines.push(engine)
+  }
+
+  remove(engine: Engine): void {
+    const place = this.#places.get(engine)
+    if (place === undefined) return
+    this.#places.delete(engine)
+    const last = this.engines.pop() as Engine
+    if (last === engine) return
+    this.engines[place] = last
+    this.#places.set(last, place)
+  }
+}
+
+/** The less loaded of two different random ones. */
+const lessLoaded = (engines: Engine[], random: () => number): Engine => {
+  const first = Math.floor(random() * engines.length)
+  const step = 1 + Math.floor(random() * (engines.length - 1))
+  const a = engines[first] as Engine
+  const b = engines[(first + step) % engines.length] as Engine
+  return load(b) < load(a) ? b : a
 }
 
 /** Most reports change no more than counters inside the engines, and then the index stays. */
@@ -84,8 +103,19 @@ const isSame = (
   return true
 }
 
-/** A second choice is rare, so a walk over all is fine: the least loaded that was not tried. */
-const pickUntried = (engines: Engine[], tried: ReadonlySet<string>): Engine | undefined => {
+/** Draws before a second choice looks at all cells. */
+const DRAWS = 8
+
+/** A few draws find an untried cell in a large fleet; in a small one all are looked at. */
+const pickUntried = (
+  engines: Engine[],
+  tried: ReadonlySet<string>,
+  random: () => number,
+): Engine | undefined => {
+  for (let draw = 0; draw < DRAWS && engines.length > DRAWS; draw++) {
+    const engine = lessLoaded(engines, random)
+    if (!tried.has(engine.cellId)) return engine
+  }
   let best: Engine | undefined
   for (const engine of engines)
     if (!tried.has(engine.cellId) && (best === undefined || load(engine) < load(best)))

@@ -146,6 +146,17 @@ t.test('the fleet', async t => {
     t.equal(engine?.others, 1)
   })
 
+  t.test('does not take its own requests for those of others when they have ended', async t => {
+    const { fleet, id, comeUp } = set()
+    comeUp(4)
+    const engine = fleet.pick('m')
+    if (engine) engine.inFlight = 3
+    fleet.sample(id, 4, sample('ready', 3))
+    if (engine) engine.inFlight = 0
+    fleet.sweep()
+    t.equal(engine?.others, 0)
+  })
+
   t.test('does not know a cell that is not enrolled, and closes its link', async t => {
     const { fleet } = set()
     const closed: string[] = []

@@ -1,0 +1,119 @@
+import { type Cell, engineReports } from './cell.ts'
+import { percentOf, vramPercent } from './metrics.ts'
+import { isPresent } from './presence.ts'
+import { VRAM_CRITICAL_PERCENT, VRAM_WARN_PERCENT } from './vram.ts'
+
+export type AlertLevel = 'warn' | 'critical'
+
+/**
+ * The rules, with how long a state must last: shorter ones raise nothing, and an alert that is
+ * raised is not cleared by them.
+ */
+export const ALERT_RULES = {
+  vram_warn: { level: 'warn', raiseAfterMs: 0, clearAfterMs: 10_000 },
+  vram_critical: { level: 'critical', raiseAfterMs: 0, clearAfterMs: 10_000 },
+  /** Long enough to see whether it is one cell or half of the fleet. */
+  cell_lost: { level: 'critical', raiseAfterMs: 10_000, clearAfterMs: 10_000 },
+  clock_off: { level: 'warn', raiseAfterMs: 10_000, clearAfterMs: 10_000 },
+  disk_full: { level: 'critical', raiseAfterMs: 0, clearAfterMs: 10_000 },
+  engine_failed: { level: 'critical', raiseAfterMs: 0, clearAfterMs: 10_000 },
+  spool_dropping: { level: 'warn', raiseAfterMs: 0, clearAfterMs: 300_000 },
+  fleet_degraded: { level: 'critical', raiseAfterMs: 0, clearAfterMs: 0 },
+} as const satisfies Record<
+  string,
+  { level: AlertLevel; raiseAfterMs: number; clearAfterMs: number }
+>
+
+export type AlertRule = keyof typeof ALERT_RULES
+
+/**
+ * What a look at the fleet found; what is in order is not mentioned. `hold` is neither good nor
+ * bad, or not known: it raises nothing and clears nothing.
+ */
+export interface Observation {
+  rule: AlertRule
+  /** Id of the cell; undefined for the fleet. */
+  cellId: string | undefined
+  /** Which GPU or engine of the cell. */
+  part: string | undefined
+  state: 'bad' | 'hold'
+  message: string
+}
+
+/** Below this it is in order again. Between, an alert stays as it is. */
+const CLEAR_BELOW = { vramWarn: 88, vramCritical: 93, disk: 93, clockMs: 1500 }
+const DISK_PERCENT = 95
+const CLOCK_MS = 2000
+
+export interface Surroundings {
+  /** The cell was lost together with half of the fleet. */
+  missing: (cellId: string) => boolean
+  /** Samples that the cell's spool dropped since the last look. */
+  newlyDropped: (cell: Cell) => number
+}
+
+export const observeCell = (cell: Cell, around: Surroundings): Observation[] => {
+  const found: Observation[] = []
+  const put = (rule: AlertRule, state: Judgement, message: string, part?: string) => {
+    if (state !== 'good') found.push({ rule, cellId: cell.id, part, state, message })
+  }
+  put('cell_lost', lostState(cell, around), 'the cell does not answer')
+  if (!isPresent(cell.presence)) {
+    // nothing is known of a silent cell: what was raised stays raised
+    for (const rule of HELD_WHILE_AWAY) put(rule, 'hold', '')
+    return found
+  }
+  for (const gpu of cell.sample?.gpus ?? []) {
+    const percent = vramPercent(gpu)
+    const text = `GPU ${gpu.index} uses ${shown(percent)} percent of its memory`
+    put('vram_warn', judge(percent, VRAM_WARN_PERCENT, CLEAR_BELOW.vramWarn), text, gpu.id)
+    const critical = judge(percent, VRAM_CRITICAL_PERCENT, CLEAR_BELOW.vramCritical)
+    put('vram_critical', critical, text, gpu.id)
+  }
+  const { disk_used_bytes = null, disk_total_bytes = null } = cell.sample?.host ?? {}
+  const disk = percentOf(disk_used_bytes, disk_total_bytes)
+  put('disk_full', judge(disk, DISK_PERCENT, CLEAR_BELOW.disk), `disk ${shown(disk)} percent full`)
+  const offMs = cell.clockAheadMs === undefined ? null : Math.abs(cell.clockAheadMs)
+  const clock = judge(offMs, CLOCK_MS, CLEAR_BELOW.clockMs)
+  put('clock_off', clock, `the cell's clock is off by ${shown((offMs ?? 0) / 1000)} s`)
+  for (const engine of engineReports(cell))
+    if (engine.state === 'failed') {
+      const reason = engine.reason ?? 'no reason given'
+      put(
+        'engine_failed',
+        'bad',
+        `engine for ${engine.models.join(', ')}: ${reason}`,
+        engine.weights,
+      )
+    }
+  const dropped = around.newlyDropped(cell)
+  put('spool_dropping', dropped > 0 ? 'bad' : 'good', `the spool dropped ${dropped} samples`)
+  return found
+}
+
+type Judgement = Observation['state'] | 'good'
+
+/** Of every part of the cell. */
+const HELD_WHILE_AWAY: AlertRule[] = [
+  'vram_warn',
+  'vram_critical',
+  'disk_full',
+  'clock_off',
+  'engine_failed',
+  'spool_dropping',
+]
+
+/** A cell that said that it ends is not lost, nor is one that the operator took out. */
+const lostState = (cell: Cell, { missing }: Surroundings): Judgement => {
+  if (cell.presence === 'suspect') return 'hold'
+  if (cell.presence !== 'dead' || cell.declared === 'draining' || cell.drained) return 'good'
+  return missing(cell.id) ? 'hold' : 'bad'
+}
+
+const judge = (value: number | null, above: number, clearBelow: number): Judgement => {
+  if (value === null) return 'hold'
+  if (value > above) return 'bad'
+  return value < clearBelow ? 'good' : 'hold'
+}
+
+const shown = (value: number | null): string => (value === null ? '?' : String(Math.round(value)))

@@ -1,0 +1,43 @@
+/**
+ * Tells a machine that was copied from one that only starts often. Every start of a daemon has a new
+ * boot id, which it keeps in memory alone: an id that comes back after another one was seen belongs
+ * to a second process that has lived all the time.
+ */
+export interface Clones {
+  /** A cell has connected. True when it is certain that two machines use its identity. */
+  arrived(cellId: string, bootId: string): boolean
+  /** Begins anew with a cell. */
+  forget(cellId: string): void
+}
+
+/** So many changes of the boot id, at least one of them back to an earlier one … */
+const TAKEOVERS = 3
+/** … within this time. */
+const WINDOW_MS = 60_000
+/** Boot ids that are remembered of a cell. */
+const REMEMBERED = 16
+
+interface Seen {
+  /** The newest last. */
+  bootIds: string[]
+  takeovers: { atMs: number; back: boolean }[]
+}
+
+export const createClones = (nowMs: () => number): Clones => {
+  const cells = new Map<string, Seen>()
+
+  const arrived = (cellId: string, bootId: string): boolean => {
+    const seen = cells.get(cellId) ?? { bootIds: [], takeovers: [] }
+    cells.set(cellId, seen)
+    if (seen.bootIds.at(-1) === bootId) return false
+    if (seen.bootIds.length > 0) {
+      const since = nowMs() - WINDOW_MS
+      const recent = seen.takeovers.filter(({ atMs }) => atMs > since)
+      seen.takeovers = [...recent, { atMs: nowMs(), back: seen.bootIds.includes(bootId) }]
+    }
+    seen.bootIds = [...seen.bootIds.filter(id => id !== bootId), bootId].slice(-REMEMBERED)
+    return seen.takeovers.length >= TAKEOVERS && seen.takeovers.some(({ back }) => back)
+  }
+
+  return { arrived, forget: cellId => void cells.delete(cellId) }
+}

@@ -1,0 +1,178 @@
+import { isPresent, type Presence } from './presence.ts'
+
+export type CheckResult = 'pass' | 'warn' | 'fail' | 'unknown'
+
+export interface Check {
+  id: string
+  title: string
+  result: CheckResult
+  /** What was seen, in plain words. */
+  observed: string
+  /** What to do; undefined where nothing is to be done. */
+  remedy?: string
+}
+
+/** Everything the diagnosis is made of. */
+export interface Observations {
+  /** Why the store cannot be written. */
+  storeProblem: string | undefined
+  /** Of the file system under the state folder; undefined when it could not be asked. */
+  disk: { freeBytes: number; totalBytes: number } | undefined
+  /** Longest delay of the event loop in the last minutes. */
+  loopDelayMs: number
+  brokerConnected: boolean
+  cells: readonly ObservedCell[]
+  /** Every model id of the catalogue, and whether a cell serves it. */
+  models: readonly { id: string; served: boolean }[]
+}
+
+export interface ObservedCell {
+  id: string
+  presence: Presence
+  linked: boolean
+  /** How far its clock is ahead of ours; undefined before its first sample. */
+  clockAheadMs: number | undefined
+}
+
+export const DISK_WARN_PERCENT = 10
+export const DISK_FAIL_PERCENT = 2
+export const LOOP_WARN_MS = 250
+export const LOOP_FAIL_MS = 1000
+export const CLOCK_WARN_MS = 2000
+
+/** Judges what was observed; the worst first is the caller's business. */
+export const diagnose = (seen: Observations): Check[] => [
+  store(seen),
+  disk(seen),
+  loop(seen),
+  broker(seen),
+  cells(seen),
+  links(seen),
+  models(seen),
+  clock(seen),
+]
+
+/** The worst of several: a failure, else a warning, else what is not known. */
+export const worstResult = (results: readonly CheckResult[]): CheckResult =>
+  (['fail', 'warn', 'unknown'] as const).find(result => results.includes(result)) ?? 'pass'
+
+const store = ({ storeProblem }: Observations): Check => {
+  const check = { id: 'store', title: 'The store can be written' }
+  if (storeProblem === undefined) return { ...check, result: 'pass', observed: 'a row was written' }
+  return {
+    ...check,
+    result: 'fail',
+    observed: storeProblem,
+    remedy: 'Free space on its disk and check who owns the state folder.',
+  }
+}
+
+const disk = ({ disk }: Observations): Check => {
+  const check = { id: 'disk', title: 'The disk of the state folder has room' }
+  if (disk === undefined || disk.totalBytes === 0)
+    return { ...check, result: 'unknown', observed: 'the file system did not say' }
+  const percent = (100 * disk.freeBytes) / disk.totalBytes
+  const result =
+    percent < DISK_FAIL_PERCENT ? 'fail' : percent < DISK_WARN_PERCENT ? 'warn' : 'pass'
+  const observed = `${percent.toFixed(1)} percent free`
+  return result === 'pass'
+    ? { ...check, result, observed }
+    : { ...check, result, observed, remedy: 'Free space, or move state_dir to a larger disk.' }
+}
+
+const loop = ({ loopDelayMs }: Observations): Check => {
+  const result = loopDelayMs > LOOP_FAIL_MS ? 'fail' : loopDelayMs > LOOP_WARN_MS ? 'warn' : 'pass'
+  const check = {
+    id: 'event-loop',
+    title: 'The coordinator answers without delay',
+    result,
+    observed: `longest delay ${Math.round(loopDelayMs)} ms`,
+  } as const
+  return result === 'pass'
+    ? check
+    : { ...check, remedy: 'Give the coordinator more CPU; look for other programs on its machine.' }
+}
+
+const broker = ({ brokerConnected }: Observations): Check => {
+  const check = { id: 'broker', title: 'The broker is reached' }
+  if (brokerConnected) return { ...check, result: 'pass', observed: 'connected' }
+  return {
+    ...check,
+    result: 'fail',
+    observed: 'not connected',
+    remedy: 'Check that the broker at broker.url runs and takes the coordinator’s password.',
+  }
+}
+
+const cells = ({ cells }: Observations): Check => {
+  const check = { id: 'cells', title: 'Every enrolled cell is there' }
+  const away = cells.filter(cell => !isPresent(cell.presence)).map(cell => cell.id)
+  if (cells.length === 0)
+    return {
+      ...check,
+      result: 'warn',
+      observed: 'no cell is enrolled',
+      remedy: 'Make a join token and start shoald with it.',
+    }
+  const observed = `${cells.length - away.length} of ${cells.length}`
+  if (away.length === 0) return { ...check, result: 'pass', observed }
+  return {
+    ...check,
+    result: away.length === cells.length ? 'fail' : 'warn',
+    observed: `${observed}; away: ${some(away)}`,
+    remedy: 'Run shoald doctor on the machines that are away, or revoke those that are gone.',
+  }
+}
+
+const links = ({ cells }: Observations): Check => {
+  const check = { id: 'links', title: 'Every cell that is there has its link' }
+  const present = cells.filter(cell => isPresent(cell.presence))
+  const without = present.filter(cell => !cell.linked).map(cell => cell.id)
+  if (present.length === 0) return { ...check, result: 'unknown', observed: 'no cell is there' }
+  const observed = `${present.length - without.length} of ${present.length}`
+  if (without.length === 0) return { ...check, result: 'pass', observed }
+  return {
+    ...check,
+    result: without.length === present.length ? 'fail' : 'warn',
+    observed: `${observed}; without: ${some(without)}`,
+    remedy: 'See the log of shoald; a proxy in between must let the upgrade shoal-link/1 pass.',
+  }
+}
+
+const models = ({ models }: Observations): Check => {
+  const check = { id: 'models', title: 'Every model of the catalogue has a cell' }
+  const without = models.filter(model => !model.served).map(model => model.id)
+  const observed = `${models.length - without.length} of ${models.length}`
+  if (without.length === 0) return { ...check, result: 'pass', observed }
+  return {
+    ...check,
+    result: without.length === models.length ? 'fail' : 'warn',
+    observed: `${observed}; without: ${some(without)}`,
+    remedy: 'Give a cell their weights, or take them out of the catalogue.',
+  }
+}
+
+const clock = ({ cells }: Observations): Check => {
+  const check = { id: 'clock', title: 'The clocks agree' }
+  const known = cells.filter(cell => cell.clockAheadMs !== undefined)
+  const off = known.filter(cell => Math.abs(cell.clockAheadMs ?? 0) > CLOCK_WARN_MS)
+  if (known.length === 0) return { ...check, result: 'unknown', observed: 'no cell told its time' }
+  if (off.length === 0)
+    return { ...check, result: 'pass', observed: `${known.length} cells within 2 s` }
+  const ours = off.length > 1 && off.length * 2 > known.length
+  return {
+    ...check,
+    result: 'warn',
+    observed: `more than 2 s off: ${some(off.map(cell => cell.id))}`,
+    remedy: ours
+      ? 'Most cells differ, so it may be the clock of this machine: check its NTP.'
+      : 'Check NTP on these machines.',
+  }
+}
+
+const SHOWN = 5
+
+const some = (names: readonly string[]): string =>
+  names.length <= SHOWN
+    ? names.join(', ')
+    : `${names.slice(0, SHOWN).join(', ')} and ${names.length - SHOWN} more`

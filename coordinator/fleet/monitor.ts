@@ -1,0 +1,112 @@
+import type { Logger } from 'pino'
+import type { Sample } from '../../shared/wire/telemetry.ts'
+import type { Records } from '../store/store.ts'
+import { type Alert, createAlerts } from './alerts.ts'
+import type { Cell } from './cell.ts'
+import { createMassLoss } from './mass-loss.ts'
+import { isPresent, type Presence } from './presence.ts'
+import { createSeries, type Series } from './series.ts'
+import { createSeriesStore } from './series-store.ts'
+import { createThroughput, recallThroughput } from './throughput.ts'
+import { createUtilizationMonitor, type UtilizationMonitor } from './utilization.ts'
+import { createWatch } from './watch.ts'
+
+/** What is derived from the registry: series, utilisation, alerts, and the state of the whole. */
+export interface Monitor {
+  points: Series['points']
+  utilization: UtilizationMonitor['read']
+  /** Those that are raised, newest first, then the last ones that were cleared. */
+  alerts(): Alert[]
+  /** Over half of the cells were lost at once and are not back yet. */
+  degraded(): boolean
+}
+
+export interface RunningMonitor extends Monitor {
+  changed(cell: Cell, from: Presence): void
+  forgotten(cellId: string): void
+  sampled(cell: Cell, sample: Sample): void
+  late: (cell: Cell, samples: Sample[], clockAheadMs: number) => void
+  /** An inference request was completed at this unix time, milliseconds. */
+  completed(at: number): void
+  /** Looks for alerts and writes what is due; call it each second. */
+  tick(): void
+  close(): Promise<void>
+}
+
+export interface MonitorParts {
+  records: Records
+  logger: Logger
+  cells: () => Iterable<Cell>
+  /** Unix time, milliseconds. */
+  now: () => number
+  /** Monotonic milliseconds. */
+  nowMs: () => number
+  publish: (type: string, data: unknown, subject?: string) => void
+}
+
+export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor> => {
+  const { records, logger, cells, now, nowMs, publish } = parts
+  const series = await createSeries({ store: createSeriesStore(records), logger, now })
+  const throughput = createThroughput(now)
+  await recallThroughput(records, throughput, now())
+  const itemsPerHour = throughput.lastHour
+  const utilization = createUtilizationMonitor({ cells, itemsPerHour, now })
+  const massLoss = createMassLoss(nowMs, (degraded, missing, present) => {
+    logger.warn({ missing, present }, degraded ? 'fleet degraded' : 'fleet recovered')
+    publish(`shoal.fleet.${degraded ? 'degraded' : 'recovered'}`, { missing, present })
+  })
+  const alerts = createAlerts({
+    now,
+    nowMs,
+    changed: (alert, what) => {
+      logger.warn({ cell: alert.cellId, rule: alert.rule, message: alert.message }, `alert ${what}`)
+      publish(`shoal.alert.${what}`, alertData(alert), alert.id)
+    },
+  })
+  const watch = createWatch({ cells, massLoss, alerts })
+  let writing = false
+
+  const tick = (): void => {
+    watch()
+    if (writing) return
+    writing = true
+    series
+      .tick()
+      .catch(error => logger.warn({ err: error }, 'series could not be kept'))
+      .finally(() => {
+        writing = false
+      })
+  }
+
+  return {
+    points: series.points,
+    utilization: utilization.read,
+    alerts: alerts.list,
+    degraded: massLoss.degraded,
+    changed: (cell, from) => {
+      massLoss.note(cell.id, cell.presence)
+      if (isPresent(from) !== isPresent(cell.presence)) utilization.changed()
+    },
+    forgotten: cellId => {
+      massLoss.note(cellId, 'gone')
+      utilization.changed()
+    },
+    sampled: (cell, sample) => series.live(cell.id, sample, cell.clockAheadMs ?? 0),
+    late: (cell, samples, clockAheadMs) => series.late(cell.id, samples, clockAheadMs),
+    completed: throughput.count,
+    tick,
+    close: series.flush,
+  }
+}
+
+/** An alert on the wire. */
+export const alertData = (alert: Alert) => ({
+  id: alert.id,
+  rule: alert.rule,
+  level: alert.level,
+  cell_id: alert.cellId ?? null,
+  part: alert.part ?? null,
+  message: alert.message,
+  raised_at: new Date(alert.raisedAt).toISOString(),
+  cleared_at: alert.clearedAt === undefined ? null : new Date(alert.clearedAt).toISOString(),
+})

@@ -1,0 +1,129 @@
+import type { Transaction } from 'kysely'
+import type { Records } from '../store/store.ts'
+import type { RecordTables } from '../store/tables.ts'
+import { decodeSegment, encodeSegment, mergeSegment, type Segment } from './bucket.ts'
+
+/** One row: the buckets of one resolution that begin within a span of time. */
+export interface SegmentKey {
+  cellId: string
+  resolutionSeconds: number
+  /** Beginning of the span, unix milliseconds. */
+  at: number
+}
+
+/** How series lie in `records.db`. */
+export interface SeriesStore {
+  /**
+   * Adds to what is kept, in one transaction, with the newest late sample of some cells: it tells
+   * after a restart which ones were counted.
+   */
+  add(rows: [SegmentKey, Segment][], lateUntil: Map<string, number>): Promise<void>
+  /** Rows that begin at `from` or later. */
+  read(cellId: string, resolutionSeconds: number, from: number): Promise<Segment[]>
+  lateUntil(): Promise<Map<string, number>>
+  /** Forgets the old rows of the first cells after `cellId`; answers the last of them. */
+  prune(
+    cellId: string,
+    cells: number,
+    limits: { resolutionSeconds: number; before: number }[],
+  ): Promise<string | undefined>
+}
+
+export const createSeriesStore = (records: Records): SeriesStore => {
+  const add: SeriesStore['add'] = (rows, lateUntil) =>
+    records.write(async trx => {
+      for (const [key, segment] of await insertNew(trx, rows)) await mergeRow(trx, key, segment)
+      for (const [cell_id, late_until] of lateUntil)
+        await trx
+          .insertInto('series_cells')
+          .values({ cell_id, late_until })
+          .onConflict(conflict => conflict.column('cell_id').doUpdateSet({ late_until }))
+          .execute()
+    })
+
+  const read: SeriesStore['read'] = async (cellId, resolutionSeconds, from) => {
+    const rows = await records.read
+      .selectFrom('series')
+      .select('buckets_json')
+      .where('cell_id', '=', cellId)
+      .where('resolution_seconds', '=', resolutionSeconds)
+      .where('at', '>=', from)
+      .execute()
+    return rows.map(row => decodeSegment(row.buckets_json))
+  }
+
+  const lateUntil = async (): Promise<Map<string, number>> => {
+    const rows = await records.read.selectFrom('series_cells').selectAll().execute()
+    return new Map(rows.map(row => [row.cell_id, row.late_until]))
+  }
+
+  const prune: SeriesStore['prune'] = (after, cells, limits) =>
+    records.write(async trx => {
+      let last: string | undefined
+      for (let i = 0, cursor = after; i < cells; i++) {
+        const query = trx.selectFrom('series').select('cell_id').where('cell_id', '>', cursor)
+        const next = await query.orderBy('cell_id').limit(1).executeTakeFirst()
+        if (next === undefined) return undefined
+        last = cursor = next.cell_id
+        for (const { resolutionSeconds, before } of limits)
+          await trx
+            .deleteFrom('series')
+            .where('cell_id', '=', next.cell_id)
+            .where('resolution_seconds', '=', resolutionSeconds)
+            .where('at', '<', before)
+            .execute()
+      }
+      return last
+    })
+
+  return { add, read, lateUntil, prune }
+}
+
+/** Writes the rows that are new; answers the others. Most are new: a row is held until it is full. */
+const insertNew = async (
+  trx: Transaction<RecordTables>,
+  rows: [SegmentKey, Segment][],
+): Promise<[SegmentKey, Segment][]> => {
+  if (rows.length === 0) return []
+  const written = await trx
+    .insertInto('series')
+    .values(
+      rows.map(([key, segment]) => ({ ...columnsOf(key), buckets_json: encodeSegment(segment) })),
+    )
+    .onConflict(conflict => conflict.doNothing())
+    .returning(['cell_id', 'resolution_seconds', 'at'])
+    .execute()
+  if (written.length === rows.length) return []
+  const names = new Set(written.map(row => `${row.cell_id} ${row.resolution_seconds} ${row.at}`))
+  return rows.filter(
+    ([{ cellId, resolutionSeconds, at }]) => !names.has(`${cellId} ${resolutionSeconds} ${at}`),
+  )
+}
+
+const mergeRow = async (
+  trx: Transaction<RecordTables>,
+  key: SegmentKey,
+  segment: Segment,
+): Promise<void> => {
+  const { cell_id, resolution_seconds, at } = columnsOf(key)
+  const row = await trx
+    .selectFrom('series')
+    .select('buckets_json')
+    .where('cell_id', '=', cell_id)
+    .where('resolution_seconds', '=', resolution_seconds)
+    .where('at', '=', at)
+    .executeTakeFirstOrThrow()
+  await trx
+    .updateTable('series')
+    .set({ buckets_json: encodeSegment(mergeSegment(decodeSegment(row.buckets_json), segment)) })
+    .where('cell_id', '=', cell_id)
+    .where('resolution_seconds', '=', resolution_seconds)
+    .where('at', '=', at)
+    .execute()
+}
+
+const columnsOf = ({ cellId, resolutionSeconds, at }: SegmentKey) => ({
+  cell_id: cellId,
+  resolution_seconds: resolutionSeconds,
+  at,
+})

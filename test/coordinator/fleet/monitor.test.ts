@@ -1,0 +1,351 @@
+import t from 'tap'
+import type { AlertRule, Observation } from '../../../coordinator/fleet/alert-rules.ts'
+import { observeCell } from '../../../coordinator/fleet/alert-rules.ts'
+import { createAlerts } from '../../../coordinator/fleet/alerts.ts'
+import { type Cell, newCell } from '../../../coordinator/fleet/cell.ts'
+import { createMassLoss } from '../../../coordinator/fleet/mass-loss.ts'
+import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
+import { createThroughput } from '../../../coordinator/fleet/throughput.ts'
+import { createUtilizationMonitor, utilizationOf } from '../../../coordinator/fleet/utilization.ts'
+import { gpuVram, vramLevel, worstLevel } from '../../../coordinator/fleet/vram.ts'
+import { createWatch } from '../../../coordinator/fleet/watch.ts'
+import { createUsage } from '../../../coordinator/quota/usage.ts'
+import type { Sample } from '../../../shared/wire/telemetry.ts'
+import { silent } from '../../support/cell.ts'
+import { temporaryStore } from '../store/temporary.ts'
+import { engine, gpu, sampleOf } from './samples.ts'
+
+const cellWith = (sample: Partial<Sample>, other: Partial<Cell> = {}): Cell => ({
+  ...newCell('c', 1),
+  presence: 'ready',
+  sample: sampleOf(1, sample),
+  ...other,
+})
+
+t.test('utilisation is the mean of what is known', async t => {
+  const half = gpu(50, { utilization_percent: 100 })
+  for (const [title, cells, expected] of [
+    ['nothing of no cell', [], { compositePercent: null, activeCells: 0, itemsPerHour: 7 }],
+    [
+      'of three figures',
+      [cellWith({ gpus: [half], engines: [engine(3)] })],
+      { gpuPercent: 100, vramPercent: 50, slotsPercent: 75, compositePercent: 75 },
+    ],
+    [
+      'of slots alone on a cell without a GPU; 0 is a measurement',
+      [cellWith({ engines: [engine(0)] })],
+      { gpuPercent: null, vramPercent: null, slotsPercent: 0, compositePercent: 0 },
+    ],
+    [
+      'of memory alone where the driver tells no more',
+      [cellWith({ gpus: [gpu(20), gpu(null, { index: 1 })] })],
+      { gpuPercent: null, vramPercent: 20, slotsPercent: null, compositePercent: 20 },
+    ],
+    [
+      'over cells that are up, without the silent ones',
+      [
+        cellWith({ gpus: [gpu(10)] }, { presence: 'degraded' }),
+        cellWith({ gpus: [gpu(30)] }, { presence: 'draining' }),
+        cellWith({ gpus: [gpu(99)] }, { presence: 'suspect' }),
+        cellWith({ gpus: [gpu(99)] }, { presence: 'dead' }),
+        cellWith({}, { presence: 'ready', sample: undefined }),
+      ],
+      { vramPercent: 20, activeCells: 3 },
+    ],
+  ] as const)
+    t.match(utilizationOf(cells, 7), expected, title)
+})
+
+t.test('utilisation is good for a minute, and anew when a cell joins or leaves', async t => {
+  const clock = { at: 1000 }
+  let cells = [cellWith({})]
+  const monitor = createUtilizationMonitor({
+    cells: () => cells,
+    itemsPerHour: () => 0,
+    now: () => clock.at,
+  })
+  t.match(monitor.read(), { activeCells: 1, refreshedAt: 1000 })
+  cells = [cellWith({}), cellWith({})]
+  clock.at = 60_999
+  t.match(monitor.read(), { activeCells: 1, refreshedAt: 1000 })
+  clock.at = 61_000
+  t.match(monitor.read(), { activeCells: 2, refreshedAt: 61_000 })
+  cells = []
+  clock.at = 61_001
+  monitor.changed()
+  t.match(monitor.read(), { activeCells: 0, refreshedAt: 61_001 })
+  clock.at = 5
+  t.match(monitor.read(), { refreshedAt: 5 }, 'also when the clock was set back')
+})
+
+t.test('VRAM is critical above 95, a warning above 90, and unknown is not ok', async t => {
+  for (const [percent, level] of [
+    [0, 'ok'],
+    [90, 'ok'],
+    [90.01, 'warn'],
+    [95, 'warn'],
+    [95.01, 'critical'],
+    [null, 'unknown'],
+  ] as const)
+    t.equal(vramLevel(percent), level, String(percent))
+  for (const [used, total, level] of [
+    [0, 0, 'unknown'],
+    [1, null, 'unknown'],
+    [null, 100, 'unknown'],
+    [101, 100, 'critical'],
+  ] as const)
+    t.equal(gpuVram(gpu(used, { vram_total_bytes: total })).level, level)
+  for (const [levels, worst] of [
+    [[], 'unknown'],
+    [['ok', 'unknown'], 'unknown'],
+    [['unknown', 'warn'], 'warn'],
+    [['critical', 'warn', 'ok'], 'critical'],
+    [['ok', 'ok'], 'ok'],
+  ] as const)
+    t.equal(worstLevel(levels.map(level => ({ level }))), worst)
+})
+
+t.test('requests of the last hour are counted, older ones fall out', async t => {
+  const clock = { at: 10 * 3_600_000 }
+  const { count, lastHour } = createThroughput(() => clock.at)
+  count(clock.at, 5)
+  clock.at += 59 * 60_000
+  count(clock.at)
+  t.equal(lastHour(), 6)
+  count(clock.at - 2 * 3_600_000)
+  t.equal(lastHour(), 6, 'what is older than an hour is not counted')
+  clock.at += 60_000
+  t.equal(lastHour(), 1)
+})
+
+const OBSERVED = { missing: () => false, newlyDropped: () => 0 }
+
+/** Which rules are bad or held for a cell. */
+const statesOf = (cell: Cell, around = OBSERVED): Partial<Record<AlertRule, string>> =>
+  Object.fromEntries(observeCell(cell, around).map(({ rule, state }) => [rule, state]))
+
+t.test('what is wrong with a cell is seen, and what is not known is held', async t => {
+  const disk = (used: number | null) => {
+    const { host } = sampleOf(1)
+    return { host: { ...host, disk_used_bytes: used, disk_total_bytes: 100 } }
+  }
+  const sound = (other: Partial<Sample> = {}, clockAheadMs = 0) =>
+    cellWith({ ...disk(50), ...other }, { clockAheadMs })
+  const failed = engine(0, { state: 'failed', reason: 'no memory' })
+  for (const [title, cell, expected] of [
+    ['nothing', sound(), {}],
+    ['memory at 87', sound({ gpus: [gpu(87)] }), {}],
+    ['memory at 90', sound({ gpus: [gpu(90)] }), { vram_warn: 'hold' }],
+    ['memory at 91', sound({ gpus: [gpu(91)] }), { vram_warn: 'bad' }],
+    ['memory at 95', sound({ gpus: [gpu(95)] }), { vram_warn: 'bad', vram_critical: 'hold' }],
+    ['memory at 96', sound({ gpus: [gpu(96)] }), { vram_warn: 'bad', vram_critical: 'bad' }],
+    ['unknown memory', sound({ gpus: [gpu(null)] }), { vram_warn: 'hold', vram_critical: 'hold' }],
+    ['a disk at 92', sound(disk(92)), {}],
+    ['a disk at 95', sound(disk(95)), { disk_full: 'hold' }],
+    ['a disk at 96', sound(disk(96)), { disk_full: 'bad' }],
+    ['an unknown disk', sound(disk(null)), { disk_full: 'hold' }],
+    ['a clock 1.4 s ahead', sound({}, 1400), {}],
+    ['a clock 2 s ahead', sound({}, 2000), { clock_off: 'hold' }],
+    ['a clock more than 2 s behind', sound({}, -2001), { clock_off: 'bad' }],
+    ['an unknown clock', cellWith(disk(50)), { clock_off: 'hold' }],
+    ['a failed engine', sound({ engines: [failed] }), { engine_failed: 'bad' }],
+  ] as const)
+    t.strictSame(statesOf(cell), expected, title)
+  t.match(statesOf(sound(), { ...OBSERVED, newlyDropped: () => 1 }), { spool_dropping: 'bad' })
+})
+
+t.test('a cell is lost when it is dead without a word', async t => {
+  for (const [other, state] of [
+    [{ presence: 'dead' }, 'bad'],
+    [{ presence: 'suspect' }, 'hold'],
+    [{ presence: 'unknown' }, undefined],
+    [{ presence: 'dead', declared: 'draining' }, undefined],
+    [{ presence: 'dead', drained: true }, undefined],
+  ] as const) {
+    const states = statesOf(cellWith({}, other))
+    t.equal(states.cell_lost, state, JSON.stringify(other))
+    t.equal(states.vram_warn, 'hold', 'nothing else is known of a silent cell')
+  }
+  const dead = cellWith({}, { presence: 'dead' })
+  t.equal(statesOf(dead, { ...OBSERVED, missing: () => true }).cell_lost, 'hold')
+})
+
+t.test('alerts', async t => {
+  const rig = () => {
+    const clock = { ms: 0 }
+    const told: string[] = []
+    const alerts = createAlerts({
+      nowMs: () => clock.ms,
+      now: () => clock.ms,
+      changed: (alert, what) => told.push(`${what} ${alert.rule}`),
+    })
+    const look = (ms: number, ...observations: Partial<Observation>[]) => {
+      clock.ms = ms
+      const common = { cellId: 'c', part: undefined, message: '' }
+      alerts.look(observations.map(one => ({ ...common, ...one }) as Observation))
+    }
+    return { alerts, look, told }
+  }
+  const full = { rule: 'vram_warn', part: 'gpu', state: 'bad' } as const
+  const between = { ...full, state: 'hold' } as const
+  const lost = { rule: 'cell_lost', state: 'bad' } as const
+
+  t.test('are raised once and cleared once, however long and often', async t => {
+    const { alerts, look, told } = rig()
+    for (const ms of [0, 1000, 2000]) look(ms, full)
+    for (const ms of [3000, 9000, 12_999]) look(ms)
+    t.strictSame(told, ['raised vram_warn'])
+    look(13_000)
+    look(14_000)
+    t.strictSame(told, ['raised vram_warn', 'cleared vram_warn'])
+    t.match(alerts.list(), [{ raisedAt: 0, clearedAt: 13_000 }])
+  })
+
+  t.test('are not cleared by what is between, not known, or short', async t => {
+    const { look, told } = rig()
+    look(0, full)
+    look(60_000, between)
+    look(61_000)
+    look(70_000, full)
+    look(71_000)
+    look(80_999)
+    t.strictSame(told, ['raised vram_warn'])
+    look(81_000)
+    t.equal(told.length, 2)
+  })
+
+  t.test('of a lost cell wait 10 s, and a cell that flaps raises none', async t => {
+    const { look, told } = rig()
+    for (let ms = 0; ms < 60_000; ms += 6000) {
+      look(ms, lost)
+      look(ms + 3000)
+    }
+    t.strictSame(told, [])
+    look(60_000, lost)
+    look(69_999, lost)
+    t.strictSame(told, [])
+    look(70_000, lost)
+    t.strictSame(told, ['raised cell_lost'])
+  })
+
+  t.test('of the parts of a silent cell stay', async t => {
+    const { look, told } = rig()
+    look(0, full)
+    look(50_000, { rule: 'vram_warn', state: 'hold' })
+    look(99_000, { rule: 'vram_warn', state: 'hold' })
+    t.strictSame(told, ['raised vram_warn'])
+  })
+
+  t.test('of two GPUs are two, newest first', async t => {
+    const { alerts, look } = rig()
+    look(0, full)
+    look(1, full, { ...full, part: 'other' })
+    t.strictSame(
+      alerts.list().map(alert => alert.part),
+      ['other', 'gpu'],
+    )
+  })
+})
+
+t.test('the loss of half a fleet is one alert, and what stays away later is told', async t => {
+  const clock = { ms: 0 }
+  const told: string[] = []
+  const cells = Array.from({ length: 20 }, (_, i) => ({ ...cellWith({}), id: `c${i}` }))
+  const massLoss = createMassLoss(() => clock.ms)
+  const alerts = createAlerts({
+    nowMs: () => clock.ms,
+    now: () => clock.ms,
+    changed: (alert, what) => told.push(`${what} ${alert.rule} ${alert.cellId ?? ''}`.trim()),
+  })
+  const watch = createWatch({ cells: () => cells, massLoss, alerts })
+  const become = (from: number, to: number, presence: Cell['presence']) => {
+    for (const cell of cells.slice(from, to)) {
+      cell.presence = presence
+      massLoss.note(cell.id, presence)
+    }
+  }
+  const pass = (seconds: number) => {
+    for (let i = 0; i < seconds; i++) {
+      clock.ms += 1000
+      watch()
+    }
+  }
+  become(0, 20, 'ready')
+  pass(1)
+  become(0, 15, 'dead')
+  pass(60)
+  t.strictSame(told, ['raised fleet_degraded'])
+  become(0, 14, 'ready')
+  pass(30)
+  t.strictSame(told, ['raised fleet_degraded', 'cleared fleet_degraded', 'raised cell_lost c14'])
+})
+
+t.test('only what a spool dropped since the last look is told', async t => {
+  const told: string[] = []
+  const cell = cellWith({}, { sample: undefined })
+  const alerts = createAlerts({
+    nowMs: () => 0,
+    now: () => 0,
+    changed: (alert, what) => told.push(`${what} ${alert.message}`),
+  })
+  const massLoss = createMassLoss(() => 0)
+  const watch = createWatch({ cells: () => [cell], massLoss, alerts })
+  watch()
+  for (const spool_dropped of [500, 500, 0, 0]) {
+    cell.sample = sampleOf(1, { spool_dropped })
+    watch()
+  }
+  t.strictSame(told, [], 'old losses and a restart of the cell are no news')
+  cell.sample = sampleOf(1, { spool_dropped: 7 })
+  watch()
+  t.strictSame(told, ['raised the spool dropped 7 samples'])
+})
+
+t.test('the monitor', async t => {
+  t.test('tells alerts as events, remembers usage and clears for revoked cells', async t => {
+    const store = await temporaryStore(t)
+    const clock = { at: Date.UTC(2026, 10, 20, 12) }
+    const row = {
+      request_id: 'r',
+      key_id: 'k',
+      tenant_id: 't',
+      model: 'm',
+      cell_id: 'c',
+      route: '/v1/chat/completions',
+      prompt_tokens: 1,
+      completion_tokens: 1,
+      duration_ms: 1,
+    }
+    const usage = createUsage(store)
+    await usage.record({ ...row, at: clock.at - 1000, status: 'ok' })
+    await usage.record({ ...row, at: clock.at - 1000, status: 'failed' })
+    await usage.record({ ...row, at: clock.at - 2 * 3_600_000, status: 'ok' })
+
+    const events: [string, unknown][] = []
+    let cells = [cellWith({ gpus: [gpu(99)] })]
+    const monitor = await createMonitor({
+      records: store.records,
+      logger: silent,
+      cells: () => cells,
+      now: () => clock.at,
+      nowMs: () => clock.at,
+      publish: (type, data) => events.push([type, data]),
+    })
+    monitor.completed(clock.at)
+    t.equal(monitor.utilization().itemsPerHour, 2)
+    monitor.tick()
+    t.match(events, [
+      ['shoal.alert.raised', { rule: 'vram_warn', level: 'warn', cell_id: 'c', part: 'gpu' }],
+      ['shoal.alert.raised', { rule: 'vram_critical', level: 'critical', cleared_at: null }],
+    ])
+    cells = []
+    monitor.forgotten('c')
+    for (const _ of [1, 2]) {
+      clock.at += 10_000
+      monitor.tick()
+    }
+    t.equal(events.filter(([type]) => type === 'shoal.alert.cleared').length, 2)
+    t.equal(monitor.utilization().activeCells, 0)
+    await monitor.close()
+  })
+})

@@ -1,0 +1,255 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  type Bucket,
+  bucketOf,
+  decodeSegment,
+  encodeSegment,
+  mergeInto,
+} from '../../../coordinator/fleet/bucket.ts'
+import { METRIC_NAMES, metricsOf } from '../../../coordinator/fleet/metrics.ts'
+import { createSeries } from '../../../coordinator/fleet/series.ts'
+import { createSeriesStore } from '../../../coordinator/fleet/series-store.ts'
+import type { Sample } from '../../../shared/wire/telemetry.ts'
+import { silent } from '../../support/cell.ts'
+import { temporaryStore } from '../store/temporary.ts'
+import { engine, gpu, sampleOf } from './samples.ts'
+
+const START = Date.UTC(2026, 10, 20)
+
+const cpu = (takenAt: number, percent: number | null): Sample => {
+  const sample = sampleOf(takenAt)
+  return { ...sample, host: { ...sample.host, cpu_percent: percent } }
+}
+
+const set = async (t: Parameters<typeof temporaryStore>[0], folder?: string) => {
+  const store = await temporaryStore(t, folder)
+  const clock = { at: START }
+  const rows = createSeriesStore(store.records)
+  let writes = 0
+  const counted = {
+    ...rows,
+    add: (...args: Parameters<typeof rows.add>) => {
+      writes++
+      return rows.add(...args)
+    },
+  }
+  const open = () => createSeries({ store: counted, logger: silent, now: () => clock.at })
+  return { store, clock, open, writes: () => writes, series: await open() }
+}
+
+t.test('metrics of a sample are unknown where the sample does not know', async t => {
+  t.strictSame(
+    Object.values(metricsOf(sampleOf(1))),
+    METRIC_NAMES.map(() => null),
+  )
+  const metrics = metricsOf(
+    sampleOf(1, {
+      gpus: [
+        gpu(40, { utilization_percent: 0, power_watts: 10 }),
+        gpu(null, { index: 1, power_watts: 5 }),
+        gpu(50, { index: 2, unified_memory: true, utilization_percent: 50 }),
+        gpu(50, { index: 3, unified_memory: true }),
+      ],
+      engines: [engine(1), engine(4, { state: 'loading', queued: 7 })],
+    }),
+  )
+  t.match(metrics, {
+    gpu_percent: 25,
+    vram_used_percent: 50,
+    vram_used_bytes: 90,
+    gpu_power_watts: 15,
+    slots_busy_percent: 25,
+    queued: 7,
+    gpu_temperature_celsius: null,
+  })
+})
+
+const value = fc.option(fc.integer({ min: 0, max: 1000 }), { nil: null })
+const someBucket: fc.Arbitrary<Bucket> = fc
+  .record({ values: fc.array(value, { minLength: 12, maxLength: 12 }) })
+  .map(({ values }) =>
+    bucketOf(Object.fromEntries(METRIC_NAMES.map((name, i) => [name, values[i] ?? null])) as never),
+  )
+
+const merged = (buckets: Bucket[]): Bucket => {
+  const [first, ...rest] = structuredClone(buckets)
+  for (const bucket of rest) mergeInto(first as Bucket, bucket)
+  return first as Bucket
+}
+
+t.test('samples make the same bucket in any order, and it is kept as it is', async () => {
+  const some = fc.array(someBucket, { minLength: 1, maxLength: 8 })
+  fc.assert(
+    fc.property(some, fc.integer({ min: 0, max: 8 }), (buckets, cut) => {
+      const forward = merged(buckets)
+      const parts = [buckets.slice(cut), buckets.slice(0, cut)].filter(part => part.length > 0)
+      const other = merged(parts.map(part => merged(part.toReversed())))
+      const same = (a: number, b: number) =>
+        Number.isNaN(a) ? Number.isNaN(b) : Math.abs(a - b) < 1e-6
+      const equal =
+        forward.samples === other.samples &&
+        forward.values.every((one, i) => same(one, other.values[i] as number))
+      const [, kept] = [...decodeSegment(encodeSegment(new Map([[0, forward]])))][0] ?? []
+      const unchanged =
+        kept?.known.every((known, i) => known === forward.known[i]) &&
+        kept.values.every(
+          (one, i) => Math.abs(one - (forward.values[i] as number)) <= 0.0005 || Number.isNaN(one),
+        )
+      return equal && unchanged === true
+    }),
+    { numRuns: 200 },
+  )
+})
+
+t.test('series', async t => {
+  t.test('are the mean or maximum of each span; unknown stays unknown', async t => {
+    const { series, clock } = await set(t)
+    for (const [seconds, percent] of [
+      [0, 10],
+      [5, 30],
+      [10, null],
+      [25, 0],
+    ] as const) {
+      clock.at = START + seconds * 1000
+      series.live('c', cpu(clock.at, percent), 0)
+    }
+    const expected = [
+      { at: START, value: 20, samples: 2 },
+      { at: START + 10_000, value: null, samples: 1 },
+      { at: START + 20_000, value: 0, samples: 1 },
+    ]
+    t.strictSame(await series.points('c', 'cpu_percent', '10s'), expected)
+    t.match(await series.points('c', 'cpu_percent', '1m'), [{ samples: 4 }])
+    await series.flush()
+    t.strictSame(await series.points('c', 'cpu_percent', '10s'), expected, 'also when written')
+    t.strictSame(await series.points('other', 'cpu_percent', '10s'), [])
+  })
+
+  t.test('of many samples are few writes, and each row goes on where it stands', async t => {
+    const { series, clock, writes, store, open } = await set(t)
+    for (let second = 0; second < 120; second++) {
+      clock.at = START + second * 1000
+      for (let cell = 0; cell < 20; cell++) series.live(`c${cell}`, cpu(clock.at, second), 0)
+      await series.tick()
+    }
+    t.ok(writes() <= 4, `${writes()} writes for 2400 samples`)
+    await series.flush()
+    const after = await open()
+    clock.at = START + 119_500
+    after.live('c3', cpu(clock.at, 0), 0)
+    await after.flush()
+    const minutes = await after.points('c3', 'cpu_percent', '1m')
+    t.match(
+      minutes.map(point => point.samples),
+      [60, 61],
+    )
+    const { rows } = await store.records.read
+      .selectFrom('series')
+      .select(({ fn }) => fn.countAll<number>().as('rows'))
+      .executeTakeFirstOrThrow()
+    t.equal(rows, 20 * 4)
+  })
+
+  t.test('count late samples once, also when they come again after a restart', async t => {
+    const { series, clock, open } = await set(t)
+    clock.at = START + 600_000
+    const batch = [cpu(START, 10), cpu(START + 5000, 20), cpu(START + 60_000, 90)]
+    series.live('c', cpu(clock.at, 50), 0)
+    series.late('c', batch, 0)
+    series.late('c', batch, 0)
+    await series.flush()
+    const after = await open()
+    after.late('c', [...batch, cpu(START + 65_000, 70)], 0)
+    t.strictSame(await after.points('c', 'cpu_percent', '1m'), [
+      { at: START, value: 15, samples: 2 },
+      { at: START + 60_000, value: 80, samples: 2 },
+      { at: START + 600_000, value: 50, samples: 1 },
+    ])
+  })
+
+  t.test('count late samples also after the clock of the cell was ahead', async t => {
+    const { series, clock } = await set(t)
+    const AHEAD = 365 * 24 * 3_600_000
+    clock.at = START + 600_000
+    series.late('c', [cpu(START + AHEAD, 10)], AHEAD)
+    series.late('c', [cpu(START + AHEAD, 10)], AHEAD)
+    series.late('c', [cpu(START + 60_000, 20)], 5)
+    series.late('c', [cpu(START + 60_000, 20)], 5)
+    t.strictSame(await series.points('c', 'cpu_percent', '1m'), [
+      { at: START, value: 10, samples: 1 },
+      { at: START + 60_000, value: 20, samples: 1 },
+    ])
+  })
+
+  t.test('write late samples with the next tick', async t => {
+    const { series, clock, writes } = await set(t)
+    clock.at = START + 600_000
+    series.late('c', [cpu(START, 10)], 0)
+    await series.tick()
+    t.equal(writes(), 1)
+  })
+
+  t.test('put samples of a wrong clock where they belong, and none into the future', async t => {
+    const { series, clock } = await set(t)
+    clock.at = START + 600_000
+    series.live('ahead', cpu(clock.at + 3_600_000, 1), 3_600_000)
+    series.late('behind', [cpu(5000, 2)], 10_000 - clock.at)
+    series.live('liar', cpu(clock.at + 3_600_000, 1), 0)
+    t.strictSame(await series.points('ahead', 'cpu_percent', '10s'), [
+      { at: clock.at, value: 1, samples: 1 },
+    ])
+    t.strictSame(await series.points('behind', 'cpu_percent', '10s'), [
+      { at: clock.at - 10_000, value: 2, samples: 1 },
+    ])
+    t.strictSame(await series.points('liar', 'cpu_percent', '10s'), [])
+  })
+
+  t.test('are kept for an hour, a day and a year, and old rows go', async t => {
+    const { series, clock, store } = await set(t)
+    const HOUR = 3_600_000
+    for (const ago of [0, 2 * HOUR, 30 * HOUR, 400 * 24 * HOUR]) {
+      clock.at = START - ago
+      series.live('c', cpu(clock.at, 1), 0)
+    }
+    clock.at = START
+    await series.flush()
+    const counts = async () => {
+      const query = store.records.read.selectFrom('series').select('resolution_seconds')
+      const rows = await query.orderBy('resolution_seconds').execute()
+      return rows.map(row => row.resolution_seconds)
+    }
+    t.equal((await counts()).length, 12)
+    for (const [resolution, points] of [
+      ['10s', 1],
+      ['1m', 2],
+      ['1h', 3],
+    ] as const)
+      t.equal((await series.points('c', 'cpu_percent', resolution)).length, points, resolution)
+    await series.tick()
+    t.strictSame(await counts(), [10, 60, 60, 3600, 3600, 3600])
+  })
+
+  t.test('outlive a disk that fails for a while, within bounds', async t => {
+    const { store, clock } = await set(t)
+    const rows = createSeriesStore(store.records)
+    let fails = true
+    const add: typeof rows.add = (...args) =>
+      fails ? Promise.reject(new Error('disk full')) : rows.add(...args)
+    const parts = { store: { ...rows, add }, logger: silent, now: () => clock.at, maxPending: 30 }
+    const series = await createSeries(parts)
+    for (let cell = 0; cell < 20; cell++) series.live(`c${cell}`, cpu(clock.at, cell), 0)
+    clock.at += 3_600_000
+    await series.tick()
+    fails = false
+    await series.flush()
+    const found = await Promise.all(
+      Array.from({ length: 20 }, (_, cell) => series.points(`c${cell}`, 'cpu_percent', '1m')),
+    )
+    t.equal(found.filter(points => points.length > 0).length, 10)
+    t.strictSame(
+      found[19]?.map(point => point.value),
+      [19],
+    )
+  })
+})
