@@ -1,0 +1,90 @@
+import type { Transaction } from 'kysely'
+import { type AuditEntry, appendAudit } from '../audit/audit.ts'
+import type { Ledger } from '../store/store.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import { type CommandRecord, isFinal, recordOf, rowOf } from './command.ts'
+
+/** Ended commands are kept this long; the audit keeps its rows. */
+const KEPT_MS = 30 * 24 * 3600 * 1000
+
+/** The next number for a cell. It follows the clock too, so that an old copy of the store is no trap. */
+export const nextFence = async (
+  trx: Transaction<LedgerTables>,
+  cellId: string,
+  now: number,
+): Promise<number> => {
+  const query = trx.selectFrom('command_fences').select('fence').where('cell_id', '=', cellId)
+  const fence = Math.max(((await query.executeTakeFirst())?.fence ?? 0) + 1, now)
+  await trx
+    .insertInto('command_fences')
+    .values({ cell_id: cellId, fence })
+    .onConflict(conflict => conflict.column('cell_id').doUpdateSet({ fence }))
+    .execute()
+  return fence
+}
+
+/** Keeps a new command, with the row of the audit. */
+export const insertCommand = async (
+  trx: Transaction<LedgerTables>,
+  record: CommandRecord,
+  entry: AuditEntry,
+): Promise<void> => {
+  await trx.insertInto('commands').values(rowOf(record)).execute()
+  await appendAudit(trx, entry)
+}
+
+/** Keeps what changed; an end has a row in the audit. */
+export const updateCommands = (ledger: Ledger, records: readonly CommandRecord[]): Promise<void> =>
+  ledger.write(async trx => {
+    for (const record of records) {
+      const { id, cell_id, signed_json, ...values } = rowOf(record)
+      await trx.updateTable('commands').set(values).where('id', '=', id).execute()
+      if (isFinal(record.state)) await appendAudit(trx, endOf(record))
+    }
+  })
+
+const endOf = ({ id, cellId, verb, state, reason, updatedAt }: CommandRecord): AuditEntry => ({
+  actor: `cell:${cellId}`,
+  at: updatedAt,
+  action: `command.${state}`,
+  subject: id,
+  outcome: state === 'succeeded' ? 'done' : 'refused',
+  details: { verb, ...(reason === undefined ? {} : { reason }) },
+})
+
+export const readCommand = async (
+  { read }: Ledger,
+  id: string,
+): Promise<CommandRecord | undefined> => {
+  const query = read.selectFrom('commands').selectAll().where('id', '=', id)
+  const row = await query.executeTakeFirst()
+  return row && recordOf(row)
+}
+
+/** Newest first. */
+export const readCommands = async (
+  { read }: Ledger,
+  { cellId, before, limit }: { cellId?: string; before?: string; limit: number },
+): Promise<CommandRecord[]> => {
+  let query = read.selectFrom('commands').selectAll().orderBy('id', 'desc').limit(limit)
+  if (cellId !== undefined) query = query.where('cell_id', '=', cellId)
+  if (before !== undefined) query = query.where('id', '<', before)
+  return (await query.execute()).map(recordOf)
+}
+
+/** Those that have not ended, oldest first. */
+export const readOpen = async ({ read }: Ledger): Promise<CommandRecord[]> => {
+  const query = read.selectFrom('commands').selectAll().orderBy('id')
+  const rows = await query
+    .where('state', 'in', ['queued', 'sent', 'accepted', 'executing'])
+    .execute()
+  return rows.map(recordOf)
+}
+
+export const forgetOld = (ledger: Ledger, now: number): Promise<void> =>
+  ledger.write(async trx => {
+    await trx
+      .deleteFrom('commands')
+      .where('issued_at', '<', now - KEPT_MS)
+      .execute()
+  })

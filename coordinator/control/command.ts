@@ -1,0 +1,126 @@
+import {
+  type AckState,
+  Command,
+  FINAL_STATES,
+  type Hazard,
+  type VerbFacts,
+} from '../../shared/wire/command.ts'
+import type { CommandRow } from '../store/tables.ts'
+
+/** `queued` and `sent` are what the coordinator knows by itself; the others the cell has said. */
+export type CommandState = 'queued' | 'sent' | AckState
+
+/** A command as the coordinator keeps it. Times are unix milliseconds. */
+export interface CommandRecord {
+  id: string
+  cellId: string
+  verb: string
+  params: Record<string, unknown>
+  hazard: Hazard
+  mode: Command['mode']
+  fence: number
+  state: CommandState
+  /** Why, as a word and in plain words. */
+  reason?: string
+  message?: string
+  result?: unknown
+  issuedAt: number
+  expiresAt: number
+  updatedAt: number
+  timeoutSeconds: number
+  /** How often it was given to the broker. */
+  sends: number
+  /** Who asked for it. */
+  requestedBy: string
+  /** What goes to the cell. */
+  signed: Command
+}
+
+/** After that long without the ack that must come, nobody will learn more. */
+const GRACE_MS = 5000
+
+export const isFinal = (state: CommandState): boolean => FINAL_STATES.includes(state)
+
+/** When a command that has not ended is given up. */
+export const deadlineOf = ({
+  state,
+  expiresAt,
+  timeoutSeconds,
+}: Pick<CommandRecord, 'state' | 'expiresAt' | 'timeoutSeconds'>): number => {
+  if (state === 'queued') return expiresAt
+  return expiresAt + GRACE_MS + (state === 'sent' ? 0 : timeoutSeconds * 1000)
+}
+
+/** What giving up means: one that was never sent did surely not run. */
+export const givenUp = ({ state }: Pick<CommandRecord, 'state'>) =>
+  state === 'queued'
+    ? { state: 'expired' as const, reason: 'not_sent', message: 'the cell did not come in time' }
+    : { state: 'unknown' as const, reason: 'no_answer', message: 'the cell has not told its end' }
+
+const ORDER: readonly CommandState[] = ['queued', 'sent', 'accepted', 'executing']
+
+/**
+ * Whether a cell's word changes what is known. States only go forward; an end stays, but what the
+ * coordinator has given up becomes known when the cell tells it after all.
+ */
+export const follows = (from: CommandState, to: AckState): boolean => {
+  if (from === 'unknown') return isFinal(to) && to !== 'unknown'
+  if (isFinal(from)) return false
+  return isFinal(to) || ORDER.indexOf(to) > ORDER.indexOf(from)
+}
+
+/** At most twice, and never when its life is over. */
+export const maySend = (
+  { state, sends, expiresAt }: Pick<CommandRecord, 'state' | 'sends' | 'expiresAt'>,
+  now: number,
+): boolean => now < expiresAt && (state === 'queued' || (state === 'sent' && sends < 2))
+
+export const rowOf = (record: CommandRecord): CommandRow => ({
+  id: record.id,
+  cell_id: record.cellId,
+  state: record.state,
+  reason: record.reason ?? null,
+  message: record.message ?? null,
+  result_json: record.result === undefined ? null : JSON.stringify(record.result),
+  issued_at: record.issuedAt,
+  updated_at: record.updatedAt,
+  timeout_ms: Math.round(record.timeoutSeconds * 1000),
+  sends: record.sends,
+  requested_by: record.requestedBy,
+  signed_json: JSON.stringify(record.signed),
+})
+
+export const recordOf = (row: CommandRow): CommandRecord => {
+  const signed = Command.parse(JSON.parse(row.signed_json))
+  return {
+    ...newRecord(signed, row.timeout_ms / 1000, row.requested_by),
+    state: row.state as CommandState,
+    updatedAt: row.updated_at,
+    sends: row.sends,
+    ...(row.reason === null ? {} : { reason: row.reason }),
+    ...(row.message === null ? {} : { message: row.message }),
+    ...(row.result_json === null ? {} : { result: JSON.parse(row.result_json) }),
+  }
+}
+
+export const newRecord = (
+  signed: Command,
+  timeoutSeconds: VerbFacts['timeout_seconds'],
+  requestedBy: string,
+): CommandRecord => ({
+  id: signed.id,
+  cellId: signed.cell_id,
+  verb: signed.verb,
+  params: signed.params,
+  hazard: signed.hazard,
+  mode: signed.mode,
+  fence: signed.fence,
+  state: 'queued',
+  issuedAt: signed.issued_at,
+  expiresAt: signed.expires_at,
+  updatedAt: signed.issued_at,
+  timeoutSeconds,
+  sends: 0,
+  requestedBy,
+  signed,
+})

@@ -1,0 +1,91 @@
+import type { Transaction } from 'kysely'
+import { ShoalError } from '../../shared/errors.ts'
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import { bumpRevision } from '../store/revisions.ts'
+import type { Ledger } from '../store/store.ts'
+import type { ConfigRow, LedgerTables } from '../store/tables.ts'
+
+/** What one cell, or all cells with a tag, are to be set to. */
+export interface ConfigDocument {
+  scope: 'cell' | 'tag'
+  /** The cell's id, or the tag. */
+  name: string
+  /** Grows with every change of any document. */
+  version: number
+  document: Record<string, unknown>
+  /** Unix milliseconds. */
+  changedAt: number
+}
+
+export interface ConfigChange {
+  scope: ConfigDocument['scope']
+  name: string
+  document: Record<string, unknown>
+  /** The version the caller has seen; 0 for none. Absent: whatever there is. */
+  ifVersion?: number
+}
+
+/** Replaces a document, audited. Throws `conflict` when it is not at `ifVersion` any more. */
+export const writeConfig = (
+  ledger: Ledger,
+  { scope, name, document, ifVersion }: ConfigChange,
+  by: Actor,
+  now: number,
+): Promise<ConfigDocument> =>
+  ledger.write(async trx => {
+    const before = (await rowAt(trx, scope, name))?.version ?? 0
+    if (ifVersion !== undefined && ifVersion !== before)
+      throw new ShoalError('conflict', `the configuration of ${name} is at version ${before}`)
+    const row: ConfigRow = {
+      scope,
+      name,
+      version: (await newestVersion(trx)) + 1,
+      document_json: JSON.stringify(document),
+      changed_at: now,
+      changed_by: by.actor,
+    }
+    await trx
+      .insertInto('configs')
+      .values(row)
+      .onConflict(conflict => conflict.columns(['scope', 'name']).doUpdateSet(row))
+      .execute()
+    await bumpRevision(trx, 'configs')
+    await appendAudit(trx, {
+      ...by,
+      at: now,
+      action: `${scope}.configure`,
+      subject: name,
+      outcome: 'done',
+      details: { version: row.version, document },
+    })
+    return documentOf(row)
+  })
+
+const rowAt = (trx: Transaction<LedgerTables>, scope: ConfigRow['scope'], name: string) =>
+  trx
+    .selectFrom('configs')
+    .selectAll()
+    .where('scope', '=', scope)
+    .where('name', '=', name)
+    .executeTakeFirst()
+
+const newestVersion = async (trx: Transaction<LedgerTables>): Promise<number> => {
+  const query = trx.selectFrom('configs').select(({ fn }) => fn.max('version').as('newest'))
+  return (await query.executeTakeFirst())?.newest ?? 0
+}
+
+/** Every document, by scope and name. */
+export const readConfigs = async ({ read }: Ledger): Promise<Map<string, ConfigDocument>> => {
+  const rows = await read.selectFrom('configs').selectAll().execute()
+  return new Map(rows.map(row => [keyOf(row.scope, row.name), documentOf(row)]))
+}
+
+export const keyOf = (scope: ConfigRow['scope'], name: string): string => `${scope} ${name}`
+
+const documentOf = (row: ConfigRow): ConfigDocument => ({
+  scope: row.scope,
+  name: row.name,
+  version: row.version,
+  document: JSON.parse(row.document_json),
+  changedAt: row.changed_at,
+})

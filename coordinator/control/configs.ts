@@ -1,0 +1,119 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { ShoalError } from '../../shared/errors.ts'
+import { Desired, mergeDocuments, Reported } from '../../shared/wire/desired.ts'
+import type { Actor } from '../audit/audit.ts'
+import type { Store } from '../store/store.ts'
+import {
+  type ConfigChange,
+  type ConfigDocument,
+  keyOf,
+  readConfigs,
+  writeConfig,
+} from './config-store.ts'
+
+/** What a cell is to be set to, what that was made of, and what the cell says of it. */
+export interface CellConfig {
+  /** In the order in which their documents are laid over each other. */
+  tags: readonly string[]
+  sources: ConfigDocument[]
+  version: number
+  document: Record<string, unknown>
+  /** Undefined when the cell has not said anything since the coordinator started. */
+  reported: (Reported & { at: number }) | undefined
+}
+
+export interface ConfigsParts {
+  store: Pick<Store, 'ledger' | 'revisions'>
+  /** Undefined for a cell that is not enrolled. */
+  tagsOf: (cellId: string) => Promise<readonly string[] | undefined>
+  /** Cells that are connected. */
+  here: () => Iterable<string>
+  publish: (cellId: string, desired: Desired) => Promise<void>
+  /** Unix milliseconds. */
+  now: () => number
+  logger: Logger
+}
+
+export interface Configs {
+  /** Throws `not_found`, and `conflict` when the document is not at `ifVersion` any more. */
+  set(change: ConfigChange, by: Actor): Promise<ConfigDocument>
+  /** Throws `not_found`. */
+  show(cellId: string): Promise<CellConfig>
+  /** A cell has told what it is, in the message with this id: it is told what it is to be. */
+  born(cellId: string, messageId: string): Promise<void>
+  /** One body of the `reported` topic. */
+  reported(cellId: string, body: unknown): void
+}
+
+export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
+  const { now, logger } = parts
+  const { ledger, revisions } = parts.store
+  let documents = await readConfigs(ledger)
+  const reports = new Map<string, Reported & { at: number }>()
+
+  const show: Configs['show'] = async cellId => {
+    const tags = await parts.tagsOf(cellId)
+    if (tags === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)
+    const keys = [...tags.map(tag => keyOf('tag', tag)), keyOf('cell', cellId)]
+    const sources = keys.flatMap(key => documents.get(key) ?? [])
+    return {
+      tags,
+      sources,
+      version: Math.max(0, ...sources.map(({ version }) => version)),
+      document: mergeDocuments(...sources.map(({ document }) => document)),
+      reported: reports.get(cellId),
+    }
+  }
+
+  const tell = async (cellId: string, answers?: string): Promise<void> => {
+    const { version, document } = await show(cellId)
+    const named = answers === undefined ? {} : { answers }
+    await parts.publish(cellId, Desired.parse({ version, document, ...named }))
+  }
+
+  const tellAll = async (scope: ConfigDocument['scope'], name: string): Promise<void> => {
+    for (const cellId of parts.here()) {
+      const isMeant =
+        scope === 'cell' ? cellId === name : (await parts.tagsOf(cellId))?.includes(name)
+      if (isMeant) await tell(cellId)
+      // a tag of a whole fleet must not hold up everybody else
+      await setImmediate()
+    }
+  }
+
+  revisions.onChange('configs', () => {
+    readConfigs(ledger).then(
+      read => {
+        documents = read
+      },
+      error => logger.warn({ reason: error.message }, 'configuration not read again'),
+    )
+  })
+
+  return {
+    set: async (change, by) => {
+      const { scope, name } = change
+      if (scope === 'cell' && (await parts.tagsOf(name)) === undefined)
+        throw new ShoalError('not_found', `no cell ${name}`)
+      const kept = await writeConfig(ledger, change, by, now())
+      documents.set(keyOf(scope, name), kept)
+      tellAll(scope, name).catch(error =>
+        logger.warn({ [scope]: name, reason: error.message }, 'cells were not told'),
+      )
+      return kept
+    },
+    show,
+    born: tell,
+    reported: (cellId, body) => {
+      const report = Reported.parse(body)
+      const { state, desired_version, applied_version, errors } = report
+      reports.set(cellId, { ...report, at: now() })
+      if (state === 'refused' || state === 'rolled_back')
+        logger.warn(
+          { cell: cellId, state, desired_version, applied_version, errors },
+          'configuration not taken',
+        )
+    },
+  }
+}

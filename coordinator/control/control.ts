@@ -1,0 +1,102 @@
+import type { Logger } from 'pino'
+import type { Signer } from '../../shared/signing.ts'
+import type { TopicName } from '../../shared/wire/topics.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { Cells } from '../keys/cells.ts'
+import type { Store } from '../store/store.ts'
+import { type Commands, createCommands } from './commands.ts'
+import { type Configs, createConfigs } from './configs.ts'
+
+/** What the coordinator wants of cells: commands and configuration. */
+export interface Control {
+  commands: Commands
+  configs: Configs
+  /** What cells say of it. */
+  hears: ControlEars
+}
+
+export interface ControlEars {
+  /** A cell has told what it is, in the message with this id. */
+  birth(cellId: string, messageId: string): void
+  /** A cell has connected and is ready to listen. */
+  connected(cellId: string): void
+  ack(cellId: string, body: unknown): void
+  reported(cellId: string, body: unknown): void
+}
+
+export interface ControlParts {
+  store: Pick<Store, 'ledger' | 'revisions'>
+  signer: Signer
+  cells: Pick<Cells, 'get'>
+  fleet: Pick<Fleet, 'cell' | 'cells'>
+  publish: (name: TopicName, cellId: string, body: unknown, id?: string) => Promise<void>
+  /** Unix milliseconds. */
+  now: () => number
+  logger: Logger
+}
+
+export const createControl = async (parts: ControlParts): Promise<Control> => {
+  const { store, signer, cells, fleet, publish, now, logger } = parts
+  const cellKeys = new Map<string, string>()
+
+  const isHere = (cellId: string): boolean => {
+    const presence = fleet.cell(cellId)?.presence
+    return presence !== undefined && presence !== 'unknown' && presence !== 'dead'
+  }
+
+  /** Those of the join token come first: a cell cannot overrule them by calling itself more. */
+  const tagsOf = async (cellId: string): Promise<string[] | undefined> => {
+    const cell = await cells.get(cellId)
+    if (cell === undefined || cell.revokedAt !== undefined) return undefined
+    return [...new Set([...cell.tags, ...(fleet.cell(cellId)?.announce?.tags ?? [])])]
+  }
+
+  /** A cell has one key for life. */
+  const cellKey = async (cellId: string): Promise<string | undefined> => {
+    const key = cellKeys.get(cellId) ?? (await cells.get(cellId))?.publicKey
+    if (key !== undefined) cellKeys.set(cellId, key)
+    return key
+  }
+
+  const commands = await createCommands({
+    ledger: store.ledger,
+    signer,
+    verbs: cellId => {
+      const announce = fleet.cell(cellId)?.announce
+      return announce && (announce.verbs ?? [])
+    },
+    isHere,
+    cellKey,
+    publish: command => publish('cmd', command.cell_id, command, command.id),
+    now,
+    logger,
+  })
+  const configs = await createConfigs({
+    store,
+    tagsOf,
+    here: function* () {
+      for (const { id } of fleet.cells()) if (isHere(id)) yield id
+    },
+    publish: (cellId, desired) => publish('desired', cellId, desired),
+    now,
+    logger,
+  })
+
+  const dropped = (cellId: string, about: string) => (error: Error) =>
+    logger.warn({ cell: cellId, about, reason: error.message.slice(0, 300) }, 'message dropped')
+
+  return {
+    commands,
+    configs,
+    hears: {
+      birth: (cellId, messageId) => {
+        configs.born(cellId, messageId).catch(dropped(cellId, 'desired'))
+      },
+      connected: commands.connected,
+      ack: (cellId, body) => {
+        commands.acknowledge(cellId, body).catch(dropped(cellId, 'ack'))
+      },
+      reported: configs.reported,
+    },
+  }
+}

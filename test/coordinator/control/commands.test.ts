@@ -1,0 +1,300 @@
+import t, { type Test } from 'tap'
+import { type CommandState, follows } from '../../../coordinator/control/command.ts'
+import {
+  type Commands,
+  type CommandsParts,
+  createCommands,
+} from '../../../coordinator/control/commands.ts'
+import { newId } from '../../../shared/ids.ts'
+import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import {
+  type Ack,
+  type AckState,
+  type Command,
+  isGenuineCommand,
+  signAck,
+  type VerbFacts,
+} from '../../../shared/wire/command.ts'
+import { silent } from '../../support/cell.ts'
+import { BY, temporaryStore } from '../store/temporary.ts'
+
+const CELL = newId('cell')
+const coordinator = signerOf(newPrivateKey())
+const cell = signerOf(newPrivateKey())
+const other = signerOf(newPrivateKey())
+
+const facts = (verb: string, hazard: VerbFacts['hazard']): VerbFacts => ({
+  verb,
+  hazard,
+  description: '',
+  timeout_seconds: 30,
+})
+
+/** Commands on a real store, with a clock, a network and a cell that the test moves. */
+const rig = async (t: Test, given: Partial<CommandsParts> = {}) => {
+  const store = await temporaryStore(t)
+  await store.ledger.write(async trx => {
+    const token = { id: 't', digest: '', uses: 1, uses_left: 0, created_at: 0, expires_at: 0 }
+    const rest = { revoked_at: null, role: 'cell', tags_json: '[]' }
+    await trx
+      .insertInto('join_tokens')
+      .values({ ...token, ...rest })
+      .execute()
+    await trx
+      .insertInto('cells')
+      .values({
+        id: CELL,
+        name: 'n',
+        digest: '',
+        token_id: 't',
+        enrolled_at: 0,
+        revoked_at: null,
+        epoch: 1,
+        next_digest: null,
+        renewed_at: 0,
+        public_key: cell.publicKey,
+        tags_json: '[]',
+        quarantined_at: null,
+      })
+      .execute()
+  })
+  const world = { now: 1_800_000_000_000, here: true, sent: [] as Command[] }
+  const parts: CommandsParts = {
+    ledger: store.ledger,
+    signer: coordinator,
+    verbs: () => [facts('ping', 'safe'), facts('fly', 'unsafe')],
+    isHere: () => world.here,
+    cellKey: async () => cell.publicKey,
+    publish: async command => void world.sent.push(command),
+    now: () => world.now,
+    logger: silent,
+    ...given,
+  }
+  const restart = () => createCommands(parts)
+  const commands = await restart()
+  const audit = async () => {
+    const rows = store.ledger.read.selectFrom('audit').select(['action', 'outcome']).orderBy('seq')
+    return (await rows.execute()).map(({ action, outcome }) => `${action} ${outcome}`)
+  }
+  return { commands, restart, world, audit }
+}
+
+const ping = {
+  cellId: CELL,
+  verb: 'ping',
+  params: {},
+  mode: 'live' as const,
+  ttlSeconds: 60,
+}
+
+const ack = (id: string, state: AckState, signer = cell, more: Partial<Ack> = {}): Ack =>
+  signAck({ command_id: id, cell_id: CELL, state, at: 1, ...more }, signer)
+
+const stateOf = async (commands: Commands, id: string) => (await commands.get(id))?.state
+
+t.test('states', async t => {
+  for (const [from, to, isNews] of [
+    ['queued', 'accepted', true],
+    ['sent', 'rejected', true],
+    ['executing', 'accepted', false],
+    ['executing', 'executing', false],
+    ['accepted', 'unknown', true],
+    ['succeeded', 'failed', false],
+    ['expired', 'succeeded', false],
+    ['unknown', 'succeeded', true],
+    ['unknown', 'executing', false],
+    ['unknown', 'unknown', false],
+  ] as [CommandState, AckState, boolean][])
+    t.test(`${to} ${isNews ? 'follows' : 'does not follow'} ${from}`, async t => {
+      t.equal(follows(from, to), isNews)
+    })
+})
+
+t.test('a command', async t => {
+  t.test('is signed, sent, and known by what the cell says', async t => {
+    const { commands, world, audit } = await rig(t)
+    const { id } = await commands.create(ping, BY)
+    const [sent] = world.sent
+    t.ok(sent && isGenuineCommand(sent, coordinator.publicKey))
+    t.match(sent, { id, cell_id: CELL, hazard: 'safe', expires_at: world.now + 60_000 })
+    t.equal(await stateOf(commands, id), 'sent')
+    for (const state of ['accepted', 'executing', 'succeeded'] as const) {
+      await commands.acknowledge(CELL, ack(id, state))
+      t.equal(await stateOf(commands, id), state)
+    }
+    await commands.close()
+    t.strictSame(await audit(), ['command.create done', 'command.succeeded done'])
+  })
+
+  t.test('has a higher fence than every one before, also when the clock goes back', async t => {
+    const { commands, world, restart } = await rig(t)
+    await commands.create(ping, BY)
+    world.now -= 1000
+    await (await restart()).create(ping, BY)
+    const [first, second] = world.sent
+    t.ok(first && second && second.fence > first.fence)
+  })
+
+  t.test('that is unsafe is refused, and names the gate', async t => {
+    const { commands, world, audit } = await rig(t)
+    const wanted = { code: 'forbidden', message: /gate\.device-command-live/ }
+    await t.rejects(commands.create({ ...ping, verb: 'fly' }, BY), wanted)
+    t.strictSame(world.sent, [])
+    t.strictSame(await audit(), ['command.create refused'])
+  })
+
+  for (const [title, params] of [
+    ['half a character', { text: '\ud800' }],
+    ['more than a packet holds', { text: 'x'.repeat(40_000) }],
+  ] as const)
+    t.test(`with ${title} in its parameters is refused`, async t => {
+      const { commands, audit } = await rig(t)
+      const wanted = { code: 'invalid_request', param: 'params' }
+      await t.rejects(commands.create({ ...ping, params }, BY), wanted)
+      t.strictSame(await audit(), [])
+    })
+
+  t.test('to a cell that has not told its verbs is refused', async t => {
+    const { commands } = await rig(t, { verbs: () => undefined })
+    await t.rejects(commands.create(ping, BY), { code: 'cell_unavailable' })
+  })
+
+  t.test('beyond a hundred open ones is refused', async t => {
+    const { commands } = await rig(t)
+    await Promise.all(Array.from({ length: 100 }, () => commands.create(ping, BY)))
+    await t.rejects(commands.create(ping, BY), { code: 'rate_limited' })
+  })
+
+  t.test('waits for a cell that is away', async t => {
+    const { commands, world } = await rig(t)
+    world.here = false
+    const { id } = await commands.create(ping, BY)
+    t.equal(await stateOf(commands, id), 'queued')
+    world.here = true
+    commands.connected(CELL)
+    t.equal(world.sent.length, 1)
+    t.equal(await stateOf(commands, id), 'sent')
+  })
+
+  t.test(
+    'that waited while the key of the coordinator changed is signed with the new one',
+    async t => {
+      const signer = { ...coordinator }
+      const { commands, world } = await rig(t, { signer })
+      world.here = false
+      await commands.create(ping, BY)
+      Object.assign(signer, other)
+      world.here = true
+      commands.connected(CELL)
+      const [sent] = world.sent
+      t.ok(sent && sent.key_id === other.publicKey && isGenuineCommand(sent, other.publicKey))
+    },
+  )
+
+  t.test('that was not acknowledged is sent once more, with the same id', async t => {
+    const { commands, world } = await rig(t)
+    const { id } = await commands.create(ping, BY)
+    for (let i = 0; i < 3; i++) commands.connected(CELL)
+    t.strictSame(
+      world.sent.map(command => command.id),
+      [id, id],
+    )
+  })
+
+  t.test('that was acknowledged is not sent again', async t => {
+    const { commands, world } = await rig(t)
+    const { id } = await commands.create(ping, BY)
+    await commands.acknowledge(CELL, ack(id, 'accepted'))
+    commands.connected(CELL)
+    t.equal(world.sent.length, 1)
+  })
+
+  t.test('is never sent when its life is over', async t => {
+    const { commands, world } = await rig(t)
+    world.here = false
+    await commands.create(ping, BY)
+    world.here = true
+    world.now += 60_000
+    commands.connected(CELL)
+    t.strictSame(world.sent, [])
+  })
+
+  t.test('survives a restart of the coordinator, and is sent once more', async t => {
+    const { commands, world, restart } = await rig(t)
+    const { id } = await commands.create(ping, BY)
+    await commands.close()
+    const again = await restart()
+    again.connected(CELL)
+    t.equal(world.sent.length, 2)
+    await again.acknowledge(CELL, ack(id, 'succeeded', cell, { result: { pong: true } }))
+    await again.close()
+    t.match(await (await restart()).get(id), { state: 'succeeded', result: { pong: true } })
+  })
+
+  for (const [title, state, before, isHere, end] of [
+    ['that never left has expired when its life is over', 'queued', 59_999, false, 'expired'],
+    ['without any word is unknown a little later', 'sent', 64_999, true, 'unknown'],
+    [
+      'that was accepted is unknown when its verb must have ended',
+      'accepted',
+      94_999,
+      true,
+      'unknown',
+    ],
+  ] as const)
+    t.test(title, async t => {
+      const { commands, world } = await rig(t)
+      world.here = isHere
+      const { id } = await commands.create(ping, BY)
+      if (state === 'accepted') await commands.acknowledge(CELL, ack(id, state))
+      world.now += before
+      commands.sweep()
+      t.equal(await stateOf(commands, id), state)
+      world.now += 1
+      commands.sweep()
+      t.equal(await stateOf(commands, id), end)
+    })
+
+  t.test('that was given up is known when the cell tells it after all', async t => {
+    const { commands, world } = await rig(t)
+    const { id } = await commands.create(ping, BY)
+    world.now += 65_000
+    commands.sweep()
+    await commands.acknowledge(CELL, ack(id, 'succeeded'))
+    t.equal(await stateOf(commands, id), 'succeeded')
+  })
+})
+
+t.test('an ack', async t => {
+  for (const [title, from, signer, more] of [
+    ['with another key is dropped', CELL, other, {}],
+    ['of another cell is dropped', newId('cell'), cell, {}],
+    ['that names another cell is dropped', CELL, cell, { cell_id: newId('cell') }],
+  ] as const)
+    t.test(title, async t => {
+      const { commands } = await rig(t)
+      const { id } = await commands.create(ping, BY)
+      await commands.acknowledge(from, ack(id, 'succeeded', signer, more))
+      t.equal(await stateOf(commands, id), 'sent')
+    })
+
+  t.test('that was changed on the way is dropped', async t => {
+    const { commands } = await rig(t)
+    const { id } = await commands.create(ping, BY)
+    await commands.acknowledge(CELL, { ...ack(id, 'failed'), state: 'succeeded' })
+    await commands.acknowledge(CELL, { ...ack(id, 'succeeded'), extra: 1 })
+    t.equal(await stateOf(commands, id), 'sent')
+  })
+
+  t.test('of a cell without a key is dropped', async t => {
+    const { commands } = await rig(t, { cellKey: async () => undefined })
+    const { id } = await commands.create(ping, BY)
+    await commands.acknowledge(CELL, ack(id, 'succeeded'))
+    t.equal(await stateOf(commands, id), 'sent')
+  })
+
+  t.test('that makes no sense is an error of its sender', async t => {
+    const { commands } = await rig(t)
+    await t.rejects(commands.acknowledge(CELL, { command_id: 'x' }))
+  })
+})
