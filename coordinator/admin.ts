@@ -2,19 +2,21 @@ import { userInfo } from 'node:os'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { TIER_NAMES, type TierName } from '../shared/catalogue.ts'
 import { ShoalError } from '../shared/errors.ts'
-import { type Format, type Printable, printed } from './admin/print.ts'
+import { joinTokenText } from '../shared/join-token.ts'
+import { type Format, type Printable, printed } from '../shared/print.ts'
 import { cellView, keyView, personView, tenantView, tokenView } from './admin/views.ts'
 import { type Actor, createAudit } from './audit/audit.ts'
 import { initialise } from './keys/bootstrap.ts'
 import { createCells } from './keys/cells.ts'
-import { createToken, listTokens, revokeToken } from './keys/join-tokens.ts'
+import { createToken, listTokens, requireSingleUse, revokeToken } from './keys/join-tokens.ts'
 import { KEY_KINDS, type KeyKind, ROLES, type Role } from './keys/key.ts'
 import { createKeys } from './keys/keys.ts'
 import { createPerson, listPeople } from './keys/people.ts'
 import { createTenant, listTenants } from './keys/tenants.ts'
 import type { Store } from './store/store.ts'
+import type { ServerIdentity } from './tls/own-certificate.ts'
 
-export { bootstrap } from './keys/bootstrap.ts'
+export { bootstrap, type DemoKeys } from './keys/bootstrap.ts'
 
 /** The audit's name for whoever runs a program on the coordinator's machine. */
 export const localActor = (): Actor => ({ actor: `local:${userInfo().username}` })
@@ -31,6 +33,7 @@ export const addAdminCommands = (
   program: Command,
   open: () => Promise<Store>,
   write: (text: string) => void = text => void process.stdout.write(text),
+  identify: Identify = async () => undefined,
 ): void => {
   const format = new Option('--format <format>', 'how to print').choices(['text', 'json'])
   program.addOption(format.default('text'))
@@ -45,9 +48,9 @@ export const addAdminCommands = (
     }
   }
 
-  addInit(program, onStore)
+  addInit(program, onStore, identify)
   addKeyCommands(program.command('key').description('API keys'), onStore)
-  addTokenCommands(program.command('token').description('join tokens of cells'), onStore)
+  addTokenCommands(program.command('token').description('join tokens of cells'), onStore, identify)
   addCellCommands(program.command('cell').description('enrolled cells'), onStore)
   addTenantCommands(program.command('tenant').description('tenants'), onStore)
   addPersonCommands(program.command('person').description('persons'), onStore)
@@ -55,11 +58,13 @@ export const addAdminCommands = (
 }
 
 type OnStore = (run: Run) => Promise<void>
+/** What the coordinator proves itself with; made when it is not there yet. */
+type Identify = () => Promise<ServerIdentity | undefined>
 
 /** Only `authenticate` and enrolment say something to a log, and nothing here calls them. */
 const logger = { warn: () => {} }
 
-const addInit = (program: Command, onStore: OnStore): void => {
+const addInit = (program: Command, onStore: OnStore, identify: Identify): void => {
   program
     .command('init')
     .description('make the first tenant, and a person and key that may do everything')
@@ -69,7 +74,8 @@ const addInit = (program: Command, onStore: OnStore): void => {
       onStore(async (store, by) => {
         const names = { tenantId: tenant, personName: person }
         const { key, secret } = await initialise(store, names, by)
-        return { ...keyView(key), secret }
+        const { caFile } = (await identify()) ?? {}
+        return { ...keyView(key), secret, ...(caFile && { ca_file: caFile }) }
       }),
     )
 }
@@ -132,16 +138,19 @@ const specOf = (options: KeyOptions) => ({
     : { expiresAt: Date.now() + options.expiresDays * 86_400_000 }),
 })
 
-const addTokenCommands = (token: Command, onStore: OnStore): void => {
+const addTokenCommands = (token: Command, onStore: OnStore, identify: Identify): void => {
   token
     .command('create')
     .description('make a token with which machines become cells')
-    .option('--uses <n>', 'how many machines', count, 1)
+    .option('--uses <n>', 'how many machines; more than one needs an approval', count, 1)
     .option('--ttl-minutes <n>', 'how long it is good', count, TTL_MINUTES)
-    .action(({ uses, ttlMinutes }: { uses: number; ttlMinutes: number }) =>
+    .option('--tag <tag...>', 'tags that the cell gets', [])
+    .action(({ uses, ttlMinutes, tag }: { uses: number; ttlMinutes: number; tag: string[] }) =>
       onStore(async ({ ledger }, by) => {
-        const { token, secret } = await createToken(ledger, { uses, ttlMinutes }, by)
-        return { ...tokenView(token), secret }
+        requireSingleUse(uses)
+        const { token, secret } = await createToken(ledger, { uses, ttlMinutes, tags: tag }, by)
+        const { fingerprint } = (await identify()) ?? {}
+        return { ...tokenView(token), secret: joinTokenText({ secret, fingerprint }) }
       }),
     )
   token
@@ -166,6 +175,12 @@ const addCellCommands = (cell: Command, onStore: OnStore): void => {
     .description("end a cell's credential for good")
     .action((id: string) =>
       onStore(async (store, by) => cellView(await createCells({ store }).revoke(id, by))),
+    )
+  cell
+    .command('release <id>')
+    .description('let a cell in quarantine connect again; stop its copy first')
+    .action((id: string) =>
+      onStore(async (store, by) => cellView(await createCells({ store }).release(id, by))),
     )
 }
 

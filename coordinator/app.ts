@@ -1,18 +1,29 @@
-import { readFileSync } from 'node:fs'
-import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import type { Socket } from 'node:net'
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import type { Logger } from 'pino'
+import { agentRoutes } from './a2a/agent-routes.ts'
+import type { Registered } from './a2a/card-features.ts'
 import type { CoordinatorConfig } from './config.ts'
 import type { Fleet } from './fleet/fleet.ts'
 import { answerHeaders } from './http/answer-headers.ts'
 import { type AuthParts, auth } from './http/auth.ts'
+import { type CellSelfParts, cellSelfRoutes } from './http/cell-self.ts'
 import { type EnrolParts, enrolRoute } from './http/enrol.ts'
-import { clientErrorHandler, errors } from './http/errors.ts'
+import { endWithError, errors, parserError, sendError, toShoalError } from './http/errors.ts'
 import { healthRoutes } from './http/health.ts'
 import type { InferenceParts } from './http/inference.ts'
 import { inferenceRoutes } from './http/inference-routes.ts'
 import { modelRoutes } from './http/models.ts'
+import { openApiRoute } from './http/openapi-route.ts'
 import { operationRoutes } from './http/operation-routes.ts'
-import { safety, serverLimits } from './http/safety.ts'
+import { collectRoutes } from './http/route-docs.ts'
+import { newRequestId, safety, serverLimits } from './http/safety.ts'
 import type { Views } from './operations/context.ts'
 import { operations } from './operations/index.ts'
 import type { Quota } from './quota/quota.ts'
@@ -30,33 +41,44 @@ export interface AppParts {
   fleet: Pick<Fleet, 'pick' | 'cells' | 'serves' | 'roundTripsMs'>
   running: InferenceParts['running']
   enrol: EnrolParts['enrol']
+  cellSelf: CellSelfParts
+  /** Certificate chain and private key, PEM; plain HTTP without. */
+  tls?: { cert: string; key: string }
   views: Views
   notReady: () => string | undefined
+  /** Over half of the fleet was lost at once. */
+  degraded?: () => boolean
 }
-
-const tls = ({ http }: CoordinatorConfig) =>
-  http.tls_cert_file === undefined || http.tls_key_file === undefined
-    ? {}
-    : { https: { cert: readFileSync(http.tls_cert_file), key: readFileSync(http.tls_key_file) } }
 
 /** Fastify's own words are of no use to an operator; failures are. */
 const warningsOnly = (logger: Logger): Logger =>
   logger.isLevelEnabled('info') ? logger.child({}, { level: 'warn' }) : logger
 
+/** What the card is derived from. There are no discovery modules, MCP tools and A2A bindings yet. */
+const registered: Registered = {
+  skills,
+  operations,
+  modules: [],
+  mcpTools: 0,
+  built: new Set(),
+}
+
 /** The HTTP server with every route, not listening yet. */
 export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
-  const { config, logger, now, keys, quota, usage, fleet, running, enrol, notReady, views } = parts
+  const { config, logger, now, keys, quota, usage, fleet, running, enrol, views } = parts
   const { catalogue, tiers } = config
   const app = Fastify({
     ...serverLimits(config),
-    ...tls(config),
+    ...(parts.tls && { https: { cert: parts.tls.cert, key: parts.tls.key } }),
     loggerInstance: warningsOnly(logger),
     logController: new LogController({ disableRequestLogging: true }),
-    clientErrorHandler,
+    clientErrorHandler: (error, socket) => void refuseSocket(app, error, socket as Socket),
+    frameworkErrors: (error, request, reply) => void refuseRequest(app, error, request, reply),
   }) as unknown as FastifyInstance
 
+  const routes = collectRoutes(app)
   await app.register(errors)
-  await app.register(answerHeaders, { quota, now })
+  await app.register(answerHeaders, { quota, now, logger })
   await app.register(safety, { config })
   await app.register(auth, { keys })
 
@@ -71,8 +93,42 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
     running,
   })
   await app.register(modelRoutes, { catalogue, createdAt: Math.floor(now() / 1000) })
-  await app.register(healthRoutes, { catalogue, fleet, notReady })
+  await app.register(healthRoutes, {
+    catalogue,
+    fleet,
+    notReady: parts.notReady,
+    degraded: parts.degraded,
+  })
   await app.register(enrolRoute, { enrol })
+  await app.register(cellSelfRoutes, parts.cellSelf)
   await app.register(operationRoutes, { operations: [...operations, ...skills], views })
+  await app.register(agentRoutes, { config, registered, vitals: views.vitals })
+  await app.register(openApiRoute, { config, routes })
   return app
+}
+
+/** A request that could not be read: its answer has the same headers as any other. */
+const refuseSocket = async (
+  app: FastifyInstance,
+  failure: NodeJS.ErrnoException,
+  socket: Socket,
+): Promise<void> => {
+  if (failure.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const asker = { id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }
+  const { error, status } = parserError(failure)
+  endWithError(socket, error, await app.answerHeaders(asker), status)
+}
+
+/** A URL that cannot be decoded never reaches a hook. */
+const refuseRequest = async (
+  app: FastifyInstance,
+  failure: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> => {
+  const asker = { id: newRequestId(), ip: request.ip, key: undefined }
+  sendError(reply.headers(await app.answerHeaders(asker)), toShoalError(failure))
 }

@@ -13,7 +13,9 @@ const Http = z.strictObject({
   tls_cert_file: z
     .string()
     .optional()
-    .describe('Certificate chain, PEM. Needed on any address that is not loopback.'),
+    .describe(
+      'Certificate chain, PEM. Without it, an address that is not loopback gets one of our own.',
+    ),
   tls_key_file: z.string().optional().describe('Private key of the certificate, PEM.'),
   allowed_hosts: z
     .array(z.string())
@@ -23,7 +25,7 @@ const Http = z.strictObject({
     .int()
     .min(1024)
     .max(64 * 1024 * 1024)
-    .default(4 * 1024 * 1024)
+    .default(2 * 1024 * 1024)
     .describe('Largest body of a request.'),
   headers_timeout_seconds: z
     .number()
@@ -42,8 +44,19 @@ const Http = z.strictObject({
     .describe('How long running answers may take to end after SIGTERM.'),
 })
 
+const webUrl = z.url({ protocol: /^https?$/ }).optional()
+
 const Public = z.strictObject({
-  base_url: z.url().optional().describe('Address under which clients reach the REST API.'),
+  base_url: webUrl.describe('Address under which clients reach the REST API.'),
+  a2a_url: webUrl.describe('Address of the agent host; public.base_url by default.'),
+  mcp_url: webUrl.describe('Address of the MCP endpoint; /mcp/ of public.base_url by default.'),
+  docs_url: webUrl.describe('Address of the manual; /docs of public.base_url by default.'),
+  portal_url: webUrl.describe('Address of the portal, when there is one.'),
+})
+
+const Provider = z.strictObject({
+  name: z.string().min(1).default('shoal').describe('Who runs this service; on the agent card.'),
+  url: webUrl.describe('Address of who runs it; public.portal_url or public.base_url by default.'),
 })
 
 const Presence = z.strictObject({
@@ -64,6 +77,44 @@ const Presence = z.strictObject({
     .describe('How often a link is measured, and how long a cell may take to answer.'),
 })
 
+const Mqtt = z.strictObject({
+  enabled: z
+    .boolean()
+    .default(false)
+    .describe('Plain MQTT on 127.0.0.1 for cells, beside the upgrade on the HTTP port.'),
+  port: z.int().min(0).max(65_535).default(7071).describe('Its TCP port; 0 takes a free one.'),
+})
+
+const Broker = z
+  .strictObject({
+    mode: z
+      .enum(['embedded', 'external'])
+      .default('embedded')
+      .describe('A broker in this process, or one outside, such as mosquitto.'),
+    url: z
+      .url({ protocol: /^mqtts?$/ })
+      .optional()
+      .describe('Address of the outside broker, mqtts://… unless it is on loopback.'),
+    ca_file: z.string().optional().describe('Certificate authority of the outside broker, PEM.'),
+    username: z
+      .string()
+      .regex(/^[\w.-]{1,64}$/)
+      .default('coordinator')
+      .describe('User of the coordinator at the broker.'),
+    password_file: z
+      .string()
+      .optional()
+      .describe('File with its password; without it one is derived from state_dir/broker.key.'),
+  })
+  .refine(({ mode, url }) => mode === 'embedded' || url !== undefined, {
+    path: ['url'],
+    error: 'an outside broker needs its address',
+  })
+  .refine(({ url }) => url?.startsWith('mqtt:') !== true || isLoopback(new URL(url).hostname), {
+    path: ['url'],
+    error: 'passwords would travel in the clear: a broker that is not on loopback needs mqtts',
+  })
+
 const Log = z.strictObject({
   level: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
@@ -81,16 +132,18 @@ export const CoordinatorConfig = z
       .describe('Folder for the databases; made with mode 0700.'),
     http: Http.prefault({}),
     public: Public.prefault({}),
+    provider: Provider.prefault({}),
     presence: Presence.prefault({}),
+    broker: Broker.prefault({}),
+    mqtt: Mqtt.prefault({}),
     log: Log.prefault({}),
     tiers: Tiers.prefault({}),
     catalogue: Catalogue.default(
       SHIPPED_CATALOGUE.map(entry => CatalogueEntry.parse(entry)),
     ).describe('Models clients may name; see docs/operations.md.'),
   })
-  .refine(({ http }) => isLoopback(http.host) || (http.tls_cert_file && http.tls_key_file), {
-    path: ['http', 'host'],
-    error:
-      'keys and credentials would travel in the clear: an address that is not loopback needs http.tls_cert_file and http.tls_key_file',
+  .refine(({ http }) => (http.tls_cert_file === undefined) === (http.tls_key_file === undefined), {
+    path: ['http', 'tls_cert_file'],
+    error: 'http.tls_cert_file and http.tls_key_file belong together',
   })
 export type CoordinatorConfig = z.output<typeof CoordinatorConfig>

@@ -3,11 +3,14 @@ import { Command, CommanderError } from 'commander'
 import { pino } from 'pino'
 import { loadConfig } from '../shared/config.ts'
 import { exitCode, ShoalError } from '../shared/errors.ts'
+import { onLauncherGone } from '../shared/lifeline.ts'
 import { notifySystemd, stallMeter, systemdNotify } from '../shared/notify.ts'
+import { addBrokerCommands } from './admin/broker.ts'
 import { addAdminCommands } from './admin.ts'
 import { CoordinatorConfig } from './config.ts'
 import { serve } from './serve.ts'
 import { openStore } from './store/store.ts'
+import { serverIdentity } from './tls/server-identity.ts'
 
 const PROGRAM = 'shoal-coordinator'
 /** Wrong usage, as sysexits.h has it. */
@@ -23,7 +26,7 @@ type Environment = Record<string, string | undefined>
  */
 export const main = async (argv: string[], env: Environment): Promise<void> => {
   try {
-    if (hasCommand(argv)) await administer(argv, env)
+    if (commandOf(argv) !== undefined) await administer(argv, env)
     else await run(argv, env)
   } catch (error) {
     if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : USAGE)
@@ -33,11 +36,11 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
   }
 }
 
-/** True when a word stands among the arguments that is neither a flag nor the value of one. */
-const hasCommand = (argv: string[]): boolean => {
+/** The first word among the arguments that is neither a flag nor the value of one. */
+const commandOf = (argv: string[]): string | undefined => {
   let at = 0
   while (argv[at]?.startsWith('--')) at += isWhole(argv[at] ?? '') ? 1 : 2
-  return at < argv.length
+  return argv[at]
 }
 
 const isWhole = (flag: string): boolean =>
@@ -54,10 +57,17 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
   const coordinator = await serve(config, logger)
   const stop = new AbortController()
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => stop.abort())
+  onLauncherGone(env, process.stdin, () => stop.abort())
   const longestStallMs = env.WATCHDOG_USEC ? stallMeter(stop.signal) : () => 0
   const { signal } = stop
   if (env.NOTIFY_SOCKET)
-    void notifySystemd({ env, send: systemdNotify(logger), signal, longestStallMs })
+    void notifySystemd({
+      env,
+      send: systemdNotify(logger),
+      signal,
+      longestStallMs,
+      healthy: coordinator.healthy,
+    })
 
   await once(signal, 'abort')
   await coordinator.close()
@@ -71,7 +81,7 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
     .option('--config <file>', 'configuration file')
     .option('--state-dir <folder>', 'folder of the store')
     .exitOverride()
-  addAdminCommands(program, async () => {
+  const configured = (): CoordinatorConfig => {
     const { config, stateDir } = program.opts<{ config?: string; stateDir?: string }>()
     const flags = [
       ...(config === undefined ? [] : ['--config', config]),
@@ -79,7 +89,16 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
     ]
     const loaded = loadConfig({ program: PROGRAM, schema: CoordinatorConfig, argv: flags, env })
     if (loaded.action !== 'run') throw new ShoalError('config_invalid', 'no configuration')
-    return openStore(loaded.config.state_dir)
-  })
+    return loaded.config
+  }
+  addBrokerCommands(program, configured)
+  // there `--format` says how to print, for every command; of `broker files` it is the broker's
+  if (commandOf(argv) !== 'broker')
+    addAdminCommands(
+      program,
+      async () => openStore(configured().state_dir),
+      text => void process.stdout.write(text),
+      () => serverIdentity(configured()),
+    )
   await program.parseAsync(argv, { from: 'user' })
 }

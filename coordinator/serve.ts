@@ -1,82 +1,54 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { ShoalError } from '../shared/errors.ts'
 import { buildApp } from './app.ts'
-import { createEmbeddedBus, type EmbeddedBus } from './broker/broker.ts'
-import { createInbox } from './broker/inbox.ts'
+import { type CellPortParts, openMqttPort, openUpgrades } from './cell-ports.ts'
 import type { CoordinatorConfig } from './config.ts'
+import { type ControlPlane, openControlPlane } from './control-plane.ts'
 import { createEvents } from './events/bus.ts'
-import { createFleet, type Fleet } from './fleet/fleet.ts'
-import { acceptUpgrades } from './http/upgrades.ts'
-import { type Cells, createCells } from './keys/cells.ts'
 import { createKeys } from './keys/keys.ts'
-import { openLink } from './link/link.ts'
+import { openSigning } from './keys/signing.ts'
+import { listenError } from './listen-error.ts'
+import { createCallStats } from './operations/call-stats.ts'
+import type { Views } from './operations/context.ts'
 import { createQuota } from './quota/quota.ts'
-import { createUsage } from './quota/usage.ts'
+import { createUsage, type Usage } from './quota/usage.ts'
 import { createRunning } from './running.ts'
-import { openStore } from './store/store.ts'
+import { skills } from './skills/index.ts'
+import { probeStore } from './store/probe.ts'
+import { openStore, type Store } from './store/store.ts'
+import { keepServerIdentity } from './tls/keep.ts'
+import { serverIdentity } from './tls/server-identity.ts'
+import { createVitals, type Vitals } from './vitals.ts'
 
 export interface Coordinator {
   /** Where it listens: `http://127.0.0.1:7070`. */
   url: string
+  /** False when the store cannot be written. */
+  healthy(): boolean
   /** Refuses new work, lets running answers end (bounded), then lets go of everything. */
   close(): Promise<void>
 }
-
-/** Times a second that silent cells are looked for. */
-const SWEEPS_PER_SECOND = 4
 
 /** Builds every part, in order, and listens. */
 export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<Coordinator> => {
   const now = Date.now
   const nowMs = () => performance.now()
+  const shown = await serverIdentity(config)
   const store = await openStore(config.state_dir)
+  const signing = await openSigning(config.state_dir)
+  const closing = new AbortController()
+  const probe = probeStore(store.ledger, { signal: closing.signal })
   const events = createEvents({ source: `/shoal/${config.name}`, logger })
   const keys = createKeys({ store, logger })
-  const cells = createCells({ store, logger })
   const quota = createQuota({ store, tiers: config.tiers, logger })
-  const usage = createUsage(store)
   const running = createRunning()
-
-  const fleet = createFleet({
-    limits: {
-      suspectAfterMs: config.presence.suspect_after_seconds * 1000,
-      deadAfterMs: config.presence.dead_after_seconds * 1000,
-    },
-    nowMs,
-    changed: (cell, from) => {
-      logger.info({ cell: cell.id, from, to: cell.presence }, 'cell changed')
-      events.publish(`shoal.cell.${cell.presence}`, { from }, cell.id)
-    },
-  })
-  for (const cell of await cells.list())
-    if (cell.revokedAt === undefined) fleet.admit(cell.id, cell.epoch)
-
-  const authenticate = async (cellId: string, credential: string): Promise<boolean> => {
-    const cell = await cells.authenticate(cellId, credential)
-    if (cell !== undefined) fleet.admit(cell.id, cell.epoch)
-    return cell !== undefined
-  }
-  const born = (cellId: string, epoch: number): void => {
-    cells.noteEpoch(cellId, epoch).catch(error => logger.error({ err: error }, 'epoch not kept'))
-  }
-  const bus = await createEmbeddedBus({
-    logger,
-    nowMs,
-    authenticate,
-    epoch: Math.floor(now() / 1000),
-    seen: fleet.seen,
-    receive: createInbox({ fleet, logger, born }),
-  })
-  const stopWatching = cells.onChange(() => void dropRevoked(cells, fleet, bus))
-
-  /** A revoked cell is out at once, not with its next word. */
-  const revoke: Cells['revoke'] = async (cellId, by) => {
-    const cell = await cells.revoke(cellId, by)
-    fleet.forget(cellId)
-    bus.disconnect(cellId)
-    return cell
-  }
+  const fingerprint = () => shown?.fingerprint
+  const base = { config, store, signing, events, fingerprint, logger, now, nowMs }
+  const plane = await openControlPlane(base)
+  const { fleet, admission, monitor, bus } = plane
+  const { state_dir } = config
+  const brokerConnected = bus.connected
+  const vitals = createVitals({ store: probe, stateDir: state_dir, brokerConnected, nowMs })
 
   const app = await buildApp({
     config,
@@ -84,73 +56,88 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     now,
     keys,
     quota,
-    usage,
+    usage: completing(createUsage(store), monitor),
     fleet,
     running,
-    enrol: async request => {
-      const { cellId, credential } = await cells.enrol(request)
-      fleet.admit(cellId, 0)
-      return { cell_id: cellId, credential }
+    ...(shown && { tls: shown }),
+    enrol: admission.enrol,
+    cellSelf: {
+      authenticate: admission.authenticate,
+      renew: plane.cells.renew,
+      leave: admission.leave,
+      trust: signing.trust,
+      now,
     },
-    views: { fleet, cells: { ...cells, revoke }, store, now },
-    notReady: () => (running.draining() ? 'the coordinator is stopping' : undefined),
-  })
-  acceptUpgrades(app.server, {
-    logger,
-    authenticate,
-    draining: running.draining,
-    openMqtt: (socket, cellId) => {
-      bus.handle(socket, cellId)
-    },
-    openLink: (socket, cellId) => {
-      const pingEveryMs = config.presence.ping_seconds * 1000
-      const { linkUp: up, linkDown: down } = fleet
-      openLink({ cellId, socket, logger, pingEveryMs, up, down })
+    views: viewsOf(plane, { config, store, now, vitals }),
+    degraded: monitor.degraded,
+    notReady: () => {
+      if (running.draining()) return 'the coordinator is stopping'
+      return bus.connected() ? probe.trouble() : 'the broker is not reached'
     },
   })
 
-  const sweeper = setInterval(fleet.sweep, 1000 / SWEEPS_PER_SECOND)
+  const ports: CellPortParts = { config, plane, draining: running.draining, logger }
+  openUpgrades(app, ports)
   const url = await listen(app, config)
-  logger.info({ url, state_dir: config.state_dir }, 'coordinator is up')
+  const mqtt = await openMqttPort(ports)
+  logger.info({ url, mqtt_url: mqtt?.url, state_dir, ca_file: shown?.caFile }, 'coordinator is up')
+  const identify = () => serverIdentity(config)
+  const stopRenewing = keepServerIdentity({ server: app.server, shown, identify, logger })
 
   const close = async (): Promise<void> => {
     await Promise.race([running.drain(), delay(config.http.drain_seconds * 1000)])
-    clearInterval(sweeper)
-    stopWatching()
-    closeLinks(fleet)
-    await bus.close()
+    stopRenewing()
+    mqtt?.close()
+    await plane.close()
     await app.close()
+    vitals.close()
     await quota.close()
     keys.close()
-    cells.close()
+    closing.abort()
     await store.close()
     logger.info('coordinator is down')
   }
-  return { url, close }
+  return { url, healthy: () => probe.trouble() === undefined, close }
 }
+
+/** What operations may look at and act on. */
+const viewsOf = (
+  plane: ControlPlane,
+  rest: { config: CoordinatorConfig; store: Store; now: () => number; vitals: Vitals },
+): Views => ({
+  fleet: plane.fleet,
+  cells: plane.cells,
+  identity: plane.identity,
+  settings: plane.settings,
+  commands: plane.control.commands,
+  configs: plane.control.configs,
+  monitor: plane.monitor,
+  store: rest.store,
+  now: rest.now,
+  catalogue: rest.config.catalogue,
+  skillIds: skills.map(skill => skill.id),
+  calls: createCallStats(),
+  vitals: rest.vitals,
+})
+
+/** Usage that also tells the monitor of what was completed. */
+const completing = (
+  usage: Usage,
+  monitor: Pick<ControlPlane['monitor'], 'completed'>,
+): Pick<Usage, 'record'> => ({
+  record: async row => {
+    await usage.record(row)
+    if (row.status === 'ok') monitor.completed(row.at)
+  },
+})
 
 const delay = (milliseconds: number): Promise<void> =>
   new Promise(resolve => setTimeout(resolve, milliseconds).unref())
-
-/** Another process revoked a cell: its connections end now, not with their next word. */
-const dropRevoked = async (cells: Cells, fleet: Fleet, bus: EmbeddedBus): Promise<void> => {
-  for (const cell of await cells.list()) {
-    if (cell.revokedAt === undefined || fleet.cell(cell.id) === undefined) continue
-    fleet.forget(cell.id)
-    bus.disconnect(cell.id)
-  }
-}
-
-const closeLinks = (fleet: Fleet): void => {
-  for (const cell of fleet.cells()) cell.link?.close()
-}
 
 const listen = async (app: FastifyInstance, { http }: CoordinatorConfig): Promise<string> => {
   try {
     return await app.listen({ host: http.host, port: http.port, backlog: 4096 })
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw cause
-    const message = `port ${http.port} on ${http.host} is taken; choose another with http.port`
-    throw new ShoalError('address_in_use', message, { cause })
+    throw listenError(cause, { host: http.host, port: http.port, key: 'http.port' })
   }
 }

@@ -1,93 +1,69 @@
-import { Command, CommanderError, Option } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import { exitCode, ShoalError } from '../../shared/errors.ts'
-import { VERSION } from '../../shared/version.ts'
-import type { ChatCompletionChunk, ModelList } from '../../shared/wire/openai.ts'
-import { type Api, createApi } from './api.ts'
+import { type Printable, printed, visible } from '../../shared/print.ts'
+import { operationsOf } from './document.ts'
+import { cacheFolder, loadDocument } from './document-cache.ts'
+import { handMade } from './hand-made.ts'
+import { nextStep } from './next-step.ts'
+import { addOperationCommands } from './operation-commands.ts'
+import { type Environment, type Options, openSession } from './session.ts'
 
-type Environment = Record<string, string | undefined>
+/** Wrong usage, as sysexits.h has it. */
+const USAGE = 64
 
-interface Options {
-  url: string
-  key?: string
-  format: 'text' | 'json'
-}
-
-/** The command line of a user: asks the coordinator over its REST API. */
+/**
+ * The command line of a user: asks the coordinator over its REST API. Most commands follow from the
+ * coordinator's own API document, so that both always fit together.
+ */
 export const main = async (argv: string[], env: Environment): Promise<void> => {
+  process.stdout.on('error', endQuietly)
   try {
-    await commands(env).parseAsync(argv, { from: 'user' })
+    const program = handMade(env)
+    await addDescribed(program, argv, env)
+    await program.parseAsync(argv, { from: 'user' })
   } catch (error) {
-    if (error instanceof CommanderError) {
-      process.exitCode = error.exitCode === 0 ? 0 : 64
-      return
-    }
-    if (!(error instanceof ShoalError)) throw error
-    process.stderr.write(`shoal: ${error.message} (${error.code})\n`)
-    process.exitCode = exitCode(error.code)
+    process.exitCode = tell(error)
   }
 }
 
-const commands = (env: Environment): Command => {
-  const program = new Command('shoal')
-    .description('Ask a shoal coordinator.')
-    .version(VERSION)
-    .exitOverride()
-    .addOption(
-      new Option('--url <url>', 'the coordinator, or SHOAL_URL').default(
-        env.SHOAL_URL ?? 'http://127.0.0.1:7070',
-      ),
-    )
-    .option('--key <key>', 'your key, or SHOAL_KEY')
-    .addOption(
-      new Option('--format <format>', 'how to print').choices(['text', 'json']).default('text'),
-    )
+/** A reader that has seen enough, such as `head`, is no failure. */
+const endQuietly = (error: NodeJS.ErrnoException): void => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(0)
+}
 
-  const withApi = (run: (api: Api, options: Options) => Promise<void>): Promise<void> => {
-    const options = program.opts<Options>()
-    return run(createApi({ url: options.url, key: options.key ?? env.SHOAL_KEY }), options)
+const addDescribed = async (program: Command, argv: string[], env: Environment): Promise<void> => {
+  const { operands } = program.parseOptions(argv)
+  if (isComplete(program, operands) || isOnlyVersion(argv)) return
+  const options = program.opts<Options>()
+  const { api, format, write } = openSession(options, env)
+  try {
+    const document = await loadDocument(api, options.url, cacheFolder(env))
+    addOperationCommands(program, operationsOf(document), async call =>
+      write(printed((await api.call(call)) as Printable, format)),
+    )
+  } catch (error) {
+    if (operands.length > 0 || !(error instanceof ShoalError)) throw error
+    process.stderr.write(`shoal: ${error.message}; only the commands of this program are shown\n`)
   }
-
-  program
-    .command('health')
-    .description('is the service able to answer')
-    .action(() => withApi(async (api, { format }) => print(await api.get('/v1/health'), format)))
-
-  const models = program.command('models').description('the models you may use')
-  models
-    .command('list')
-    .description('list them')
-    .action(() => withApi(listModels))
-
-  program
-    .command('chat <text>')
-    .description('ask a model and print its answer as it comes')
-    .option('--model <id>', 'which one', 'model-a:7b')
-    .action((text: string, { model }: { model: string }) =>
-      withApi((api, options) => chat(api, options, model, text)),
-    )
-  return program
 }
 
-const listModels = async (api: Api, { format }: Options): Promise<void> => {
-  const list = (await api.get('/v1/models')) as ModelList
-  if (format === 'json') return print(list, format)
-  for (const { id, weights } of list.data)
-    process.stdout.write(`${[id, weights].join('\t').trim()}\n`)
+/** True when these words already lead to a command that does something. */
+const isComplete = (program: Command, words: readonly string[]): boolean => {
+  const [word, ...rest] = words
+  const next = program.commands.find(command => command.name() === word)
+  return next !== undefined && (next.commands.length === 0 || isComplete(next, rest))
 }
 
-const chat = async (api: Api, { format }: Options, model: string, text: string): Promise<void> => {
-  const body = { model, stream: true, messages: [{ role: 'user', content: text }] }
-  for await (const chunk of api.stream('/v1/chat/completions', body)) {
-    if (format === 'json') process.stdout.write(`${JSON.stringify(chunk)}\n`)
-    else process.stdout.write((chunk as ChatCompletionChunk).choices[0]?.delta.content ?? '')
-  }
-  if (format === 'text') process.stdout.write('\n')
-}
+const isOnlyVersion = (argv: readonly string[]): boolean =>
+  argv.length === 1 && ['--version', '-V'].includes(argv[0] ?? '')
 
-const print = (value: unknown, format: Options['format']): void => {
-  const lines =
-    format === 'json'
-      ? [JSON.stringify(value)]
-      : Object.entries(value as object).map(([name, item]) => `${name.padEnd(12)} ${item}`)
-  process.stdout.write(`${lines.join('\n')}\n`)
+/** Says what went wrong and what to do about it; the exit code. */
+const tell = (error: unknown): number => {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE
+  if (!(error instanceof ShoalError)) throw error
+  const step = nextStep(error)
+  const lines = [`shoal: ${visible(error.message)} (${error.code})`, ...(step ? [step] : [])]
+  process.stderr.write(`${lines.join('\n')}\n`)
+  return exitCode(error.code)
 }

@@ -3,7 +3,10 @@ import type { JoinToken } from '../keys/join-tokens.ts'
 import type { Key } from '../keys/key.ts'
 import type { Person } from '../keys/people.ts'
 import type { Tenant } from '../keys/tenants.ts'
-import { time } from './print.ts'
+
+/** Unix milliseconds as RFC 3339; null for what did not happen. */
+const time = (at: number | undefined): string | null =>
+  at === undefined ? null : new Date(at).toISOString()
 
 /* What the admin program shows of each thing, in wire names. */
 
@@ -24,6 +27,8 @@ export const keyView = (key: Key) => ({
 
 export const tokenView = (token: JoinToken) => ({
   id: token.id,
+  role: token.role,
+  tags: token.tags,
   uses: token.uses,
   uses_left: token.usesLeft,
   created_at: time(token.createdAt),
@@ -34,8 +39,10 @@ export const tokenView = (token: JoinToken) => ({
 export const cellView = (cell: Cell) => ({
   id: cell.id,
   name: cell.name,
+  tags: cell.tags,
   token: cell.tokenId,
   enrolled_at: time(cell.enrolledAt),
+  quarantined_at: time(cell.quarantinedAt),
   revoked_at: time(cell.revokedAt),
 })
 

@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import type { Logger } from 'pino'
 import { VERSION } from '../../shared/version.ts'
 import { HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
 import type { Quota, Standing, Subject } from '../quota/quota.ts'
@@ -8,7 +9,7 @@ import type { Quota, Standing, Subject } from '../quota/quota.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     /** What every answer carries, as of now; for answers that bypass the hooks. */
-    answerHeaders(request: FastifyRequest): Promise<OutgoingHttpHeaders>
+    answerHeaders(asker: Asker): Promise<OutgoingHttpHeaders>
   }
 }
 
@@ -16,6 +17,7 @@ export interface AnswerHeaderParts {
   quota: Pick<Quota, 'standing'>
   /** Unix time, milliseconds. */
   now: () => number
+  logger: Pick<Logger, 'warn'>
 }
 
 /** An IPv4 address, or the /64 of an IPv6 one: a host has as many addresses in it as it likes. */
@@ -30,10 +32,10 @@ export const networkOf = (address: string): string => {
 }
 
 /** Whose allowance a request uses: its key, or its address without a valid one. */
-export const subjectOf = (request: FastifyRequest): Subject =>
-  request.key === undefined
-    ? { id: `address:${networkOf(request.ip)}`, tier: 'anonymous' }
-    : { id: request.key.id, tier: request.key.tier }
+export const subjectOf = (asker: Pick<Asker, 'ip' | 'key'>): Subject =>
+  asker.key === undefined
+    ? { id: `address:${networkOf(asker.ip)}`, tier: 'anonymous' }
+    : { id: asker.key.id, tier: asker.key.tier }
 
 /**
  * The four headers of the interface specification (section 8) and the fields of
@@ -59,20 +61,32 @@ export const limitHeaders = (standing: Standing, nowMs: number): OutgoingHttpHea
   }
 }
 
+/** What the headers are made from; a request, or a socket that sent no whole one. */
+export type Asker = Pick<FastifyRequest, 'id' | 'ip' | 'key'>
+
 /** Puts limits, request id and version on every answer, errors included. */
-export const answerHeaders = fp(async (app: FastifyInstance, { quota, now }: AnswerHeaderParts) => {
-  const current = async (request: FastifyRequest): Promise<OutgoingHttpHeaders> => {
-    const nowMs = now()
-    const standing = quota.standing(subjectOf(request), nowMs)
-    return {
-      ...limitHeaders(standing instanceof Promise ? await standing : standing, nowMs),
-      [HEADER_REQUEST_ID]: request.id,
+export const answerHeaders = fp(
+  async (app: FastifyInstance, { quota, now, logger }: AnswerHeaderParts) => {
+    /** Nothing when the store cannot tell: an answer without figures is better than none. */
+    const limits = async (asker: Asker): Promise<OutgoingHttpHeaders> => {
+      try {
+        const nowMs = now()
+        const standing = quota.standing(subjectOf(asker), nowMs)
+        return limitHeaders(standing instanceof Promise ? await standing : standing, nowMs)
+      } catch (error) {
+        logger.warn({ err: error }, 'the standing of a caller is not known')
+        return {}
+      }
+    }
+    const current = async (asker: Asker): Promise<OutgoingHttpHeaders> => ({
+      ...(await limits(asker)),
+      [HEADER_REQUEST_ID]: asker.id,
       'x-shoal-version': VERSION,
       'x-content-type-options': 'nosniff',
-    }
-  }
-  app.decorate('answerHeaders', current)
-  app.addHook('onSend', async (request, reply) => {
-    reply.headers(await current(request))
-  })
-})
+    })
+    app.decorate('answerHeaders', current)
+    app.addHook('onSend', async (request, reply) => {
+      reply.headers(await current(request))
+    })
+  },
+)

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { ShoalError } from '../../shared/errors.ts'
-import { type EnrolAnswer, EnrolRequest } from '../../shared/wire/announce.ts'
+import { EnrolAnswer, EnrolRequest } from '../../shared/wire/announce.ts'
 import { ENROL_PATH } from '../../shared/wire/link.ts'
 import { firstIssue } from '../../shared/wire/openai.ts'
 
@@ -8,15 +8,31 @@ export interface EnrolParts {
   enrol: (request: EnrolRequest) => Promise<EnrolAnswer>
 }
 
+/** Anybody may send it. */
+const BODY_LIMIT_BYTES = 4096
+
+const DOCS = {
+  id: 'enrol-cell',
+  tag: 'cells',
+  summary: 'Exchange a join token for the id and credential of a cell, once.',
+  body: EnrolRequest,
+  answer: EnrolAnswer,
+  status: 201,
+}
+
 /** Where a daemon exchanges its join token for an id and a credential, once. */
 export const enrolRoute: FastifyPluginAsync<EnrolParts> = async (app, { enrol }) => {
-  app.post(ENROL_PATH, { config: { access: 'none' } }, async (request, reply) => {
-    const result = EnrolRequest.safeParse(request.body)
-    if (!result.success) {
-      const { param, message } = firstIssue(result.error)
-      throw new ShoalError('invalid_request', message, param === undefined ? {} : { param })
-    }
-    reply.code(201)
-    return enrol(result.data)
-  })
+  app.post(
+    ENROL_PATH,
+    { config: { access: 'none', docs: DOCS }, bodyLimit: BODY_LIMIT_BYTES },
+    async (request, reply) => {
+      const result = EnrolRequest.safeParse(request.body)
+      if (!result.success) {
+        const { param, message } = firstIssue(result.error)
+        throw new ShoalError('invalid_request', message, param === undefined ? {} : { param })
+      }
+      reply.code(201)
+      return enrol(result.data)
+    },
+  )
 }

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http'
+import { type OutgoingHttpHeaders, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
@@ -36,7 +36,8 @@ const validationError = (issue: { instancePath: string; message?: string }): Sho
     : new ShoalError('invalid_request', `${param}: ${message}`, { param })
 }
 
-const send = (reply: FastifyReply, error: ShoalError): FastifyReply => {
+/** Sends an error on any route. */
+export const sendError = (reply: FastifyReply, error: ShoalError): FastifyReply => {
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds)
   if (error.code === 'auth_required') reply.header('www-authenticate', 'Bearer realm="shoal"')
   return reply.code(httpStatus(error.code)).send(errorBody(error))
@@ -47,17 +48,22 @@ export const errors = fp(async (app: FastifyInstance) => {
   app.setErrorHandler<FastifyError | ShoalError>((thrown, request, reply) => {
     const error = toShoalError(thrown)
     if (error.code === 'internal') request.log.error({ err: thrown }, 'request failed')
-    return send(reply, error)
+    return sendError(reply, error)
   })
 
-  app.setNotFoundHandler((request: FastifyRequest, reply) => {
+  const notFound = (request: FastifyRequest, reply: FastifyReply): ShoalError => {
     const path = request.url.split('?')[0] ?? ''
     const allowed = METHODS.filter(method => app.findRoute({ method, url: path }) !== null)
-    if (allowed.length === 0)
-      return send(reply, new ShoalError('not_found', `there is nothing at ${path}`))
+    if (allowed.length === 0) return new ShoalError('not_found', `there is nothing at ${path}`)
     reply.header('allow', allowed.join(', '))
-    return send(reply, new ShoalError('method_not_allowed', `${path} takes ${allowed.join(', ')}`))
+    return new ShoalError('method_not_allowed', `${path} takes ${allowed.join(', ')}`)
+  }
+
+  // before its body is read: nobody needs it
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404) throw notFound(request, reply)
   })
+  app.setNotFoundHandler((request, reply) => sendError(reply, notFound(request, reply)))
 })
 
 const parserCodes: Record<string, ErrorCode> = {
@@ -65,32 +71,35 @@ const parserCodes: Record<string, ErrorCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
-/** Answers on the bare socket when the request could not be read at all. */
-export const clientErrorHandler = (error: NodeJS.ErrnoException, socket: Socket): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const code = parserCodes[error.code ?? ''] ?? 'invalid_request'
-  const reason = code === 'invalid_request' ? 'not valid HTTP/1.1' : code.replaceAll('_', ' ')
-  endWithError(socket, new ShoalError(code, reason), code === 'invalid_request' ? 400 : undefined)
+/** What is said when a request could not be read at all; its status is 400 where ours is 422. */
+export const parserError = (
+  error: NodeJS.ErrnoException,
+): { error: ShoalError; status: number } => {
+  const code = parserCodes[error.code ?? '']
+  if (code === undefined)
+    return { error: new ShoalError('invalid_request', 'not valid HTTP/1.1'), status: 400 }
+  return { error: new ShoalError(code, code.replaceAll('_', ' ')), status: httpStatus(code) }
 }
 
-/** Answers on a bare socket and closes it; `status` where the table's one does not fit. */
+/**
+ * Answers on a bare socket and closes it, also when the peer keeps its side open: the HTTP server
+ * no longer looks after such a socket.
+ */
 export const endWithError = (
   socket: Socket,
   error: ShoalError,
+  headers: OutgoingHttpHeaders = {},
   status: number = httpStatus(error.code),
 ): void => {
   const body = JSON.stringify(errorBody(error))
-  socket.end(
-    [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-      'content-type: application/json; charset=utf-8',
-      `content-length: ${Buffer.byteLength(body)}`,
-      'connection: close',
-      '',
-      body,
-    ].join('\r\n'),
-  )
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    ...lines,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  socket.destroySoon()
 }

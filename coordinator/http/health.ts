@@ -1,6 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify'
+import * as z from 'zod'
 import type { Catalogue } from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
+import { isRoutable } from '../fleet/cell.ts'
 import { type Fleet, readyModels } from '../fleet/fleet.ts'
 
 export interface HealthParts {
@@ -8,25 +10,28 @@ export interface HealthParts {
   fleet: Pick<Fleet, 'cells' | 'serves' | 'roundTripsMs'>
   /** Undefined while everything is fine, else the reason why no request should come here. */
   notReady: () => string | undefined
+  /** Over half of the fleet was lost at once. */
+  degraded?: (() => boolean) | undefined
 }
 
 /** Body of `GET /v1/health` (interface specification 2.6). */
-export interface Health {
-  status: 'ok' | 'degraded' | 'unavailable'
-  /** Cells that serve now. */
-  cells: number
-  /** Models that are loaded on one of them. */
-  models: number
-  /** Median round trip to those cells, rounded up; 0 only with no cell. */
-  latency_ms: number
-}
+export const Health = z.object({
+  status: z.enum(['ok', 'degraded', 'unavailable']),
+  cells: z.int().describe('Cells that serve now.'),
+  models: z.int().describe('Models that are loaded on one of them.'),
+  latency_ms: z
+    .int()
+    .describe('Median round trip to those cells, rounded up; 0 only with no cell.'),
+})
+export type Health = z.infer<typeof Health>
 
-export const healthOf = (catalogue: Catalogue, fleet: HealthParts['fleet']): Health => {
+export const healthOf = ({ catalogue, fleet, degraded }: Omit<HealthParts, 'notReady'>): Health => {
   const served = catalogue.filter(entry => fleet.serves(entry.id)).length
+  const impaired = served < catalogue.length || degraded?.() === true
   const trips = fleet.roundTripsMs()
   return {
-    status: served === 0 ? 'unavailable' : served < catalogue.length ? 'degraded' : 'ok',
-    cells: [...fleet.cells()].filter(cell => cell.presence === 'ready' && cell.link).length,
+    status: served === 0 ? 'unavailable' : impaired ? 'degraded' : 'ok',
+    cells: [...fleet.cells()].filter(isRoutable).length,
     models: readyModels(fleet.cells()).size,
     latency_ms: trips.length === 0 ? 0 : Math.max(1, Math.ceil(median(trips))),
   }
@@ -40,12 +45,19 @@ const median = (values: number[]): number => {
     : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2
 }
 
+const Fine = z.object({ status: z.literal('ok') })
+
 /** Health for clients, liveness for supervisors, readiness for balancers. None needs a key. */
 export const healthRoutes: FastifyPluginAsync<HealthParts> = async (app, parts) => {
-  const config = { access: 'none' } as const
-  app.get('/v1/health', { config }, async () => healthOf(parts.catalogue, parts.fleet))
-  app.get('/healthz', { config }, async () => ({ status: 'ok' }))
-  app.get('/readyz', { config }, async () => {
+  const open = (id: string, summary: string, answer: z.ZodType) => ({
+    config: { access: 'none' as const, docs: { id, tag: 'health', summary, answer } },
+  })
+  const health = open('health', 'Is the service able to answer.', Health)
+  const alive = open('alive', 'Does the process live: for a supervisor.', Fine)
+  const ready = open('ready', 'May requests come here: for a balancer.', Fine)
+  app.get('/v1/health', health, async () => healthOf(parts))
+  app.get('/healthz', alive, async () => ({ status: 'ok' }))
+  app.get('/readyz', ready, async () => {
     const reason = parts.notReady()
     if (reason !== undefined) throw new ShoalError('draining', reason, { retryAfterSeconds: 5 })
     return { status: 'ok' }

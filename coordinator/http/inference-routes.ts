@@ -2,7 +2,10 @@ import type { FastifyPluginAsync } from 'fastify'
 import type * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import {
+  ChatCompletion,
+  ChatCompletionChunk,
   ChatRequest,
+  EmbeddingAnswer,
   EmbeddingRequest,
   firstIssue,
   unservedField,
@@ -16,11 +19,27 @@ const valid = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
   throw new ShoalError('invalid_request', message, param === undefined ? {} : { param })
 }
 
+const CHAT = {
+  id: 'create-chat-completion',
+  tag: 'inference',
+  summary: 'A chat completion, whole or as server-sent events.',
+  body: ChatRequest,
+  answer: ChatCompletion,
+  events: ChatCompletionChunk,
+}
+const EMBEDDINGS = {
+  id: 'create-embedding',
+  tag: 'inference',
+  summary: 'Vectors for one or more texts.',
+  body: EmbeddingRequest,
+  answer: EmbeddingAnswer,
+}
+
 /** `POST /v1/chat/completions` and `POST /v1/embeddings`. */
 export const inferenceRoutes: FastifyPluginAsync<InferenceParts> = async (app, parts) => {
   const infer = createInference(app, parts)
 
-  app.post('/v1/chat/completions', async (request, reply) => {
+  app.post('/v1/chat/completions', { config: { docs: CHAT } }, async (request, reply) => {
     const body = valid(ChatRequest, request.body)
     const unserved = unservedField(body)
     if (unserved !== undefined)
@@ -30,7 +49,7 @@ export const inferenceRoutes: FastifyPluginAsync<InferenceParts> = async (app, p
     await infer(request, reply, 'chat', { model: body.model, stream: body.stream === true })
   })
 
-  app.post('/v1/embeddings', async (request, reply) => {
+  app.post('/v1/embeddings', { config: { docs: EMBEDDINGS } }, async (request, reply) => {
     const body = valid(EmbeddingRequest, request.body)
     await infer(request, reply, 'embedding', { model: body.model, stream: false })
   })

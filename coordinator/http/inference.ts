@@ -6,6 +6,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { HEADER_MAX_TOKENS, HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
 import { dispatch, type Outcome } from '../fleet/dispatch.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import type { Key } from '../keys/key.ts'
 import type { Admission, Quota } from '../quota/quota.ts'
 import type { TierSettings } from '../quota/tiers.ts'
 import type { Usage } from '../quota/usage.ts'
@@ -51,62 +52,70 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
     const { id: model } = requireModel(models, asked.model, kind, key.tier)
     if (running.draining())
       throw new ShoalError('draining', 'the coordinator is stopping', { retryAfterSeconds: 5 })
-    const subject = subjectOf(request)
-    const admission = await quota.admit(subject, startedAt)
-    const answerHeaders = await app.answerHeaders(request)
-
-    const record = async (outcome: Outcome): Promise<void> => {
-      if (outcome.status === 'refused') return giveBack(admission, answerHeaders, app, request)
-      const row = {
-        at: startedAt,
-        key_id: key.id,
-        tenant_id: request.tenantId ?? key.tenantId,
-        model,
-        cell_id: outcome.cellId ?? '',
-        route: request.routeOptions.url ?? '',
-        status: outcome.status,
-        prompt_tokens: outcome.usage?.prompt_tokens ?? null,
-        completion_tokens: outcome.usage?.completion_tokens ?? null,
-        duration_ms: now() - startedAt,
-        request_id: request.id,
-      }
-      await usage
-        .record(row)
-        .catch(error => logger.error({ err: error, row }, 'usage not recorded'))
-    }
-
     running.add()
-    reply.hijack()
     try {
+      const admission = await quota.admit(subjectOf(request), startedAt)
+      const answerHeaders = await app.answerHeaders(request)
+      const body = request.rawBody ?? EMPTY
+      // a stream may stay open for long: what it was asked need not stay in memory as well
+      request.rawBody = undefined
+      request.body = undefined
+      reply.hijack()
       await dispatch({
         path: request.routeOptions.url ?? '',
         headers: linkHeaders(request, tiers[key.tier].max_tokens),
-        body: request.rawBody ?? Buffer.alloc(0),
+        body,
         response: reply.raw,
         answerHeaders,
         stream: asked.stream,
         pick: tried => fleet.pick(model, tried),
-        record,
+        record: outcome =>
+          record({ request, key, model, startedAt, admission, answerHeaders }, outcome),
+      }).catch((error: unknown) => {
+        logger.error({ err: error, request: request.id }, 'dispatch failed')
+        admission.refund()
+        reply.raw.destroy()
       })
-    } catch (error) {
-      logger.error({ err: error, request: request.id }, 'dispatch failed')
-      reply.raw.destroy()
     } finally {
       running.remove()
     }
   }
+
+  /** A request no cell took costs nothing, and the headers say so; any other leaves a row. */
+  async function record(call: Call, outcome: Outcome): Promise<void> {
+    const { request, key, model, startedAt, admission, answerHeaders } = call
+    if (outcome.status === 'refused') {
+      admission.refund()
+      Object.assign(answerHeaders, await app.answerHeaders(request))
+      return
+    }
+    const row = {
+      at: startedAt,
+      key_id: key.id,
+      tenant_id: request.tenantId ?? key.tenantId,
+      model,
+      cell_id: outcome.cellId ?? '',
+      route: request.routeOptions.url ?? '',
+      status: outcome.status,
+      prompt_tokens: outcome.usage?.prompt_tokens ?? null,
+      completion_tokens: outcome.usage?.completion_tokens ?? null,
+      duration_ms: now() - startedAt,
+      request_id: request.id,
+    }
+    await usage.record(row).catch(error => logger.error({ err: error, row }, 'usage not recorded'))
+  }
 }
 
-/** A request no cell took costs nothing, and the headers say so. */
-const giveBack = async (
-  admission: Admission,
-  answerHeaders: OutgoingHttpHeaders,
-  app: FastifyInstance,
-  request: FastifyRequest,
-): Promise<void> => {
-  admission.refund()
-  Object.assign(answerHeaders, await app.answerHeaders(request))
+interface Call {
+  request: FastifyRequest
+  key: Key
+  model: string
+  startedAt: number
+  admission: Admission
+  answerHeaders: OutgoingHttpHeaders
 }
+
+const EMPTY = Buffer.alloc(0)
 
 const linkHeaders = (request: FastifyRequest, maxTokens: number): OutgoingHttpHeaders => {
   const headers: OutgoingHttpHeaders = {

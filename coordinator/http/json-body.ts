@@ -3,6 +3,10 @@ import { ShoalError } from '../../shared/errors.ts'
 /** Deeper JSON than any of our shapes needs; recursion over the value stays harmless. */
 const MAX_DEPTH = 32
 
+/** More items than the largest list of token ids has; each is looked at more than once. */
+const MAX_COMMAS = 150_000
+
+const COMMA = 0x2c
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const OPEN_OBJECT = 0x7b
@@ -10,17 +14,22 @@ const CLOSE_OBJECT = 0x7d
 const OPEN_ARRAY = 0x5b
 const CLOSE_ARRAY = 0x5d
 
-/** Deepest nesting of arrays and objects; looks at bytes only, so that a bomb is not parsed. */
-export const jsonDepth = (bytes: Uint8Array): number => {
+/**
+ * Deepest nesting of arrays and objects, and the number of their items less one each; looks at
+ * bytes only, so that a bomb is not parsed.
+ */
+export const jsonShape = (bytes: Uint8Array): { depth: number; commas: number } => {
   let depth = 0
   let deepest = 0
+  let commas = 0
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]
     if (byte === QUOTE) at = endOfString(bytes, at)
     else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) deepest = Math.max(deepest, ++depth)
     else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth--
+    else if (byte === COMMA) commas++
   }
-  return deepest
+  return { depth: deepest, commas }
 }
 
 /** Index of the closing quote of the string that opens at `start`. */
@@ -35,10 +44,14 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 /** The value of a JSON body; an empty one is `{}`. Throws invalid_request. */
 export const parseJsonBody = (bytes: Buffer): unknown => {
   if (bytes.length === 0) return {}
-  if (jsonDepth(bytes) > MAX_DEPTH)
+  const { depth, commas } = jsonShape(bytes)
+  if (depth > MAX_DEPTH)
     throw new ShoalError('invalid_request', `the body is nested deeper than ${MAX_DEPTH} levels`)
+  if (commas > MAX_COMMAS)
+    throw new ShoalError('invalid_request', `the body has more than ${MAX_COMMAS} items`)
   try {
-    return withoutProto(JSON.parse(decoder.decode(bytes)))
+    const value: unknown = JSON.parse(decoder.decode(bytes))
+    return mayHoldProto(bytes) ? withoutProto(value) : value
   } catch (cause) {
     if (cause instanceof ShoalError) throw cause
     throw new ShoalError('invalid_request', `the body is not valid JSON: ${reasonOf(cause)}`, {
@@ -53,6 +66,10 @@ const reasonOf = (cause: unknown): string =>
 
 const position = (message: string): string =>
   /at position \d+/.exec(message)?.[0] ?? 'it ends too early'
+
+/** The name may also be written with escapes. */
+const mayHoldProto = (bytes: Buffer): boolean =>
+  bytes.includes('__proto__') || bytes.includes('\\u00')
 
 const withoutProto = (value: unknown): unknown => {
   if (typeof value === 'object' && value !== null) {

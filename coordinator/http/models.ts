@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { type Catalogue, type CatalogueEntry, weightsLabel } from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
-import type { ModelEntry, ModelList } from '../../shared/wire/openai.ts'
+import { ModelEntry, ModelList } from '../../shared/wire/openai.ts'
 import { keyOf } from './auth.ts'
 import { modelsOfTier } from './model-access.ts'
 
@@ -9,6 +9,24 @@ export interface ModelParts {
   catalogue: Catalogue
   /** Unix time in seconds that `created` says: when this coordinator took up the catalogue. */
   createdAt: number
+}
+
+const LIST = {
+  id: 'list-models',
+  tag: 'models',
+  summary: "List the models the key's tier may use.",
+  answer: ModelList,
+}
+const SHOW = {
+  id: 'show-model',
+  tag: 'models',
+  summary: "Show one model; ':' in its id may be sent plain or as %3A.",
+  path: '/v1/models/{model}',
+  answer: ModelEntry,
+}
+
+interface Show {
+  Params: { '*': string }
 }
 
 /** `GET /v1/models` and `GET /v1/models/{id}`: what the key's tier may use. */
@@ -27,13 +45,14 @@ export const modelRoutes: FastifyPluginAsync<ModelParts> = async (
     }
   }
 
-  app.get('/v1/models', async (request): Promise<ModelList> => {
+  app.get('/v1/models', { config: { docs: LIST } }, async (request): Promise<ModelList> => {
     const { tier } = keyOf(request)
     return { object: 'list', data: modelsOfTier(catalogue, tier).map(entryOf) }
   })
 
   // Ids hold `:` and may hold `/`, both plain and encoded.
-  app.get<{ Params: { '*': string } }>('/v1/models/*', async (request): Promise<ModelEntry> => {
+  const config = { docs: SHOW }
+  app.get<Show>('/v1/models/*', { config }, async (request): Promise<ModelEntry> => {
     const id = request.params['*']
     const entry = modelsOfTier(catalogue, keyOf(request).tier).find(model => model.id === id)
     if (entry === undefined)

@@ -1,12 +1,12 @@
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import type * as z from 'zod'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
-import { firstIssue } from '../../shared/wire/openai.ts'
-import { OPERATOR_ROLES } from '../keys/key.ts'
+import { callOperation, requireAccess } from '../operations/call.ts'
 import type { Context, Views } from '../operations/context.ts'
 import { type Operation, pathFields } from '../operations/operation.ts'
 import { subjectOf } from './answer-headers.ts'
 import { createCallLimits } from './call-limits.ts'
+import type { RouteDocs } from './route-docs.ts'
 
 export interface OperationParts {
   operations: readonly Operation[]
@@ -14,6 +14,7 @@ export interface OperationParts {
 }
 
 const DEFAULT_TIMEOUT_SECONDS = 30
+const BODY_LIMIT_BYTES = 256 * 1024
 
 /** The REST form of every operation: path, query and body together are its input. */
 export const operationRoutes: FastifyPluginAsync<OperationParts> = async (
@@ -21,53 +22,70 @@ export const operationRoutes: FastifyPluginAsync<OperationParts> = async (
   { operations, views },
 ) => {
   const countCall = createCallLimits()
+  missingSkillRoute(app)
   for (const operation of operations)
     app.route({
       method: operation.method,
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      config: { access: operation.access === 'none' ? 'none' : 'key' },
+      config: { access: operation.access === 'none' ? 'none' : 'key', operation },
+      bodyLimit: BODY_LIMIT_BYTES,
       handler: async (request, reply) => {
-        requireRole(request, operation)
+        requireAccess(operation, request.key)
         countCall(subjectOf(request).id, request.key)
-        const input = inputOf(request, operation)
-        return operation.output.encode(
-          await operation.run(input, contextOf(request, reply, operation, views)),
-        )
+        const context = contextOf(request, reply, operation, views)
+        return callOperation(operation, inputOf(request, operation), context)
       },
     })
 }
 
-const requireRole = (request: FastifyRequest, { access, roles }: Operation): void => {
-  if (access !== 'operator') return
-  const wanted: readonly string[] = roles ?? OPERATOR_ROLES
-  if (request.key?.roles.some(role => wanted.includes(role))) return
-  throw new ShoalError('forbidden', `this needs a key with the role ${wanted.join(' or ')}`)
+const CALL_SKILL: RouteDocs = {
+  id: 'call-skill',
+  tag: 'skills',
+  summary: 'Call a skill by its id; each skill is described at its own path.',
+  body: z.record(z.string(), z.unknown()),
+  answer: z.record(z.string(), z.unknown()),
 }
 
-const inputOf = (request: FastifyRequest, { input, method, path }: Operation): never => {
-  const params = request.params as Record<string, string>
-  const query = fromQuery(input, request.query as Record<string, unknown>)
-  const body = method === 'GET' ? {} : (request.body ?? {})
+/** Skills have paths of their own; here is what asks for one that is not there. */
+const missingSkillRoute = (app: FastifyInstance): void => {
+  app.post('/v1/skills/:skill_id', { config: { docs: CALL_SKILL } }, async request => {
+    const { skill_id } = request.params as { skill_id: string }
+    throw new ShoalError('not_found', `no skill ${skill_id}; GET /v1/skills lists them`)
+  })
+}
+
+/** What they hold is checked where the operation is called; no field may come twice. */
+const inputOf = (request: FastifyRequest, { input, method, path }: Operation): object => {
+  const body: unknown = method === 'GET' ? {} : (request.body ?? {})
   if (typeof body !== 'object' || Array.isArray(body))
     throw new ShoalError('invalid_request', 'the body must be an object')
-  const named = Object.fromEntries(pathFields(path).map(field => [field, params[field]]))
-  const result = input.safeParse({ ...query, ...body, ...named })
-  if (result.success) return result.data as never
-  const { param, message } = firstIssue(result.error)
-  throw new ShoalError('invalid_request', message, param === undefined ? {} : { param })
+  const params = request.params as Record<string, string>
+  const named = pathFields(path).map((field): [string, unknown] => [field, params[field]])
+  const all = [
+    ...Object.entries(request.query as object).map(([name, value]) => [
+      name,
+      fromQuery(input, name, value),
+    ]),
+    ...Object.entries(body as object),
+    ...named,
+  ] as [string, unknown][]
+  const seen = new Set<string>()
+  for (const [param] of all) {
+    if (seen.has(param)) throw new ShoalError('invalid_request', `${param} came twice`, { param })
+    seen.add(param)
+  }
+  return Object.fromEntries(all)
 }
 
-/** A query has only text: where the schema takes no text, it is read as JSON. */
-const fromQuery = (input: z.ZodObject, query: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(query).map(([name, value]) => {
-      const takesText = input.shape[name]?.safeParse(value).success ?? true
-      return [name, takesText || typeof value !== 'string' ? value : fromText(value)]
-    }),
-  )
+/** A query has only text: it is read as what the field takes, a list of one included. */
+const fromQuery = (input: z.ZodObject, name: string, value: unknown): unknown => {
+  const schema = Object.hasOwn(input.shape, name) ? input.shape[name] : undefined
+  if (schema === undefined || typeof value !== 'string') return value
+  return [value, fromText(value), [value]].find(each => schema.safeParse(each).success) ?? value
+}
 
 const fromText = (text: string): unknown =>
-  /^(true|false|-?\d+(\.\d+)?)$/.test(text) ? JSON.parse(text) : text
+  /^(true|false|-?(0|[1-9]\d*)(\.\d+)?)$/.test(text) ? JSON.parse(text) : text
 
 const contextOf = (
   request: FastifyRequest,

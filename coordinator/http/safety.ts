@@ -1,4 +1,4 @@
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { FastifyHttpOptions, FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { ShoalError } from '../../shared/errors.ts'
@@ -7,6 +7,7 @@ import { HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { isLoopback } from '../config.ts'
 import { parseJsonBody } from './json-body.ts'
+import { isUpgrade } from './upgrades.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -14,6 +15,8 @@ declare module 'fastify' {
     rawBody: Buffer | undefined
   }
 }
+
+export const newRequestId = (): string => `req_${randomId()}`
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
@@ -30,10 +33,13 @@ export const serverLimits = ({ http }: CoordinatorConfig) =>
       headersTimeout: http.headers_timeout_seconds * 1000,
       connectionsCheckingInterval: 1000,
       maxHeaderSize: 16 * 1024,
+      shouldUpgradeCallback: isUpgrade,
+      // Node's own answer to a missing Host has no body
+      requireHostHeader: false,
     },
     genReqId: request => {
       const asked = request.headers[HEADER_REQUEST_ID]
-      return typeof asked === 'string' && REQUEST_ID.test(asked) ? asked : `req_${randomId()}`
+      return typeof asked === 'string' && REQUEST_ID.test(asked) ? asked : newRequestId()
     },
   }) satisfies FastifyHttpOptions<Server>
 
@@ -47,12 +53,30 @@ export const allowedHosts = (config: CoordinatorConfig): ReadonlySet<string> => 
 const hostName = (host: string): string => host.replace(/:\d+$/, '').toLowerCase()
 
 /** Counts a header in what came over the wire; a second one is dropped silently by Node. */
-const repeats = (request: FastifyRequest, name: string): boolean => {
-  const { rawHeaders } = request.raw
+const repeats = ({ rawHeaders }: IncomingMessage, name: string): boolean => {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2)
     if (rawHeaders[at]?.length === name.length && rawHeaders[at]?.toLowerCase() === name) count++
   return count > 1
+}
+
+/** One Host of ours, against DNS rebinding, and one Authorization. Throws. */
+export const headerCheck = (config: CoordinatorConfig): ((request: IncomingMessage) => void) => {
+  const hosts = allowedHosts(config)
+  return request => {
+    const name = hostName(request.headers.host ?? '')
+    if (!hosts.has(name) && !isLoopback(name) && name !== ownAddress(request))
+      throw new ShoalError('host_not_allowed', `host ${JSON.stringify(name)} is not served here`)
+    for (const header of ['host', 'authorization'])
+      if (repeats(request, header))
+        throw new ShoalError('invalid_request', `header ${header} came twice`, { param: header })
+  }
+}
+
+/** The address the request came to: no page of somebody else's can make a name of it. */
+const ownAddress = ({ socket }: IncomingMessage): string | undefined => {
+  const address = socket.localAddress?.replace(/^::ffff:/, '')
+  return address?.includes(':') ? `[${address}]` : address || undefined
 }
 
 /**
@@ -61,17 +85,9 @@ const repeats = (request: FastifyRequest, name: string): boolean => {
  */
 export const safety = fp(
   async (app: FastifyInstance, { config }: { config: CoordinatorConfig }) => {
-    const hosts = allowedHosts(config)
+    const check = headerCheck(config)
     app.decorateRequest('rawBody', undefined)
-
-    app.addHook('onRequest', async request => {
-      const name = hostName(request.headers.host ?? '')
-      if (!hosts.has(name) && !isLoopback(name))
-        throw new ShoalError('host_not_allowed', `host ${JSON.stringify(name)} is not served here`)
-      for (const header of ['host', 'authorization'])
-        if (repeats(request, header))
-          throw new ShoalError('invalid_request', `header ${header} came twice`, { param: header })
-    })
+    app.addHook('onRequest', async request => check(request.raw))
 
     app.removeAllContentTypeParsers()
     app.addContentTypeParser(

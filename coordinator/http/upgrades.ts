@@ -2,12 +2,24 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
-import { LINK_PATH, LINK_PROTOCOL, MQTT_PATH, MQTT_PROTOCOL } from '../../shared/wire/link.ts'
+import {
+  HEADER_BOOT_ID,
+  HEADER_PROBE,
+  LINK_PATH,
+  LINK_PROTOCOL,
+  MQTT_PATH,
+  MQTT_PROTOCOL,
+} from '../../shared/wire/link.ts'
+import { basicAuth, notThisCell } from './basic-auth.ts'
 import { endWithError } from './errors.ts'
 
 export interface UpgradeParts {
   logger: Logger
   authenticate: (cellId: string, credential: string) => Promise<boolean> | boolean
+  /** Whether the request may come here at all: its Host and its headers. Throws. */
+  check?: (request: IncomingMessage) => void
+  /** Told which start of a cell's daemon connects; throws when that must not be. */
+  arrived?: (cellId: string, bootId: string) => void
   /** Takes over the socket of a cell's control or data plane. */
   openMqtt: (socket: Socket, cellId: string) => void
   openLink: (socket: Socket, cellId: string) => void
@@ -19,6 +31,10 @@ interface Plane {
   open: (socket: Socket, cellId: string) => void
 }
 
+/** A server may ignore an upgrade it does not know (RFC 9110, section 7.8): only these are ours. */
+export const isUpgrade = (request: IncomingMessage): boolean =>
+  request.url === MQTT_PATH || request.url === LINK_PATH
+
 /** The two upgrades cells ask for on the one port, each with the cell's credential. */
 export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
   const planes: Record<string, Plane> = {
@@ -27,18 +43,23 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
   }
 
   const accept = async (request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> => {
+    parts.check?.(request)
     const plane = planes[request.url ?? '']
     if (plane === undefined) throw new ShoalError('not_found', 'no upgrade is offered here')
     if (request.headers.upgrade?.toLowerCase() !== plane.protocol)
       throw new ShoalError('upgrade_required', `upgrade to ${plane.protocol} here`)
     if (parts.draining()) throw new ShoalError('draining', 'the coordinator is stopping')
     const { cellId, credential } = basicAuth(request.headers.authorization)
-    if (!(await parts.authenticate(cellId, credential)))
-      throw new ShoalError('auth_required', 'the credential of the cell is not valid')
+    if (!(await parts.authenticate(cellId, credential))) throw notThisCell()
     if (socket.destroyed) return
-    socket.write(
+    const isProbe = HEADER_PROBE in request.headers
+    if (!isProbe) parts.arrived?.(cellId, bootIdOf(request))
+    await written(
+      socket,
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${plane.protocol}\r\nConnection: Upgrade\r\n\r\n`,
     )
+    if (socket.destroyed) return
+    if (isProbe) return void socket.destroySoon()
     if (head.length > 0) socket.unshift(head)
     socket.setNoDelay(true)
     socket.setTimeout(0)
@@ -59,10 +80,17 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
   })
 }
 
-const basicAuth = (header: string | undefined): { cellId: string; credential: string } => {
-  const encoded = /^Basic +([A-Za-z0-9+/=]{1,512})$/i.exec(header ?? '')?.[1]
-  const text = Buffer.from(encoded ?? '', 'base64').toString('utf8')
-  const colon = text.indexOf(':')
-  if (colon < 0) throw new ShoalError('auth_required', 'send the cell id and its credential')
-  return { cellId: text.slice(0, colon), credential: text.slice(colon + 1) }
+/**
+ * Resolves when the text has left. An HTTP/2 session that takes over a TLS socket while a write is
+ * under way ends the process with a failed assertion in Node (`is_write_in_progress`, 24.21).
+ */
+const written = (socket: Socket, text: string): Promise<void> =>
+  new Promise(resolve => socket.write(text, () => resolve()))
+
+/** Peers that send none count as one start. */
+export const NO_BOOT_ID = 'none'
+
+const bootIdOf = ({ headers }: IncomingMessage): string => {
+  const sent = headers[HEADER_BOOT_ID]
+  return typeof sent === 'string' && /^[0-9a-f]{32}$/.test(sent) ? sent : NO_BOOT_ID
 }

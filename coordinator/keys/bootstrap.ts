@@ -1,10 +1,11 @@
 import type { Transaction } from 'kysely'
-import { TIER_NAMES, type TierName } from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { addKey, type IssuedKey } from './issue.ts'
+import { type KeySpec, OPERATOR_ROLES } from './key.ts'
+import { createKeys } from './keys.ts'
 import { addPerson } from './people.ts'
 import { addTenant } from './tenants.ts'
 
@@ -59,20 +60,71 @@ const ensureTenant = async (
   if ((await query.executeTakeFirst()) === undefined) await addTenant(trx, { id, name: id }, by)
 }
 
-/** For trying shoal out: tenant `demo` with a person and a key of every tier. */
-export const bootstrap = (
-  { ledger }: Store,
-  by: Actor = { actor: 'bootstrap' },
-): Promise<{ keys: Record<TierName, string> }> =>
-  ledger.write(async trx => {
-    await ensureTenant(trx, DEMO, by)
-    const keys = {} as Record<TierName, string>
-    for (const tier of TIER_NAMES) {
-      const person = await addPerson(trx, { tenantId: DEMO, name: `demo ${tier}` }, by)
-      const spec = { tenantId: DEMO, personId: person.id, tier, label: `demo ${tier}` }
-      keys[tier] = (await addKey(trx, spec, by)).secret
-    }
-    return { keys }
-  })
+type DemoSpec = Pick<KeySpec, 'tier' | 'roles'>
+
+const OPERATOR_SPEC: DemoSpec = {
+  tier: 'enterprise',
+  roles: ['client', 'operator_admin', 'builder'],
+}
+const APPROVER_SPEC: DemoSpec = { tier: 'enterprise', roles: ['client', ...OPERATOR_ROLES] }
+
+/** Each belongs to a person of its own: who asks for something must not be who approves it. */
+const DEMO_SPECS = {
+  free: { tier: 'free' },
+  pro: { tier: 'pro' },
+  enterprise: { tier: 'enterprise' },
+  operator: OPERATOR_SPEC,
+  approver_a: APPROVER_SPEC,
+  approver_b: APPROVER_SPEC,
+} as const satisfies Record<string, Partial<DemoSpec>>
+
+export type DemoName = keyof typeof DEMO_SPECS
+export const DEMO_NAMES = Object.keys(DEMO_SPECS) as DemoName[]
+export type DemoKeys = Record<DemoName, string>
 
 const DEMO = 'demo'
+
+/** For trying shoal out: tenant `demo`, with a key of every tier, an operator's and two approvers'. */
+export const bootstrap = async (
+  store: Store,
+  by: Actor = { actor: 'bootstrap' },
+): Promise<{ keys: DemoKeys }> => demoKeys(store, {}, by)
+
+/** Keeps those of the known keys that are good, and issues the others. */
+export const demoKeys = async (
+  store: Store,
+  known: Partial<DemoKeys>,
+  by: Actor = { actor: 'bootstrap' },
+): Promise<{ keys: DemoKeys; issued: DemoName[] }> => {
+  const good: Partial<DemoKeys> = {}
+  const { authenticate, close } = createKeys({ store, logger: { warn: () => {} } })
+  for (const name of DEMO_NAMES) {
+    const key = await authenticate(known[name] ?? '')
+    if (key?.tenantId === DEMO && key.label === labelOf(name)) good[name] = known[name] as string
+  }
+  close()
+  const issued = DEMO_NAMES.filter(name => good[name] === undefined)
+  if (issued.length === 0) return { keys: good as DemoKeys, issued }
+  const made = await store.ledger.write(async trx => {
+    await ensureTenant(trx, DEMO, by)
+    const secrets: Partial<DemoKeys> = {}
+    for (const name of issued) secrets[name] = await issueDemoKey(trx, name, by)
+    return secrets
+  })
+  return { keys: { ...good, ...made } as DemoKeys, issued }
+}
+
+const labelOf = (name: DemoName): string => `demo ${name}`
+
+const issueDemoKey = async (
+  trx: Transaction<LedgerTables>,
+  name: DemoName,
+  by: Actor,
+): Promise<string> => {
+  const id = `demo_${name}`
+  const query = trx.selectFrom('persons').select('id').where('id', '=', id)
+  if ((await query.executeTakeFirst()) === undefined)
+    await addPerson(trx, { id, tenantId: DEMO, name: labelOf(name) }, by)
+  const spec = { tenantId: DEMO, personId: id, label: labelOf(name), ...DEMO_SPECS[name] }
+  return (await addKey(trx, spec, by)).secret
+}

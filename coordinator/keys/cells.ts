@@ -1,31 +1,33 @@
 import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
-import { CELL_ID, newId } from '../../shared/ids.ts'
+import { CELL_ID } from '../../shared/ids.ts'
+import type { EnrolRequest } from '../../shared/wire/announce.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { Store } from '../store/store.ts'
 import type { CellRow, LedgerTables } from '../store/tables.ts'
-import { useToken } from './join-tokens.ts'
+import { type Cell, cellOf } from './cell.ts'
+import { giveCredential, isNext, settleCredential } from './credentials.ts'
+import { admit, keyFault, newCellRow } from './enrolment.ts'
 import { digestOf, parseSecret, randomSecret, TOKEN_PREFIX } from './secret.ts'
 import { Verifier } from './verifier.ts'
 
-/** A machine that was enrolled: its identity, not its presence. */
-export interface Cell {
-  id: string
-  name: string
-  tokenId: string
-  enrolledAt: number
-  revokedAt?: number
-  /** Highest boot epoch the cell has shown. */
-  epoch: number
-}
+export type { Cell } from './cell.ts'
 
 export interface Cells {
-  /** Throws `auth_required` for any token that is not good, always in the same words. */
-  enrol(request: { token: string; name: string }): Promise<{ cellId: string; credential: string }>
-  /** The cell whose credential this is, unless it was revoked. Synchronous when in memory. */
+  /**
+   * Throws `auth_required` for any token that is not good, always in the same words, and
+   * `invalid_request` for a key without its proof.
+   */
+  enrol(request: EnrolRequest): Promise<{ cellId: string; credential: string }>
+  /**
+   * The cell whose credential this is, unless it was revoked. Synchronous when in memory. The first
+   * use of a new credential ends the one before. Throws `forbidden` for a cell in quarantine.
+   */
   authenticate(cellId: string, credential: string): Cell | undefined | Promise<Cell | undefined>
+  /** A new credential beside the one in use. Throws `rate_limited` when asked too often. */
+  renew(cellId: string): Promise<string>
   /**
    * The highest boot epoch of the cell, after this one was seen. More than `epoch` means that the
    * message is from before a restart. Throws `not_found`.
@@ -33,6 +35,11 @@ export interface Cells {
   noteEpoch(cellId: string, epoch: number): Promise<number>
   /** Effective when it resolves here, and within a second in other processes. */
   revoke(cellId: string, by: Actor): Promise<Cell>
+  /** The cell ends itself. */
+  leave(cellId: string): Promise<Cell>
+  /** Nobody may connect as this cell any more, until it is released. */
+  quarantine(cellId: string, reason: string): Promise<Cell>
+  release(cellId: string, by: Actor): Promise<Cell>
   get(cellId: string): Promise<Cell | undefined>
   /** Oldest first. */
   list(): Promise<Cell[]>
@@ -48,35 +55,75 @@ export interface CellsOptions {
   now?: () => number
 }
 
+/** A cell that renews more often than this is out of order, and costs the disk. */
+const RENEW_EVERY_MS = 2000
+
 export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Cells => {
   const { ledger } = store
-  const verifier = new Verifier<Cell>({ load: id => load(store, id) })
-  const stopWatching = store.revisions.onChange('cells', () => verifier.clear())
+  const verifier = new Verifier<CellRow>({ load: id => load(store, id) })
+  const renewals = new Map<string, number>()
+  /** Ended and held in this process: also for a look into the store that had begun before. */
+  const ended = new Set<string>()
+  const held = new Set<string>()
+  const stopWatching = store.revisions.onChange('cells', () => {
+    verifier.clear()
+    held.clear()
+  })
 
-  const enrol: Cells['enrol'] = async ({ token, name }) => {
-    const tokenId = parseSecret(TOKEN_PREFIX, token)
+  const enrol: Cells['enrol'] = async request => {
+    const tokenId = parseSecret(TOKEN_PREFIX, request.token)
     if (tokenId === undefined) throw refused(logger, 'malformed')
+    const fault = keyFault(request)
+    if (fault !== undefined) throw new ShoalError('invalid_request', fault, { param: 'proof' })
     const credential = randomSecret()
-    const digest = digestOf(credential).toString('hex')
-    const row: CellRow = {
-      id: newId('cell', now()),
-      name,
-      digest,
-      token_id: tokenId,
-      enrolled_at: now(),
-      revoked_at: null,
-      epoch: 0,
-    }
-    const reason = await ledger.write(trx => admit(trx, row, token, now()))
+    const row = newCellRow(request, tokenId, digestOf(credential).toString('hex'), now())
+    const reason = await ledger.write(trx => admit(trx, row, request.token, now()))
     if (reason !== undefined) throw refused(logger, reason, tokenId)
     verifier.forget(row.id)
     return { cellId: row.id, credential }
   }
 
+  const live = (row: CellRow | undefined): Cell | undefined => {
+    if (row === undefined || row.revoked_at !== null || ended.has(row.id)) return undefined
+    if (row.quarantined_at !== null || held.has(row.id)) throw quarantined(row.id)
+    return cellOf(row)
+  }
+
+  /** A store that cannot write now does not keep the cell out: both credentials stay good. */
+  const settle = async (row: CellRow): Promise<void> => {
+    const digest = row.next_digest ?? ''
+    try {
+      await ledger.write(trx => settleCredential(trx, row.id, digest, now()))
+      verifier.forget(row.id)
+    } catch (error) {
+      logger?.warn({ err: error, cell: row.id }, 'a new credential could not be settled')
+    }
+  }
+
+  const accept = (row: CellRow | undefined, credential: string) => {
+    const cell = live(row)
+    if (row === undefined || cell === undefined || !isNext(row, credential)) return cell
+    return settle(row).then(() => live(row))
+  }
+
   const authenticate: Cells['authenticate'] = (cellId, credential) => {
     if (!CELL_ID.test(cellId)) return undefined
     const found = verifier.verify(cellId, credential)
-    return found instanceof Promise ? found.then(live) : live(found)
+    if (found instanceof Promise) return found.then(row => accept(row, credential))
+    return accept(found, credential)
+  }
+
+  const renew: Cells['renew'] = async cellId => {
+    const at = now()
+    const waitMs = (renewals.get(cellId) ?? Number.NEGATIVE_INFINITY) + RENEW_EVERY_MS - at
+    if (waitMs > 0)
+      throw new ShoalError('rate_limited', `${cellId} has just got a new credential`, {
+        retryAfterSeconds: Math.ceil(waitMs / 1000),
+      })
+    renewals.set(cellId, at)
+    const credential = await ledger.write(trx => giveCredential(trx, cellId))
+    verifier.forget(cellId)
+    return credential
   }
 
   const noteEpoch: Cells['noteEpoch'] = async (cellId, epoch) => {
@@ -88,29 +135,47 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
     return highest
   }
 
-  const revoke: Cells['revoke'] = async (cellId, by) => {
-    const cell = await ledger.write(async trx => {
-      const row = await trx
-        .updateTable('cells')
-        .set(({ fn, val }) => ({ revoked_at: fn.coalesce('revoked_at', val(now())) }))
-        .where('id', '=', cellId)
-        .returningAll()
-        .executeTakeFirst()
-      if (row === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)
+  /** One audited change of one cell. */
+  const change = async (
+    cellId: string,
+    entry: Actor & { action: string; details?: Record<string, unknown> },
+    values: (row: CellRow) => Partial<CellRow>,
+  ): Promise<Cell> => {
+    const row = await ledger.write(async trx => {
+      const before = await existing(trx, cellId)
+      const after = { ...before, ...values(before) }
+      await trx.updateTable('cells').set(values(before)).where('id', '=', cellId).execute()
       await bumpRevision(trx, 'cells')
-      const entry = { ...by, at: now(), action: 'cell.revoke', subject: cellId }
-      await appendAudit(trx, { ...entry, outcome: 'done' })
-      return cellOf(row)
+      await appendAudit(trx, { ...entry, at: now(), subject: cellId, outcome: 'done' })
+      return after
     })
+    if (row.revoked_at !== null) ended.add(cellId)
+    if (row.quarantined_at !== null) held.add(cellId)
+    else held.delete(cellId)
     verifier.forget(cellId)
-    return cell
+    return cellOf(row)
   }
+
+  const end = (cellId: string, entry: Actor & { action: string }) =>
+    change(cellId, entry, row => ({ revoked_at: row.revoked_at ?? now() }))
 
   return {
     enrol,
     authenticate,
+    renew,
     noteEpoch,
-    revoke,
+    revoke: (cellId, by) => end(cellId, { ...by, action: 'cell.revoke' }),
+    leave: cellId => end(cellId, { actor: `cell:${cellId}`, action: 'cell.leave' }),
+    quarantine: (cellId, reason) => {
+      const entry = { actor: 'coordinator', action: 'cell.quarantine', details: { reason } }
+      return change(cellId, entry, row => ({ quarantined_at: row.quarantined_at ?? now() }))
+    },
+    release: (cellId, by) =>
+      change(cellId, { ...by, action: 'cell.release' }, row => {
+        if (row.quarantined_at === null)
+          throw new ShoalError('conflict', `${cellId} is not in quarantine`)
+        return { quarantined_at: null }
+      }),
     get: async cellId => {
       const row = await read(store, cellId)
       return row && cellOf(row)
@@ -124,43 +189,17 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
   }
 }
 
-const live = (cell: Cell | undefined): Cell | undefined =>
-  cell?.revokedAt === undefined ? cell : undefined
+/** What a cell is told that shares its identity with another machine, and so its operator. */
+export const quarantined = (cellId: string): ShoalError =>
+  new ShoalError(
+    'forbidden',
+    `${cellId} is in quarantine: two machines use its identity; stop the copy, then release it`,
+  )
 
 /** One answer for every bad token, so that nobody learns which ones exist; the log knows more. */
 const refused = (logger: CellsOptions['logger'], reason: string, tokenId?: string): ShoalError => {
   logger?.warn({ token: tokenId, reason }, 'an enrolment was refused')
   return new ShoalError('auth_required', 'the join token is not valid')
-}
-
-/** Takes a use of the token and adds the cell. Answers why not; that is audited too. */
-const admit = async (
-  trx: Transaction<LedgerTables>,
-  row: CellRow,
-  token: string,
-  now: number,
-): Promise<string | undefined> => {
-  const reason = await useToken(trx, row.token_id, token, now)
-  // An invented token id leaves no row: anybody could fill the disk with them.
-  if (reason === 'unknown') return reason
-  const actor = `token:${row.token_id}`
-  if (reason !== undefined) {
-    const entry = { actor, at: now, action: 'token.use', subject: row.token_id }
-    await appendAudit(trx, { ...entry, outcome: 'refused', details: { reason } })
-    return reason
-  }
-  await trx.insertInto('cells').values(row).execute()
-  await bumpRevision(trx, 'cells')
-  const details = { name: row.name, token: row.token_id }
-  await appendAudit(trx, {
-    actor,
-    at: now,
-    action: 'cell.enrol',
-    subject: row.id,
-    outcome: 'done',
-    details,
-  })
-  return undefined
 }
 
 const raiseEpoch = async (
@@ -178,19 +217,18 @@ const raiseEpoch = async (
   return (await query.executeTakeFirstOrThrow()).epoch
 }
 
+const existing = async (trx: Transaction<LedgerTables>, cellId: string): Promise<CellRow> => {
+  const query = trx.selectFrom('cells').selectAll().where('id', '=', cellId)
+  const row = await query.executeTakeFirst()
+  if (row === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)
+  return row
+}
+
 const read = ({ ledger }: Store, id: string): Promise<CellRow | undefined> =>
   ledger.read.selectFrom('cells').selectAll().where('id', '=', id).executeTakeFirst()
 
 const load = async (store: Store, id: string) => {
   const row = await read(store, id)
-  return row && { value: cellOf(row), digests: [row.digest] }
+  if (row === undefined) return undefined
+  return { value: row, digests: [row.digest, row.next_digest].filter(digest => digest !== null) }
 }
-
-const cellOf = (row: CellRow): Cell => ({
-  id: row.id,
-  name: row.name,
-  tokenId: row.token_id,
-  enrolledAt: row.enrolled_at,
-  epoch: row.epoch,
-  ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
-})

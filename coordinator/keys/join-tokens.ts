@@ -9,6 +9,9 @@ import { digestOf, newSecret, TOKEN_PREFIX } from './secret.ts'
 /** Lets machines become cells: a number of times, for a while. */
 export interface JoinToken {
   id: string
+  role: 'cell'
+  /** Given to the cells that join with it. */
+  tags: string[]
   uses: number
   usesLeft: number
   createdAt: number
@@ -18,19 +21,36 @@ export interface JoinToken {
 
 export interface NewToken {
   uses: number
+  tags?: string[]
   /** How long it is good, from now. */
   ttlMinutes: number
+}
+
+/**
+ * A token for many machines could let in a fleet of strangers: it takes an approval at the gate
+ * `gate.cell-enroll`, which cannot be asked yet. Throws `forbidden`.
+ */
+export const requireSingleUse = (uses: number): void => {
+  if (uses > 1)
+    throw new ShoalError(
+      'forbidden',
+      `a join token for ${uses} machines needs an approval at gate.cell-enroll; make one for each`,
+    )
 }
 
 /** `secret` is the whole token; it is not stored and cannot be read again. */
 export const createToken = async (
   ledger: Ledger,
-  { uses, ttlMinutes }: NewToken,
+  { uses, ttlMinutes, tags = [] }: NewToken,
   by: Actor,
   now: number = Date.now(),
 ): Promise<{ token: JoinToken; secret: string }> => {
   if (!(Number.isInteger(uses) && uses >= 1))
     throw new ShoalError('invalid_request', 'uses must be 1 or more', { param: 'uses' })
+  if (tags.length > 64 || tags.some(tag => tag === '' || tag.length > 64))
+    throw new ShoalError('invalid_request', 'at most 64 tags of 1 to 64 characters', {
+      param: 'tags',
+    })
   const { id, text, digest } = newSecret(TOKEN_PREFIX)
   const row: JoinTokenRow = {
     id,
@@ -40,10 +60,12 @@ export const createToken = async (
     created_at: now,
     expires_at: now + ttlMinutes * 60_000,
     revoked_at: null,
+    role: 'cell',
+    tags_json: JSON.stringify(tags),
   }
   await ledger.write(async trx => {
     await trx.insertInto('join_tokens').values(row).execute()
-    const details = { uses, expires_at: row.expires_at }
+    const details = { uses, tags, role: row.role, expires_at: row.expires_at }
     await appendAudit(trx, {
       ...by,
       at: now,
@@ -112,6 +134,8 @@ export const useToken = async (
 
 const tokenOf = (row: JoinTokenRow): JoinToken => ({
   id: row.id,
+  role: 'cell',
+  tags: JSON.parse(row.tags_json),
   uses: row.uses,
   usesLeft: row.uses_left,
   createdAt: row.created_at,

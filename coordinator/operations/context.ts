@@ -1,14 +1,33 @@
+import type { Catalogue } from '../../shared/catalogue.ts'
 import type { Actor } from '../audit/audit.ts'
+import type { Commands } from '../control/commands.ts'
+import type { Configs } from '../control/configs.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import type { Monitor } from '../fleet/monitor.ts'
+import type { FleetIdentity } from '../fleet-identity.ts'
+import type { CellSettingsStore } from '../keys/cell-settings.ts'
 import type { Cells } from '../keys/cells.ts'
 import type { Key } from '../keys/key.ts'
 import type { Store } from '../store/store.ts'
+import type { Vitals } from '../vitals.ts'
+import type { CallStats } from './call-stats.ts'
 
 /** What operations may look at and act on; narrow views of the parts, never the coordinator. */
 export interface Views {
-  fleet: Pick<Fleet, 'cell' | 'cells'>
-  cells: Pick<Cells, 'list' | 'get' | 'revoke'>
+  fleet: Pick<Fleet, 'cell' | 'cells' | 'serves'>
+  catalogue: Catalogue
+  cells: Pick<Cells, 'list' | 'get' | 'revoke' | 'release'>
+  identity: Omit<FleetIdentity, 'greeted'>
+  settings: CellSettingsStore
+  monitor: Monitor
+  commands: Pick<Commands, 'create' | 'get' | 'list'>
+  configs: Pick<Configs, 'set' | 'show'>
   store: Store
+  /** Ids of the skills on the agent card, in its order. */
+  skillIds: readonly string[]
+  /** How operations were called since the start. */
+  calls: CallStats
+  vitals: Omit<Vitals, 'close'>
   /** Unix time, milliseconds. */
   now: () => number
 }

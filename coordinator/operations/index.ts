@@ -1,7 +1,24 @@
+import alertsList from './alerts/alerts-list.ts'
+import cellsConfigGet from './cells/cells-config-get.ts'
+import cellsConfigSet from './cells/cells-config-set.ts'
+import cellsDrain from './cells/cells-drain.ts'
+import cellsLabel from './cells/cells-label.ts'
 import cellsList from './cells/cells-list.ts'
+import cellsRelease from './cells/cells-release.ts'
+import cellsRenew from './cells/cells-renew.ts'
+import cellsResume from './cells/cells-resume.ts'
 import cellsRevoke from './cells/cells-revoke.ts'
+import cellsSeries from './cells/cells-series.ts'
 import cellsShow from './cells/cells-show.ts'
+import commandsCreate from './commands/commands-create.ts'
+import commandsList from './commands/commands-list.ts'
+import commandsShow from './commands/commands-show.ts'
 import type { Operation } from './operation.ts'
+import signingKeyRotate from './signing-key/signing-key-rotate.ts'
+import signingKeyShow from './signing-key/signing-key-show.ts'
+import skillsList from './skills/skills-list.ts'
+import skillsShow from './skills/skills-show.ts'
+import tagsConfigSet from './tags/tags-config-set.ts'
 import tokensCreate from './tokens/tokens-create.ts'
 import tokensList from './tokens/tokens-list.ts'
 import tokensRevoke from './tokens/tokens-revoke.ts'
@@ -10,8 +27,25 @@ import tokensRevoke from './tokens/tokens-revoke.ts'
 export const operations: readonly Operation[] = [
   cellsList,
   cellsShow,
+  cellsSeries,
+  cellsDrain,
+  cellsResume,
+  cellsLabel,
   cellsRevoke,
+  cellsRelease,
+  cellsRenew,
+  cellsConfigGet,
+  cellsConfigSet,
+  tagsConfigSet,
+  commandsList,
+  commandsCreate,
+  commandsShow,
   tokensList,
   tokensCreate,
   tokensRevoke,
+  signingKeyShow,
+  signingKeyRotate,
+  alertsList,
+  skillsList,
+  skillsShow,
 ]

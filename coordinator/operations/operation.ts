@@ -29,6 +29,8 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   output: O
   /** Longest time it may take. */
   timeoutSeconds?: number
+  /** Where the command line has it, when that does not follow from the id. */
+  cli?: { group: string; verb: string }
   run: (input: z.output<I>, context: Context) => Promise<z.input<O>> | z.input<O>
 }
 
@@ -45,3 +47,12 @@ export const defineOperation = <I extends z.ZodObject, O extends z.ZodType>(
 /** The names in a path template: `/v1/cells/{cell_id}` has `cell_id`. */
 export const pathFields = (path: string): string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, field = '']) => field)
+
+/** Its place on the command line: `cells-list` is `shoal cells list`. */
+export const cliOf = ({
+  id,
+  cli,
+}: Pick<Operation, 'id' | 'cli'>): NonNullable<Operation['cli']> => {
+  const [group = id, ...verb] = id.split('-')
+  return cli ?? { group, verb: verb.join(' ') || 'show' }
+}

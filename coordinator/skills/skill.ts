@@ -13,6 +13,12 @@ export interface Skill extends Operation {
   /** Display name on the card. */
   name: string
   tags: readonly string[]
+  /** Inputs worth showing; the catalogue and the documents have them, the card has not. */
+  examples: readonly object[]
+  /** False for the skills whose schema the card does not publish. Their input is checked all the same. */
+  publishesInput: boolean
+  /** What the card says of this skill beyond the usual. */
+  card: { examples?: readonly string[]; endpoints?: Readonly<Record<string, string>> }
 }
 
 interface SkillSpec<I extends z.ZodObject, O extends z.ZodType> {
@@ -26,15 +32,29 @@ interface SkillSpec<I extends z.ZodObject, O extends z.ZodType> {
   input: I
   output: O
   timeoutSeconds?: number
+  examples?: readonly z.input<I>[]
+  publishesInput?: boolean
+  card?: Skill['card']
   run: (input: z.output<I>, context: Context) => Promise<z.input<O>> | z.input<O>
 }
 
 export const defineSkill = <I extends z.ZodObject, O extends z.ZodType>({
   name,
   tags,
+  examples = [],
+  publishesInput = true,
+  card = {},
   ...spec
 }: SkillSpec<I, O>): Skill => ({
-  ...defineOperation({ ...spec, method: 'POST', path: `/v1/skills/${spec.id}` }),
+  ...defineOperation({
+    ...spec,
+    method: 'POST',
+    path: `/v1/skills/${spec.id}`,
+    cli: { group: 'skills', verb: `run ${spec.id}` },
+  }),
   name,
   tags,
+  examples,
+  publishesInput,
+  card,
 })

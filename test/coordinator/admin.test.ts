@@ -1,10 +1,14 @@
 import { Command } from 'commander'
 import t, { type Test } from 'tap'
-import { printed } from '../../coordinator/admin/print.ts'
 import { addAdminCommands, bootstrap, localActor } from '../../coordinator/admin.ts'
+import { demoKeys } from '../../coordinator/keys/bootstrap.ts'
 import { createCells } from '../../coordinator/keys/cells.ts'
 import { createKeys } from '../../coordinator/keys/keys.ts'
+import { listPeople } from '../../coordinator/keys/people.ts'
 import { openStore } from '../../coordinator/store/store.ts'
+import { ownCertificate } from '../../coordinator/tls/own-certificate.ts'
+import { parseJoinToken } from '../../shared/join-token.ts'
+import { printed } from '../../shared/print.ts'
 import { auditRows, logger } from './keys/fixtures.ts'
 import { temporaryFolder, temporaryStore } from './store/temporary.ts'
 
@@ -48,13 +52,46 @@ t.test('init', async t => {
   })
 })
 
-t.test('the demonstration set-up has a key of every tier, as often as it is made', async t => {
-  const store = await temporaryStore(t)
-  const keys = createKeys({ store, logger })
-  for (const { keys: made } of [await bootstrap(store), await bootstrap(store)])
-    for (const [tier, secret] of Object.entries(made))
-      t.match(await keys.authenticate(secret), { tenantId: 'demo', tier, roles: ['client'] })
-  t.equal((await keys.list('all')).length, 6)
+t.test('the demonstration set-up', async t => {
+  const everything = ['builder', 'reviewer', 'architect', 'finance', 'legal', 'operator_admin']
+
+  t.test('has a key of every tier, an operator and two approvers, as often as made', async t => {
+    const store = await temporaryStore(t)
+    const keys = createKeys({ store, logger })
+    for (const { keys: made } of [await bootstrap(store), await bootstrap(store)]) {
+      for (const tier of ['free', 'pro', 'enterprise'] as const)
+        t.match(await keys.authenticate(made[tier]), { tenantId: 'demo', tier, roles: ['client'] })
+      const operator = await keys.authenticate(made.operator)
+      t.match(operator, { kind: 'person', roles: ['client', 'operator_admin', 'builder'] })
+      const first = await keys.authenticate(made.approver_a)
+      const second = await keys.authenticate(made.approver_b)
+      for (const approver of [first, second])
+        t.match(approver, { kind: 'person', roles: ['client', ...everything] })
+      t.equal(new Set([operator, first, second].map(key => key?.personId)).size, 3)
+    }
+    t.equal((await keys.list('all')).length, 12)
+    t.equal((await listPeople(store.ledger, 'all')).length, 6, 'the persons stay the same')
+  })
+
+  t.test('keeps the keys that are good, and issues the others', async t => {
+    const store = await temporaryStore(t)
+    const keys = createKeys({ store, logger })
+    const { keys: made } = await bootstrap(store)
+    t.strictSame(await demoKeys(store, made), { keys: made, issued: [] })
+
+    const pro = await keys.authenticate(made.pro)
+    await keys.revoke(pro?.id ?? '', 'all', localActor())
+    const stranger = await keys.create(
+      { tenantId: 'demo', personId: 'demo_free', tier: 'enterprise', label: 'mine' },
+      localActor(),
+    )
+    const known = { ...made, free: stranger.secret, operator: made.enterprise }
+    const { keys: next, issued } = await demoKeys(store, known)
+    t.strictSame(issued, ['free', 'pro', 'operator'])
+    t.equal(next.enterprise, made.enterprise)
+    for (const name of issued) t.match(await keys.authenticate(next[name]), { tenantId: 'demo' })
+    t.strictSame((await demoKeys(store, {})).issued.length, 6, 'all of them when none is known')
+  })
 })
 
 t.test('keys', async t => {
@@ -105,16 +142,51 @@ t.test('keys', async t => {
 t.test('cells', async t => {
   const { store, text, json } = await administered(t)
   t.equal(await text('cell', 'list'), 'none\n')
-  const token = await json('token', 'create', '--uses', '2', '--ttl-minutes', '5')
+  const token = await json('token', 'create', '--ttl-minutes', '5', '--tag', 'rack', 'gpu')
+  await t.rejects(json('token', 'create', '--uses', '2'), {
+    code: 'forbidden',
+    message: /approval at gate\.cell-enroll/,
+  })
   t.equal(Date.parse(token.expires_at) - Date.parse(token.created_at), 300_000)
   const cells = createCells({ store })
   const { cellId } = await cells.enrol({ token: token.secret, name: 'rack\u001b[2J' })
-  t.match(await json('token', 'list'), [{ id: token.id, uses: 2, uses_left: 1 }])
-  t.match(await json('cell', 'list'), [{ id: cellId, token: token.id, revoked_at: null }])
+  t.match(await json('token', 'list'), [
+    { id: token.id, role: 'cell', tags: ['rack', 'gpu'], uses: 1, uses_left: 0 },
+  ])
+  t.match(await json('cell', 'list'), [{ id: cellId, tags: ['rack', 'gpu'], revoked_at: null }])
   t.match(await text('cell', 'list'), 'rack?[2J', 'a name cannot move the cursor')
   t.match(await json('token', 'revoke', token.id), { revoked_at: /^20/ })
+  await cells.quarantine(cellId, 'two machines')
+  t.match(await json('cell', 'list'), [{ quarantined_at: /^20/ }])
+  t.match(await json('cell', 'release', cellId), { id: cellId, quarantined_at: null })
   t.match(await json('cell', 'revoke', cellId), { id: cellId, revoked_at: /^20/ })
 })
+
+t.test(
+  'a token carries the fingerprint of the authority that the coordinator has made',
+  async t => {
+    const folder = await temporaryFolder(t)
+    const identity = await ownCertificate(folder, ['localhost'])
+    const run = async (...argv: string[]) => {
+      let out = ''
+      const write = (more: string) => {
+        out += more
+      }
+      const program = new Command().exitOverride()
+      addAdminCommands(
+        program,
+        () => openStore(folder),
+        write,
+        async () => identity,
+      )
+      await program.parseAsync([...argv, '--format', 'json'], { from: 'user' })
+      return JSON.parse(out)
+    }
+    t.match(await run('init'), { ca_file: identity.caFile })
+    const { secret } = await run('token', 'create')
+    t.equal(parseJoinToken(secret)?.fingerprint, identity.fingerprint)
+  },
+)
 
 t.test('tenants and persons are listed', async t => {
   const { json } = await administered(t)

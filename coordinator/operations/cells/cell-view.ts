@@ -1,18 +1,44 @@
 import * as z from 'zod'
 import { GpuFacts, HostFacts } from '../../../shared/wire/announce.ts'
+import { VerbFacts } from '../../../shared/wire/command.ts'
 import { EngineReport, GpuSample, HostSample } from '../../../shared/wire/telemetry.ts'
 import type { Cell as LiveCell } from '../../fleet/cell.ts'
 import { engineReports } from '../../fleet/cell.ts'
+import { type Metric, metricsOf } from '../../fleet/metrics.ts'
+import type { CellSettings } from '../../keys/cell-settings.ts'
 import type { Cell } from '../../keys/cells.ts'
+
+/** What an operator calls a cell: `site: north`. */
+export const Labels = z.record(
+  z.string().regex(/^[a-z0-9]([a-z0-9._/-]{0,61}[a-z0-9])?$/),
+  z.string().max(256),
+)
 
 /** A cell as lists show it. `null` means that it is not known. */
 export const CellSummary = z.object({
   id: z.string(),
   name: z.string(),
-  presence: z.enum(['unknown', 'ready', 'draining', 'suspect', 'dead', 'revoked']),
+  presence: z.enum([
+    'unknown',
+    'ready',
+    'degraded',
+    'draining',
+    'suspect',
+    'dead',
+    'quarantined',
+    'revoked',
+  ]),
+  /** An operator has taken it out of routing. */
+  drained: z.boolean(),
+  labels: Labels,
   version: z.string().nullable(),
   /** Model ids that are loaded. */
   models: z.array(z.string()),
+  /** From the newest sample; null is not known. */
+  gpu_percent: z.number().nullable(),
+  vram_used_percent: z.number().nullable(),
+  slots_busy_percent: z.number().nullable(),
+  queued: z.int().nullable(),
   linked: z.boolean(),
   link_round_trip_ms: z.number().nullable(),
   enrolled_at: z.iso.datetime(),
@@ -25,33 +51,66 @@ export const CellDetails = CellSummary.extend({
   gpus: z.array(GpuFacts),
   tags: z.array(z.string()),
   engines: z.array(EngineReport),
+  /** What it can be commanded to do. */
+  verbs: z.array(VerbFacts),
   sample: z
     .object({ taken_at: z.iso.datetime(), host: HostSample, gpus: z.array(GpuSample) })
     .nullable(),
 })
 
-export const summaryOf = (cell: Cell, live: LiveCell | undefined): z.input<typeof CellSummary> => ({
+export const summaryOf = (
+  cell: Cell,
+  live: LiveCell | undefined,
+  settings: CellSettings,
+): z.input<typeof CellSummary> => ({
   id: cell.id,
   name: live?.announce?.name ?? cell.name,
-  presence: cell.revokedAt === undefined ? (live?.presence ?? 'unknown') : 'revoked',
+  presence: presenceOf(cell, live),
+  drained: settings.drainedAt !== undefined,
+  labels: settings.labels,
   version: live?.announce?.version ?? null,
   models: live
     ? engineReports(live)
         .filter(report => report.state === 'ready')
         .flatMap(report => report.models)
     : [],
+  ...loadOf(live),
   linked: live?.link !== undefined,
   link_round_trip_ms: live?.link?.roundTripMs() ?? null,
   enrolled_at: new Date(cell.enrolledAt).toISOString(),
 })
 
-export const detailsOf = (cell: Cell, live: LiveCell | undefined): z.input<typeof CellDetails> => ({
-  ...summaryOf(cell, live),
+/** What was decided of a cell comes before what it shows. */
+const presenceOf = (cell: Cell, live: LiveCell | undefined) => {
+  if (cell.revokedAt !== undefined) return 'revoked'
+  return cell.quarantinedAt === undefined ? (live?.presence ?? 'unknown') : 'quarantined'
+}
+
+const LOAD = [
+  'gpu_percent',
+  'vram_used_percent',
+  'slots_busy_percent',
+  'queued',
+] as const satisfies Metric[]
+
+const loadOf = (live: LiveCell | undefined) => {
+  const metrics = live?.sample && metricsOf(live.sample)
+  const entries = LOAD.map(name => [name, metrics?.[name] ?? null])
+  return Object.fromEntries(entries) as Record<(typeof LOAD)[number], number | null>
+}
+
+export const detailsOf = (
+  cell: Cell,
+  live: LiveCell | undefined,
+  settings: CellSettings,
+): z.input<typeof CellDetails> => ({
+  ...summaryOf(cell, live, settings),
   epoch: live?.epoch ?? cell.epoch,
   host: live?.announce?.host ?? null,
   gpus: live?.announce?.gpus ?? [],
-  tags: live?.announce?.tags ?? [],
+  tags: [...new Set([...cell.tags, ...(live?.announce?.tags ?? [])])],
   engines: live ? engineReports(live) : [],
+  verbs: live?.announce?.verbs ?? [],
   sample: live?.sample
     ? {
         taken_at: new Date(live.sample.taken_at).toISOString(),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { NO_SETTINGS } from '../../keys/cell-settings.ts'
 import { defineOperation } from '../operation.ts'
 import { CellSummary, summaryOf } from './cell-view.ts'
 
@@ -11,7 +12,12 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({}),
   output: z.object({ cells: z.array(CellSummary) }),
-  run: async (_input, { cells, fleet }) => ({
-    cells: (await cells.list()).map(cell => summaryOf(cell, fleet.cell(cell.id))),
-  }),
+  run: async (_input, { cells, fleet, settings }) => {
+    const own = await settings.list()
+    return {
+      cells: (await cells.list()).map(cell =>
+        summaryOf(cell, fleet.cell(cell.id), own.get(cell.id) ?? NO_SETTINGS),
+      ),
+    }
+  },
 })

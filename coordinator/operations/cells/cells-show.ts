@@ -12,9 +12,9 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({ cell_id: z.string() }),
   output: CellDetails,
-  run: async ({ cell_id }, { cells, fleet }) => {
+  run: async ({ cell_id }, { cells, fleet, settings }) => {
     const cell = await cells.get(cell_id)
     if (cell === undefined) throw new ShoalError('not_found', `no cell ${cell_id}`)
-    return detailsOf(cell, fleet.cell(cell_id))
+    return detailsOf(cell, fleet.cell(cell_id), await settings.get(cell_id))
   },
 })

@@ -1,8 +1,14 @@
 import * as z from 'zod'
 import type { JoinToken } from '../../keys/join-tokens.ts'
 
+/** As a cell may carry them (`shared/wire/announce.ts`). */
+export const Tags = z.array(z.string().min(1).max(64)).max(64)
+
 export const TokenView = z.object({
   id: z.string(),
+  role: z.literal('cell'),
+  /** Given to the cells that join with it. */
+  tags: z.array(z.string()),
   uses: z.int(),
   uses_left: z.int(),
   created_at: z.iso.datetime(),
@@ -14,6 +20,8 @@ const iso = (at: number): string => new Date(at).toISOString()
 
 export const viewOf = (token: JoinToken): z.input<typeof TokenView> => ({
   id: token.id,
+  role: token.role,
+  tags: token.tags,
   uses: token.uses,
   uses_left: token.usesLeft,
   created_at: iso(token.createdAt),

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import t from 'tap'
 import { networkOf } from '../../../coordinator/http/answer-headers.ts'
-import { jsonDepth, parseJsonBody } from '../../../coordinator/http/json-body.ts'
+import { jsonShape, parseJsonBody } from '../../../coordinator/http/json-body.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { appWith, config, rawRequest } from '../../support/app.ts'
 
@@ -135,6 +135,7 @@ t.test('every error has the body of OpenAI, with its code, on every route', asyn
         'x-ratelimit-reset': '1900000000',
         'x-ratelimit-burst': '7',
         'x-request-id': /^req_/,
+        'x-shoal-version': /^\d/,
         'content-type': 'application/json; charset=utf-8',
       })
     })
@@ -302,17 +303,31 @@ t.test('on the bare socket', async t => {
       `${head}Authorization: Bearer a\r\nAuthorization: Bearer b\r\nConnection: close\r\n\r\n`,
       422,
     ],
-    ['no Host is refused', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    ['no Host is refused', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 421],
     [
       'length and chunks together are refused',
       `POST /v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nabc`,
       400,
     ],
     ['rubbish is refused', 'hello\r\n\r\n', 400],
+    [
+      'a URL that cannot be decoded is refused',
+      'GET /v1/%zz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+      422,
+    ],
+    [
+      'an upgrade that is not ours is ignored',
+      `${head}Connection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n`,
+      200,
+    ],
     ['headers of 20 KiB are refused', `${head}x: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
   ] as const)
     t.test(title, async t => {
-      t.match(await rawRequest(address, text), new RegExp(`^HTTP/1.1 ${status} `))
+      const answer = await rawRequest(address, text)
+      t.match(answer, new RegExp(`^HTTP/1.1 ${status} `))
+      t.match(answer, /x-ratelimit-limit: 1000\r\n/)
+      t.match(answer, /x-request-id: req_/)
+      if (status !== 200) t.match(answer, /\{"error":\{"message":".*"code":"[a-z_]+"\}\}$/)
     })
 
   t.test('a client that never ends its headers is let go with 408', async t => {
@@ -330,7 +345,7 @@ t.test('the depth of JSON is counted without parsing', async t => {
     ['["\\\\",[1]]', 2],
     ['"open [[', 0],
   ] as const)
-    t.equal(jsonDepth(Buffer.from(text)), depth, text)
+    t.equal(jsonShape(Buffer.from(text)).depth, depth, text)
 
   t.test('and agrees with the parsed value for any JSON', async t => {
     const depthOf = (value: unknown): number =>
@@ -340,7 +355,7 @@ t.test('the depth of JSON is counted without parsing', async t => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), value => {
         const bytes = Buffer.from(JSON.stringify(value))
-        return jsonDepth(bytes) === depthOf(value)
+        return jsonShape(bytes).depth === depthOf(value)
       }),
     )
     t.strictSame(parseJsonBody(Buffer.alloc(0)), {})

@@ -1,9 +1,13 @@
 import t from 'tap'
 import { createFleet } from '../../../coordinator/fleet/fleet.ts'
+import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
 import { createCallLimits } from '../../../coordinator/http/call-limits.ts'
+import { createCellSettings } from '../../../coordinator/keys/cell-settings.ts'
 import { createCells } from '../../../coordinator/keys/cells.ts'
 import { createToken } from '../../../coordinator/keys/join-tokens.ts'
-import { appWith, keyOfTier } from '../../support/app.ts'
+import type { Views } from '../../../coordinator/operations/context.ts'
+import { skills } from '../../../coordinator/skills/index.ts'
+import { appWith, keyOfTier, views } from '../../support/app.ts'
 import { silent } from '../../support/cell.ts'
 import { temporaryStore } from '../store/temporary.ts'
 
@@ -20,7 +24,17 @@ t.test('operations over REST', async t => {
   const { secret } = await createToken(store.ledger, { uses: 1, ttlMinutes: 5 }, { actor: 'test' })
   const { cellId } = await cells.enrol({ token: secret, name: 'one' })
   fleet.admit(cellId, 0)
-  const app = await appWith({ views: { fleet, cells, store, now: () => 0 } })
+  const settings = createCellSettings(store, () => 0)
+  const monitor = await createMonitor({
+    records: store.records,
+    logger: silent,
+    cells: () => fleet.cells(),
+    now: () => 0,
+    nowMs: () => 0,
+    publish: () => {},
+  })
+  const identity = { fingerprint: () => undefined } as unknown as Views['identity']
+  const app = await appWith({ views: views({ fleet, cells, settings, monitor, store, identity }) })
   t.teardown(() => app.close())
 
   for (const [title, key, method, url, status, code] of [
@@ -50,6 +64,34 @@ t.test('operations over REST', async t => {
       422,
       'invalid_request',
     ],
+    ...['constructor=1', '__proto__=1', 'x=00', 'x=1&x=2'].map(
+      query =>
+        [
+          `with ?${query} is 422`,
+          'admin-key',
+          'GET',
+          `/v1/cells?${query}`,
+          422,
+          'invalid_request',
+        ] as const,
+    ),
+    [
+      'whose field comes in path and query is 422',
+      'reviewer-key',
+      'GET',
+      '/v1/cells/a?cell_id=b',
+      422,
+      'invalid_request',
+    ],
+    [
+      'for a number that is none is 422',
+      'admin-key',
+      'GET',
+      '/v1/commands?limit=00',
+      422,
+      'invalid_request',
+    ],
+    ['for a skill that is not there is 404', 'pro-key', 'GET', '/v1/skills/x', 404, 'not_found'],
   ] as const)
     t.test(`one ${title}`, async t => {
       const headers = key === '' ? {} : bearer(key)
@@ -69,6 +111,28 @@ t.test('operations over REST', async t => {
       gpus: [],
       link_round_trip_ms: null,
     })
+  })
+
+  t.test('skills are listed and shown, and one that is not there is not called', async t => {
+    const headers = { ...bearer('pro-key'), 'content-type': 'application/json' }
+    const list = await app.inject({ url: '/v1/skills', headers })
+    t.strictSame(
+      list.json().skills.map(({ id }: { id: string }) => id),
+      skills.map(({ id }) => id),
+    )
+    const shown = await app.inject({ url: '/v1/skills/vram-guard', headers })
+    t.match(shown.json(), {
+      id: 'vram-guard',
+      access: 'operator',
+      effect: 'read',
+      roles: null,
+      input_schema: { type: 'object', properties: {} },
+      output_schema: { type: 'object', properties: { alerts: { type: 'array' } } },
+      examples: [],
+    })
+    const called = await app.inject({ method: 'POST', url: '/v1/skills/x', headers, payload: '{}' })
+    t.equal(called.statusCode, 404)
+    t.match(called.json().error, { code: 'not_found', message: /no skill x/ })
   })
 
   t.test('a token is made, listed without its secret and revoked', async t => {
@@ -93,10 +157,18 @@ t.test('operations over REST', async t => {
 
   t.test('a range is kept', async t => {
     const headers = { ...bearer('admin-key'), 'content-type': 'application/json' }
-    for (const payload of ['{"ttl_minutes":0}', '{"ttl_minutes":"5"}', '[]', '{"uses":5}']) {
+    for (const payload of ['{"ttl_minutes":0}', '{"ttl_minutes":"5"}', '[]', '{"uses":0}']) {
       const response = await app.inject({ method: 'POST', url: '/v1/tokens', headers, payload })
       t.equal(response.statusCode, 422, payload)
     }
+  })
+
+  t.test('a token for many machines waits for gates', async t => {
+    const headers = { ...bearer('admin-key'), 'content-type': 'application/json' }
+    const payload = '{"uses":5}'
+    const response = await app.inject({ method: 'POST', url: '/v1/tokens', headers, payload })
+    t.equal(response.statusCode, 403)
+    t.match(response.json().error, { code: 'forbidden', message: /gate\.cell-enroll/ })
   })
 
   t.test('a revoked cell is gone for good, and the audit knows by whom', async t => {

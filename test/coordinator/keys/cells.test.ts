@@ -4,6 +4,7 @@ import { createToken, listTokens, revokeToken } from '../../../coordinator/keys/
 import { newSecret, TOKEN_PREFIX } from '../../../coordinator/keys/secret.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { CELL_ID } from '../../../shared/ids.ts'
+import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
 import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 import { auditRows, logger } from './fixtures.ts'
 
@@ -147,5 +148,60 @@ t.test('a cell', async t => {
     t.match(await cells.get(cellId), { epoch: 12 })
     t.match(await cells.authenticate(cellId, credential), { epoch: 12 })
     await t.rejects(cells.noteEpoch('cell_unknown', 1), { code: 'not_found' })
+  })
+})
+
+t.test('the key of a cell', async t => {
+  const claimed = async (store: Store, changes: object = {}) => {
+    const { secret } = await token(store)
+    const signer = signerOf(newPrivateKey())
+    const claim = { token: secret, name: 'n', public_key: signer.publicKey }
+    return { signer, request: { ...claim, proof: signer.sign('enrol', claim), ...changes } }
+  }
+
+  t.test('is kept when whoever shows it has its private part', async t => {
+    const store = await temporaryStore(t)
+    const { signer, request } = await claimed(store)
+    const cells = createCells({ store })
+    const { cellId } = await cells.enrol(request)
+    t.equal((await cells.get(cellId))?.publicKey, signer.publicKey)
+    await t.rejects(cells.enrol(request), { code: 'auth_required' }, 'replayed')
+  })
+
+  for (const [what, changes] of [
+    ['without a proof', { proof: undefined }],
+    ['with the proof of another name', { name: 'other' }],
+    ['with the proof of another key', { public_key: signerOf(newPrivateKey()).publicKey }],
+  ] as const)
+    t.test(`${what} is refused, and the token stays good`, async t => {
+      const store = await temporaryStore(t)
+      const { request } = await claimed(store, changes)
+      const cells = createCells({ store })
+      await t.rejects(cells.enrol(request), { code: 'invalid_request', param: 'proof' })
+      t.match(await listTokens(store.ledger), [{ usesLeft: 1 }])
+    })
+})
+
+t.test('a cell in quarantine', async t => {
+  t.test('is told so, until it is released', async t => {
+    const store = await temporaryStore(t)
+    const { cells, cellId, credential } = await enrolled(store)
+    t.match(await cells.quarantine(cellId, 'two machines'), { quarantinedAt: Number })
+    const refused = { code: 'forbidden', message: /in quarantine: two machines use its identity/ }
+    await t.rejects(async () => cells.authenticate(cellId, credential), refused)
+    t.equal(await cells.authenticate(cellId, 'x'), undefined, 'only with its credential')
+    t.notOk('quarantinedAt' in (await cells.release(cellId, BY)))
+    t.match(await cells.authenticate(cellId, credential), { id: cellId })
+    await t.rejects(cells.release(cellId, BY), { code: 'conflict' })
+    const actions = (await auditRows(store)).map(({ actor, action }) => `${actor} ${action}`)
+    t.strictSame(actions.slice(-2), ['coordinator cell.quarantine', 'test cell.release'])
+  })
+
+  t.test('that leaves is gone for good, by its own word', async t => {
+    const store = await temporaryStore(t)
+    const { cells, cellId, credential } = await enrolled(store)
+    t.match(await cells.leave(cellId), { revokedAt: Number })
+    t.equal(await cells.authenticate(cellId, credential), undefined)
+    t.match((await auditRows(store)).at(-1), { actor: `cell:${cellId}`, action: 'cell.leave' })
   })
 })

@@ -1,16 +1,24 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { createServer as createHttp2Server } from 'node:http2'
+import { createServer as createTlsServer, request as requestTls } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { acceptUpgrades } from '../../../coordinator/http/upgrades.ts'
 import { openLink } from '../../../coordinator/link/link.ts'
+import { certify, newAuthority, pemOf } from '../../../coordinator/tls/certificate.ts'
 import { LINK_PATH, LINK_PROTOCOL } from '../../../shared/wire/link.ts'
 import { silent } from '../../support/cell.ts'
 
-t.test('a link over a real upgrade', async t => {
-  const server = createServer().listen(0, '127.0.0.1')
+const life = { from: Date.now() - 60_000, to: Date.now() + 60_000 }
+const { certificate, key } = certify(newAuthority('test', life), ['127.0.0.1'], life)
+const pem = key.export({ type: 'pkcs8', format: 'pem' })
+const tls = { cert: pemOf(certificate), key: pem }
+
+const overUpgrade = async (t: Test, secure: boolean): Promise<void> => {
+  const server = secure ? createTlsServer(tls) : createServer()
+  server.listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await once(server, 'listening')
   let up: (link: CellLink) => void = () => {}
@@ -32,7 +40,8 @@ t.test('a link over a real upgrade', async t => {
   const { port } = server.address() as AddressInfo
   const authorization = `Basic ${Buffer.from('a:b').toString('base64')}`
   const headers = { connection: 'Upgrade', upgrade: LINK_PROTOCOL, authorization }
-  const asked = request({ port, host: '127.0.0.1', path: LINK_PATH, headers })
+  const where = { port, host: '127.0.0.1', path: LINK_PATH, headers, agent: false as const }
+  const asked = secure ? requestTls({ ...where, rejectUnauthorized: false }) : request(where)
   asked.end()
   const [, socket, head] = (await once(asked, 'upgrade')) as [IncomingMessage, Socket, Buffer]
   const cell = createHttp2Server((request, response) => {
@@ -40,6 +49,7 @@ t.test('a link over a real upgrade', async t => {
     response.end(`hello ${request.url}`)
   })
   if (head.length > 0) socket.unshift(head)
+  if (secure) Object.assign(socket, { alpnProtocol: 'h2' })
   cell.emit('connection', socket)
   const link = await isUp
 
@@ -58,4 +68,11 @@ t.test('a link over a real upgrade', async t => {
     await isDown
     t.throws(() => link.request({ ':path': '/' }, undefined), { code: 'cell_unavailable' })
   })
-})
+}
+
+for (const [title, secure] of [
+  ['a link over a real upgrade', false],
+  // where the coordinator once died: the session took the socket over in the middle of a write
+  ['a link over a real upgrade with TLS', true],
+] as const)
+  t.test(title, t => overUpgrade(t, secure))

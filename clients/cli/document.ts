@@ -1,0 +1,117 @@
+import * as z from 'zod'
+import { ShoalError } from '../../shared/errors.ts'
+
+/** A word of a command; the document comes over the network and ends up in a terminal. */
+const Word = z.string().regex(/^[a-z0-9][\w-]{0,63}$/i)
+const Name = z.string().regex(/^[a-z]\w{0,63}$/i)
+
+export const FieldSchema = z.looseObject({
+  type: z.union([z.string(), z.array(z.string())]).optional(),
+  description: z.string().optional(),
+  default: z.unknown().optional(),
+  enum: z.array(z.unknown()).optional(),
+  items: z.looseObject({ type: z.unknown().optional() }).optional(),
+  additionalProperties: z.unknown().optional(),
+})
+export type FieldSchema = z.infer<typeof FieldSchema>
+
+const Described = z.object({
+  summary: z.string().default(''),
+  parameters: z
+    .array(
+      z.object({
+        name: Name,
+        in: z.enum(['path', 'query', 'header', 'cookie']),
+        required: z.boolean().default(false),
+        description: z.string().optional(),
+        schema: FieldSchema.default({}),
+      }),
+    )
+    .default([]),
+  requestBody: z
+    .object({
+      content: z.object({
+        'application/json': z.object({
+          schema: z.object({
+            properties: z.record(Name, FieldSchema).default({}),
+            required: z.array(z.string()).default([]),
+          }),
+        }),
+      }),
+    })
+    .optional(),
+  'x-shoal-effect': z.string().optional(),
+  'x-shoal-cli': z.object({
+    group: Word,
+    verb: z
+      .string()
+      .transform(text => text.split(' '))
+      .pipe(z.array(Word).min(1).max(4)),
+    arguments: z.array(Name),
+  }),
+})
+
+const Document = z.object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) })
+
+/** One value that a command takes, and where it travels. */
+export interface Field {
+  name: string
+  place: 'query' | 'body'
+  required: boolean
+  schema: FieldSchema
+}
+
+/** One operation of the coordinator, as the command line needs it. */
+export interface DescribedOperation {
+  method: string
+  path: string
+  summary: string
+  /** `['cells', 'list']` */
+  words: string[]
+  /** Fields of the path, in order. */
+  arguments: string[]
+  fields: Field[]
+}
+
+/** The operations of an API document that have a place on the command line. */
+export const operationsOf = (document: unknown): DescribedOperation[] => {
+  const { data, error } = Document.safeParse(document)
+  if (error) throw new ShoalError('internal', 'the API document cannot be read', { cause: error })
+  return Object.entries(data.paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, value]) => {
+      const described = Described.safeParse(value)
+      return described.success ? [operationOf(method, path, described.data)] : []
+    }),
+  )
+}
+
+const operationOf = (
+  method: string,
+  path: string,
+  described: z.output<typeof Described>,
+): DescribedOperation => {
+  const { summary, parameters, requestBody, 'x-shoal-cli': cli } = described
+  const body = requestBody?.content['application/json'].schema
+  const query = parameters.filter(parameter => parameter.in === 'query')
+  return {
+    method: method.toUpperCase(),
+    path,
+    summary,
+    words: [cli.group, ...cli.verb],
+    arguments: cli.arguments,
+    fields: [
+      ...query.map(({ name, required, description, schema }): Field => {
+        const said = description === undefined ? {} : { description }
+        return { name, place: 'query', required, schema: { ...schema, ...said } }
+      }),
+      ...Object.entries(body?.properties ?? {}).map(
+        ([name, schema]): Field => ({
+          name,
+          place: 'body',
+          required: body?.required.includes(name) ?? false,
+          schema,
+        }),
+      ),
+    ],
+  }
+}

@@ -1,0 +1,92 @@
+import { InvalidArgumentError, Option } from 'commander'
+import { visible } from '../../shared/print.ts'
+import type { Field, FieldSchema } from './document.ts'
+
+/** Flags of the program itself; a field of the same name becomes `--input-url`. */
+const TAKEN = ['url', 'key', 'tenant', 'format', 'json', 'help', 'version']
+
+/** `spacing_m` is `--spacing-m`. */
+export const flagOf = (name: string): string => {
+  const kebab = name.replaceAll('_', '-')
+  return TAKEN.includes(kebab) ? `input-${kebab}` : kebab
+}
+
+/** The flags of one field; a boolean has one for yes and one for no. */
+export const optionsOf = (field: Field): Option[] => {
+  const flag = `--${flagOf(field.name)}`
+  const text = descriptionOf(field)
+  const type = typeOf(field.schema)
+  if (type === 'boolean')
+    return [new Option(flag, text), new Option(flag.replace('--', '--no-'), 'the opposite')]
+  const choices = textsOf(field.schema.enum)
+  if (choices.length > 0) return [new Option(`${flag} <choice>`, text).choices(choices)]
+  if (type === 'string') return [new Option(`${flag} <text>`, text)]
+  if (type === 'array' && field.schema.items?.type === 'string')
+    return [new Option(`${flag} <text...>`, text)]
+  if (type === 'object' && takesTexts(field.schema))
+    return [new Option(`${flag} <name=value...>`, text).argParser(pair)]
+  const [placeholder, parse] =
+    type === 'integer' || type === 'number' ? ['<number>', number] : ['<json>', json]
+  return [new Option(`${flag} ${placeholder}`, text).argParser(parse)]
+}
+
+/** What was typed for the fields; what was not is left to the coordinator's defaults. */
+export const typedValues = (
+  fields: readonly Field[],
+  values: Record<string, unknown>,
+  wasTyped: (attribute: string) => boolean,
+): Record<string, unknown> =>
+  Object.fromEntries(
+    fields.flatMap(({ name }) => {
+      const attribute = new Option(`--${flagOf(name)}`).attributeName()
+      return wasTyped(attribute) ? [[name, values[attribute]]] : []
+    }),
+  )
+
+/** An object of texts, such as labels. */
+const takesTexts = ({ additionalProperties: others }: FieldSchema): boolean =>
+  typeof others === 'object' && others !== null && 'type' in others && others.type === 'string'
+
+const pair = (text: string, before: Record<string, string> = {}): Record<string, string> => {
+  const at = text.indexOf('=')
+  if (at < 1) throw new InvalidArgumentError('name=value is needed')
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
+}
+
+const typeOf = ({ type }: FieldSchema): string =>
+  (typeof type === 'string' ? type : type?.find(each => each !== 'null')) ?? 'json'
+
+const textsOf = (values: unknown[] = []): string[] =>
+  values.every(value => typeof value === 'string') ? values : []
+
+const descriptionOf = ({ required, schema }: Field): string => {
+  const { description = '', default: preset } = schema
+  const notes = [
+    required ? 'required' : '',
+    preset === undefined ? '' : `default: ${JSON.stringify(preset)}`,
+  ].filter(note => note !== '')
+  return visible([description, notes.length > 0 ? `(${notes.join(', ')})` : ''].join(' ').trim())
+}
+
+const number = (text: string): number => {
+  const value = Number(text)
+  if (text.trim() === '' || !Number.isFinite(value))
+    throw new InvalidArgumentError('a number is needed')
+  return value
+}
+
+const json = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new InvalidArgumentError('JSON is needed')
+  }
+}
+
+/** The whole input as one JSON object. */
+export const jsonObject = (text: string): Record<string, unknown> => {
+  const value = json(text)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new InvalidArgumentError('a JSON object is needed')
+  return value as Record<string, unknown>
+}

@@ -1,0 +1,93 @@
+import type { Command } from 'commander'
+import { ShoalError } from '../../shared/errors.ts'
+import { visible } from '../../shared/print.ts'
+import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import type { Api } from './api.ts'
+import type { Session, WithSession } from './session.ts'
+import { type AlertList, type CellSummary, type Screen, type TopData, topView } from './top-view.ts'
+
+/** The terminal that is drawn on; a pipe gets one screen and no control characters. */
+export interface Terminal {
+  isTTY: boolean
+  screen(): Screen
+  /** Aborts when the user wants to leave. */
+  signal: AbortSignal
+  wait?: Wait
+}
+
+const REFRESH_MS = 2000
+/** The alternate screen of xterm (ctlseqs, "DECSET 1049") and back. */
+const ENTER = '\u001b[?1049h\u001b[?25l'
+const LEAVE = '\u001b[?25h\u001b[?1049l'
+const FROM_TOP = '\u001b[H\u001b[J'
+
+/** `shoal top`: the fleet, drawn again each 2 s until the user leaves. */
+export const addTop = (
+  program: Command,
+  withSession: WithSession,
+  openTerminal: () => Terminal,
+): void => {
+  program
+    .command('top')
+    .description('watch the fleet: presence, GPUs, memory, slots')
+    .option('--once', 'print it once and end')
+    .action(({ once }: { once?: boolean }) =>
+      withSession(session => top(session, openTerminal(), once === true)),
+    )
+}
+
+export const top = async (session: Session, terminal: Terminal, once: boolean): Promise<void> => {
+  const { api, format, write } = session
+  if (format === 'json') return write(`${JSON.stringify(await lookAt(api))}\n`)
+  if (once || !terminal.isTTY)
+    return write(`${topView(await lookAt(api), { ...terminal.screen(), rows: 10_000 })}\n`)
+
+  const { signal, wait = realWait } = terminal
+  write(ENTER)
+  try {
+    while (!signal.aborted) {
+      write(`${FROM_TOP}${await drawn(api, terminal)}`)
+      await wait(REFRESH_MS, signal)
+    }
+  } finally {
+    write(LEAVE)
+  }
+}
+
+/** A coordinator that is away comes back; a key that is wrong stays wrong. */
+const drawn = async (api: Api, terminal: Terminal): Promise<string> => {
+  try {
+    return topView(await lookAt(api), terminal.screen())
+  } catch (error) {
+    const passing = error instanceof ShoalError && !LASTING.includes(error.code)
+    if (!passing) throw error
+    return `${visible(error.message)}; trying again`
+  }
+}
+
+const LASTING = ['auth_required', 'forbidden', 'invalid_request']
+
+const lookAt = async (api: Api): Promise<TopData> => {
+  const [{ cells }, utilization, alerts] = await Promise.all([
+    api.get('/v1/cells') as Promise<{ cells: CellSummary[] }>,
+    api.call({ method: 'POST', path: '/v1/skills/fleet-utilization', body: {} }) as Promise<
+      TopData['utilization']
+    >,
+    api.get('/v1/alerts') as Promise<AlertList>,
+  ])
+  return { cells, utilization, alerts }
+}
+
+/** The terminal this process runs in. */
+export const thisTerminal = (env: Record<string, string | undefined>): Terminal => {
+  const left = new AbortController()
+  process.once('SIGINT', () => left.abort())
+  process.once('SIGTERM', () => left.abort())
+  const { stdout } = process
+  const colour = stdout.isTTY === true && !env.NO_COLOR
+  return {
+    isTTY: stdout.isTTY === true,
+    screen: () => ({ columns: stdout.columns ?? 200, rows: stdout.rows ?? 24, colour }),
+    signal: left.signal,
+  }
+}

@@ -1,0 +1,53 @@
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { openPlainPort, type PlainPort } from './broker/plain-port.ts'
+import type { CoordinatorConfig } from './config.ts'
+import type { ControlPlane } from './control-plane.ts'
+import { headerCheck } from './http/safety.ts'
+import { acceptUpgrades, NO_BOOT_ID } from './http/upgrades.ts'
+import { openLink } from './link/link.ts'
+
+export interface CellPortParts {
+  config: CoordinatorConfig
+  plane: Pick<ControlPlane, 'admission' | 'authenticate' | 'bus' | 'fleet'>
+  draining: () => boolean
+  logger: Logger
+}
+
+/** The two upgrades of the one port through which cells come in. */
+export const openUpgrades = (app: FastifyInstance, parts: CellPortParts): void => {
+  const { config, plane, draining, logger } = parts
+  const pingEveryMs = config.presence.ping_seconds * 1000
+  const { linkUp: up, linkDown: down } = plane.fleet
+  acceptUpgrades(app.server, {
+    check: headerCheck(config),
+    logger,
+    authenticate: plane.authenticate,
+    arrived: plane.admission.arrived,
+    draining,
+    openMqtt: (socket, cellId) => {
+      plane.bus.handle(socket, cellId)
+    },
+    openLink: (socket, cellId) => {
+      openLink({ cellId, socket, logger, pingEveryMs, up, down })
+    },
+  })
+}
+
+/** The plain MQTT port for other clients, where it is wanted. */
+export const openMqttPort = async (parts: CellPortParts): Promise<PlainPort | undefined> => {
+  const { config, plane, draining, logger } = parts
+  if (!config.mqtt.enabled) return undefined
+  return openPlainPort({
+    bus: {
+      handle: (socket, cellId) => {
+        plane.admission.arrived(cellId, NO_BOOT_ID)
+        plane.bus.handle(socket, cellId)
+      },
+    },
+    authenticate: plane.authenticate,
+    draining,
+    logger,
+    port: config.mqtt.port,
+  })
+}

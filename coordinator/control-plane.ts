@@ -1,0 +1,165 @@
+import type { Logger } from 'pino'
+import type { Announce } from '../shared/wire/announce.ts'
+import { createAdmission } from './admission.ts'
+import { createInbox } from './broker/inbox.ts'
+import { openBus } from './broker/open-bus.ts'
+import type { CoordinatorConfig } from './config.ts'
+import { createControl } from './control/control.ts'
+import type { Events } from './events/bus.ts'
+import { createClones } from './fleet/clones.ts'
+import { createFleet, type Fleet } from './fleet/fleet.ts'
+import { createMonitor } from './fleet/monitor.ts'
+import { createFleetIdentity } from './fleet-identity.ts'
+import { type CellSettingsStore, createCellSettings } from './keys/cell-settings.ts'
+import { type Cells, createCells } from './keys/cells.ts'
+import { createEpochs } from './keys/epochs.ts'
+import type { Signing } from './keys/signing.ts'
+import type { Store } from './store/store.ts'
+
+export interface ControlPlaneParts {
+  config: CoordinatorConfig
+  store: Store
+  signing: Signing
+  events: Events
+  /** Fingerprint of the authority that cells pin; undefined on plain loopback. */
+  fingerprint: () => string | undefined
+  logger: Logger
+  /** Unix time, milliseconds. */
+  now: () => number
+  /** Monotonic milliseconds. */
+  nowMs: () => number
+}
+
+/** Times a second that silent cells are looked for. */
+const SWEEPS_PER_SECOND = 4
+
+/**
+ * Everything the coordinator knows of its cells and says to them: who is enrolled, who is there,
+ * what they measure, what they are to do. It listens nowhere by itself.
+ */
+export const openControlPlane = async (parts: ControlPlaneParts) => {
+  const { config, store, signing, events, fingerprint, logger, now, nowMs } = parts
+  const cells = createCells({ store, logger })
+  const settings = createCellSettings(store)
+  const monitor = await createMonitor({
+    records: store.records,
+    logger,
+    cells: () => fleet.cells(),
+    now,
+    nowMs,
+    publish: events.publish,
+  })
+
+  const fleet = createFleet({
+    limits: {
+      suspectAfterMs: config.presence.suspect_after_seconds * 1000,
+      deadAfterMs: config.presence.dead_after_seconds * 1000,
+    },
+    nowMs,
+    changed: (cell, from) => {
+      logger.info({ cell: cell.id, from, to: cell.presence }, 'cell changed')
+      events.publish(`shoal.cell.${cell.presence}`, { from }, cell.id)
+      monitor.changed(cell, from)
+    },
+    forgotten: monitor.forgotten,
+    sampled: monitor.sampled,
+    late: monitor.late,
+  })
+  for (const cell of await cells.list())
+    if ((cell.revokedAt ?? cell.quarantinedAt) === undefined) fleet.admit(cell.id, cell.epoch)
+  await applySettings(settings, fleet)
+
+  const drop = (cellId: string): void => {
+    fleet.forget(cellId)
+    bus.disconnect(cellId)
+  }
+  const clones = createClones(nowMs)
+  const admission = createAdmission({ cells, fleet, clones, drop, signing, events, logger })
+  const authenticate = async (cellId: string, credential: string): Promise<boolean> =>
+    (await admission.authenticate(cellId, credential)) !== undefined
+
+  const epochs = createEpochs({ noteEpoch: cells.noteEpoch, logger })
+  const born = (cellId: string, epoch: number, announce: Announce): void => {
+    identity.greeted(cellId, announce.coordinator_key)
+    epochs.note(cellId, epoch)
+  }
+  const control = await createControl({
+    store,
+    signer: signing,
+    cells,
+    fleet,
+    publish: (name, cellId, body, id) => bus.publish(name, cellId, name, body, id),
+    now,
+    logger,
+  })
+  const bus = await openBus(config, {
+    logger,
+    nowMs,
+    authenticate,
+    epoch: Math.floor(now() / 1000),
+    seen: fleet.seen,
+    receive: createInbox({ fleet, logger, born, control: control.hears }),
+    takeover: (cellId, from) => {
+      logger.warn({ cell: cellId, ...from }, 'cell connected twice')
+      events.publish('shoal.cell.takeover', from, cellId)
+    },
+  })
+  const identity = createFleetIdentity({ signing, store, bus, fleet, fingerprint, logger })
+
+  const release: Cells['release'] = async (cellId, by) => {
+    const cell = await admission.release(cellId, by)
+    await applySettings(settings, fleet)
+    return cell
+  }
+  const setDrained: CellSettingsStore['setDrained'] = async (cellId, drained, by) => {
+    const changed = await settings.setDrained(cellId, drained, by)
+    fleet.drain(cellId, drained)
+    return changed
+  }
+
+  const stopWatching = cells.onChange(() => {
+    admission
+      .dropEnded()
+      .then(() => applySettings(settings, fleet))
+      .catch(error => logger.error({ err: error }, 'changes of cells could not be read'))
+  })
+  const sweeper = setInterval(fleet.sweep, 1000 / SWEEPS_PER_SECOND)
+  const ticker = setInterval(() => {
+    monitor.tick()
+    control.commands.sweep()
+  }, 1000)
+
+  /** Ends every connection of every cell and keeps what is not on the disk yet. */
+  const close = async (): Promise<void> => {
+    clearInterval(sweeper)
+    clearInterval(ticker)
+    stopWatching()
+    for (const cell of fleet.cells()) cell.link?.close()
+    await bus.close()
+    await control.commands.close()
+    await monitor.close()
+    await epochs.flush()
+    cells.close()
+  }
+
+  return {
+    fleet,
+    bus,
+    admission,
+    authenticate,
+    monitor,
+    control,
+    identity,
+    cells: { ...cells, revoke: admission.revoke, release },
+    settings: { ...settings, setDrained },
+    close,
+  }
+}
+
+export type ControlPlane = Awaited<ReturnType<typeof openControlPlane>>
+
+/** Which cells operators took out of routing, at the start and when another process changed it. */
+const applySettings = async (settings: CellSettingsStore, fleet: Fleet): Promise<void> => {
+  const own = await settings.list()
+  for (const cell of fleet.cells()) fleet.drain(cell.id, own.get(cell.id)?.drainedAt !== undefined)
+}

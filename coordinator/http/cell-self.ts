@@ -1,0 +1,70 @@
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import { ShoalError } from '../../shared/errors.ts'
+import { CredentialAnswer, LeaveAnswer, SelfAnswer } from '../../shared/wire/cell-self.ts'
+import { CREDENTIAL_PATH, LEAVE_PATH, SELF_PATH } from '../../shared/wire/link.ts'
+import type { TrustBody } from '../../shared/wire/trust.ts'
+import type { Cell } from '../keys/cell.ts'
+import { basicAuth, notThisCell } from './basic-auth.ts'
+import type { RouteDocs } from './route-docs.ts'
+
+export interface CellSelfParts {
+  authenticate: (cellId: string, credential: string) => Promise<Cell | undefined>
+  renew: (cellId: string) => Promise<string>
+  leave: (cellId: string) => Promise<unknown>
+  trust: () => TrustBody
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
+const docs = { tag: 'cells', scheme: 'cell' } as const
+const SELF: RouteDocs = {
+  ...docs,
+  id: 'cell-self',
+  summary: 'What the coordinator knows of the cell that asks.',
+  answer: SelfAnswer,
+}
+const RENEW: RouteDocs = {
+  ...docs,
+  id: 'renew-credential',
+  summary: 'A new credential for the cell that asks; the old one is good until this one was used.',
+  answer: CredentialAnswer,
+  status: 201,
+}
+const LEAVE: RouteDocs = {
+  ...docs,
+  id: 'leave-fleet',
+  summary: 'The cell that asks leaves the fleet for good.',
+  answer: LeaveAnswer,
+}
+const own = (docs: RouteDocs) => ({ config: { access: 'none' as const, docs } })
+
+/** What a cell asks for itself, with its own credential. */
+export const cellSelfRoutes: FastifyPluginAsync<CellSelfParts> = async (app, parts) => {
+  const { renew, leave, trust, now } = parts
+  const self = async (request: FastifyRequest): Promise<Cell> => {
+    const { cellId, credential } = basicAuth(request.headers.authorization)
+    const { cell_id } = request.params as { cell_id: string }
+    const cell = await parts.authenticate(cellId, credential)
+    if (cell === undefined) throw notThisCell()
+    if (cell.id !== cell_id)
+      throw new ShoalError('forbidden', `the credential is not that of ${cell_id}`)
+    return cell
+  }
+
+  app.get(SELF_PATH, own(SELF), async (request): Promise<SelfAnswer> => {
+    const { id, name, tags, renewedAt } = await self(request)
+    return { cell_id: id, name, tags, credential_at: renewedAt, now: now(), ...trust() }
+  })
+
+  app.post(CREDENTIAL_PATH, own(RENEW), async (request, reply): Promise<CredentialAnswer> => {
+    const { id } = await self(request)
+    reply.code(201)
+    return { credential: await renew(id) }
+  })
+
+  app.post(LEAVE_PATH, own(LEAVE), async (request): Promise<LeaveAnswer> => {
+    const { id } = await self(request)
+    await leave(id)
+    return { id }
+  })
+}

@@ -1,0 +1,116 @@
+import type * as z from 'zod'
+import { type JsonSchema, jsonSchema } from '../operations/json-schema.ts'
+import { cliOf, type Operation, pathFields } from '../operations/operation.ts'
+import type { DocumentedRoute, RouteDocs } from './route-docs.ts'
+
+export interface OpenApiOperation {
+  operationId: string
+  summary: string
+  tags: string[]
+  security: object[]
+  parameters: object[]
+  requestBody?: object
+  responses: Record<string, object>
+  [extension: `x-${string}`]: unknown
+}
+
+/** One route in the words of OpenAPI; undefined for one that says nothing of itself. */
+export const describeRoute = (route: DocumentedRoute): OpenApiOperation | undefined => {
+  if (route.operation !== undefined) return ofOperation(route.operation, route)
+  return route.docs === undefined ? undefined : ofRoute(route.docs, route)
+}
+
+const ofOperation = (operation: Operation, route: DocumentedRoute): OpenApiOperation => {
+  const { properties = {}, required = [], ...rest } = jsonSchema(operation.input) as ObjectSchema
+  const named = pathFields(operation.path)
+  const others = Object.keys(properties).filter(name => !named.includes(name))
+  const inBody = operation.method === 'POST' || operation.method === 'PUT'
+  const body = {
+    ...rest,
+    properties: Object.fromEntries(others.map(name => [name, properties[name]])),
+    required: required.filter(name => !named.includes(name)),
+  }
+  return {
+    operationId: operation.id,
+    summary: operation.description,
+    tags: [cliOf(operation).group],
+    security: securityOf(route),
+    parameters: [
+      ...named.map(name => parameter(name, 'path', true, properties[name])),
+      ...(inBody
+        ? []
+        : others.map(name => parameter(name, 'query', required.includes(name), properties[name]))),
+    ],
+    ...(inBody
+      ? { requestBody: { required: body.required.length > 0, content: jsonContent(body) } }
+      : {}),
+    responses: responses(200, jsonContent(jsonSchema(operation.output)), route),
+    'x-shoal-access': operation.access,
+    ...(operation.roles === undefined ? {} : { 'x-shoal-roles': operation.roles }),
+    'x-shoal-effect': operation.effect,
+    'x-shoal-cli': { ...cliOf(operation), arguments: named },
+  }
+}
+
+interface ObjectSchema {
+  properties?: Record<string, JsonSchema>
+  required?: string[]
+}
+
+const ofRoute = (docs: RouteDocs, route: DocumentedRoute): OpenApiOperation => ({
+  operationId: docs.id,
+  summary: docs.summary,
+  tags: [docs.tag],
+  security: docs.scheme === undefined ? securityOf(route) : [{ [docs.scheme]: [] }],
+  parameters: pathFields(route.path).map(name => parameter(name, 'path', true, { type: 'string' })),
+  ...(docs.body === undefined
+    ? {}
+    : { requestBody: { required: true, content: jsonContent(jsonSchema(docs.body)) } }),
+  responses: responses(docs.status ?? 200, contentOf(docs), route),
+  'x-shoal-access': route.access,
+})
+
+const contentOf = ({ answer, events }: RouteDocs): object => ({
+  ...(answer === 'html'
+    ? { 'text/html': { schema: { type: 'string' } } }
+    : jsonContent(jsonSchema(answer))),
+  ...(events === undefined ? {} : { 'text/event-stream': { schema: sse(events) } }),
+})
+
+/** OpenAPI 3.1 has no words for an event stream: the text, and what one event's data is. */
+const sse = (events: z.ZodType): object => ({
+  type: 'string',
+  contentMediaType: 'text/event-stream',
+  'x-shoal-event-data': jsonSchema(events),
+})
+
+const parameter = (
+  name: string,
+  place: 'path' | 'query',
+  required: boolean,
+  schema: JsonSchema = {},
+) => {
+  const { description, ...rest } = schema
+  return {
+    name,
+    in: place,
+    required,
+    ...(description === undefined ? {} : { description }),
+    schema: rest,
+  }
+}
+
+const securityOf = ({ access }: DocumentedRoute): object[] =>
+  access === 'key' ? [{ bearer: [] }] : []
+
+const responses = (status: number, content: object, { access }: DocumentedRoute) => ({
+  [status]: { description: 'The answer.', content },
+  ...(access === 'key' ? { 401: error, 403: error } : {}),
+  422: error,
+  429: error,
+  default: error,
+})
+
+const error = { $ref: '#/components/responses/Error' }
+
+const jsonContent = (schema: JsonSchema) => ({ 'application/json': { schema } })

@@ -1,0 +1,37 @@
+import type { AddressInfo } from 'node:net'
+import type { FastifyPluginAsync } from 'fastify'
+import * as z from 'zod'
+import type { CoordinatorConfig } from '../config.ts'
+import { docsPage } from './docs-page.ts'
+import { openApi } from './openapi.ts'
+import { publicUrls } from './public-urls.ts'
+import { publishedRoute } from './published.ts'
+import type { DocumentedRoute, RouteDocs } from './route-docs.ts'
+
+export interface OpenApiParts {
+  config: CoordinatorConfig
+  routes: readonly DocumentedRoute[]
+}
+
+const DOCUMENT: RouteDocs = {
+  id: 'openapi',
+  tag: 'documents',
+  summary: 'This document.',
+  answer: z.looseObject({ openapi: z.literal('3.1.0') }),
+}
+const PAGE: RouteDocs = {
+  id: 'docs',
+  tag: 'documents',
+  summary: 'This document as a page for people.',
+  answer: 'html',
+}
+
+/** `GET /v1/openapi.json` and `/docs`: every route of this server. No key is needed. */
+export const openApiRoute: FastifyPluginAsync<OpenApiParts> = async (app, { config, routes }) => {
+  const document = () => {
+    const port = (app.server.address() as AddressInfo | null)?.port ?? config.http.port
+    return openApi(routes, publicUrls(config, port).base)
+  }
+  publishedRoute(app, '/v1/openapi.json', DOCUMENT, () => JSON.stringify(document()))
+  publishedRoute(app, '/docs', PAGE, () => docsPage(document()))
+}

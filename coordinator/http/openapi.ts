@@ -1,0 +1,79 @@
+import { errorCodes } from '../../shared/errors.ts'
+import { VERSION } from '../../shared/version.ts'
+import { hoistDefinitions } from './hoist-definitions.ts'
+import { describeRoute, type OpenApiOperation } from './openapi-operation.ts'
+import type { DocumentedRoute } from './route-docs.ts'
+
+export interface OpenApiDocument {
+  openapi: '3.1.0'
+  info: { title: string; version: string; summary: string; license: object }
+  servers: { url: string }[]
+  tags: { name: string }[]
+  paths: Record<string, Record<string, OpenApiOperation>>
+  components: object
+}
+
+/**
+ * The API document (OpenAPI 3.1.0) of the routes that are registered. One without a description is
+ * left out; a test does not let that pass.
+ */
+export const openApi = (routes: readonly DocumentedRoute[], baseUrl: string): OpenApiDocument => {
+  const paths: OpenApiDocument['paths'] = {}
+  const schemas: Record<string, unknown> = {}
+  for (const route of routes) {
+    const described = describeRoute(route)
+    if (described === undefined) continue
+    const { value, schemas: own } = hoistDefinitions(described, described.operationId)
+    Object.assign(schemas, own)
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: value }
+  }
+  const names = Object.values(paths).flatMap(path =>
+    Object.values(path).flatMap(({ tags }) => tags),
+  )
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'shoal',
+      version: VERSION,
+      summary: 'One service out of a fleet of GPU cells, robots and edge devices',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: baseUrl }],
+    tags: [...new Set(names)].map(name => ({ name })),
+    paths,
+    components: { ...components, schemas: { ...components.schemas, ...schemas } },
+  }
+}
+
+const text = { type: 'string' }
+
+const components = {
+  securitySchemes: {
+    bearer: { type: 'http', scheme: 'bearer', description: 'An API key: svc-dev-…' },
+    cell: { type: 'http', scheme: 'basic', description: 'Id and credential of a cell.' },
+  },
+  schemas: {
+    Error: {
+      type: 'object',
+      required: ['error'],
+      properties: {
+        error: {
+          type: 'object',
+          required: ['message', 'type', 'param', 'code'],
+          properties: {
+            message: text,
+            type: text,
+            param: { type: ['string', 'null'] },
+            code: { ...text, enum: errorCodes },
+          },
+        },
+      },
+    },
+  },
+  responses: {
+    Error: {
+      description: 'An error; the code says which.',
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    },
+  },
+}

@@ -1,0 +1,36 @@
+import { hostname } from 'node:os'
+import { type CoordinatorConfig, isLoopback } from '../config.ts'
+
+/** The addresses that are published, without a slash at the end; `mcp` has one. */
+export interface PublicUrls {
+  base: string
+  a2a: string
+  mcp: string
+  docs: string
+  portal: string | undefined
+}
+
+/** What the operator set, else what follows from the listener. `port` is the one that was taken. */
+export const publicUrls = (config: CoordinatorConfig, port: number): PublicUrls => {
+  const { base_url, a2a_url, mcp_url, docs_url, portal_url } = config.public
+  const base = bare(base_url ?? listenerUrl(config, port))
+  return {
+    base,
+    a2a: bare(a2a_url ?? base),
+    mcp: mcp_url ?? `${base}/mcp/`,
+    docs: bare(docs_url ?? `${base}/docs`),
+    portal: portal_url === undefined ? undefined : bare(portal_url),
+  }
+}
+
+const bare = (url: string): string => url.replace(/\/+$/, '')
+
+const ANY_ADDRESS = /^(0\.0\.0\.0|::|\[::\])$/
+
+/** Only loopback may be plain HTTP: see the configuration. */
+const listenerUrl = ({ http }: CoordinatorConfig, port: number): string => {
+  const name = ANY_ADDRESS.test(http.host) ? (http.allowed_hosts[0] ?? hostname()) : http.host
+  const plain = isLoopback(http.host) && http.tls_cert_file === undefined
+  const host = name.includes(':') && !name.startsWith('[') ? `[${name}]` : name
+  return `${plain ? 'http' : 'https'}://${host}:${port}`
+}

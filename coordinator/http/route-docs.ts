@@ -1,0 +1,58 @@
+import type { FastifyInstance } from 'fastify'
+import type * as z from 'zod'
+import type { Operation } from '../operations/operation.ts'
+
+/** What the API document says of a route that is no operation. */
+export interface RouteDocs {
+  /** Unique over the document: `create-chat-completion`. */
+  id: string
+  /** Heading under which the document lists it. */
+  tag: string
+  summary: string
+  /** The documented path, where the route's own spelling is not a template. */
+  path?: string
+  body?: z.ZodType
+  answer: z.ZodType | 'html'
+  /** 200 when absent. */
+  status?: number
+  /** The answer may also come as server-sent events with this data. */
+  events?: z.ZodType
+  /** How the caller proves itself when it is not by key: the scheme of a cell. */
+  scheme?: 'cell'
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    docs?: RouteDocs
+    operation?: Operation
+  }
+}
+
+/** A route as it is registered, and what describes it. */
+export interface DocumentedRoute {
+  method: string
+  /** As a template: `/v1/cells/{cell_id}`. */
+  path: string
+  access: 'none' | 'key'
+  docs?: RouteDocs
+  operation?: Operation
+}
+
+/** Every route that is registered from now on, in that order. HEAD follows from GET. */
+export const collectRoutes = (app: FastifyInstance): readonly DocumentedRoute[] => {
+  const routes: DocumentedRoute[] = []
+  app.addHook('onRoute', ({ method, url, config = {} }) => {
+    const { docs, operation, access = 'key' } = config
+    const path = docs?.path ?? url.replaceAll(/:(\w+)/g, '{$1}')
+    for (const name of [method].flat())
+      if (name !== 'HEAD')
+        routes.push({
+          method: name,
+          path,
+          access,
+          ...(docs === undefined ? {} : { docs }),
+          ...(operation === undefined ? {} : { operation }),
+        })
+  })
+  return routes
+}

@@ -1,0 +1,85 @@
+import type { Transaction } from 'kysely'
+import { ShoalError } from '../../shared/errors.ts'
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import { bumpRevision } from '../store/revisions.ts'
+import type { Store } from '../store/store.ts'
+import type { LedgerTables } from '../store/tables.ts'
+
+/** What an operator has set for a cell. */
+export interface CellSettings {
+  /** Since when it gets no new requests, unix milliseconds. */
+  drainedAt?: number
+  labels: Record<string, string>
+}
+
+export interface CellSettingsStore {
+  /** Each throws `not_found` for a cell that is not enrolled, or was revoked. */
+  setDrained(cellId: string, drained: boolean, by: Actor): Promise<CellSettings>
+  /** Replaces all labels. */
+  setLabels(cellId: string, labels: Record<string, string>, by: Actor): Promise<CellSettings>
+  get(cellId: string): Promise<CellSettings>
+  /** Of every cell that has some. */
+  list(): Promise<Map<string, CellSettings>>
+}
+
+export const NO_SETTINGS: CellSettings = { labels: {} }
+
+type Row = LedgerTables['cell_settings']
+
+export const createCellSettings = (
+  { ledger }: Pick<Store, 'ledger'>,
+  now: () => number = Date.now,
+): CellSettingsStore => {
+  const change = (cellId: string, by: Actor, action: string, values: Partial<Row>) =>
+    ledger.write(async trx => {
+      await requireCell(trx, cellId)
+      const row = await trx
+        .insertInto('cell_settings')
+        .values({ cell_id: cellId, drained_at: null, labels_json: '{}', ...values })
+        .onConflict(conflict => conflict.column('cell_id').doUpdateSet(values))
+        .returningAll()
+        .executeTakeFirstOrThrow()
+      await bumpRevision(trx, 'cells')
+      const settings = settingsOf(row)
+      const details = action === 'cell.label' ? { labels: settings.labels } : {}
+      await appendAudit(trx, {
+        ...by,
+        at: now(),
+        action,
+        subject: cellId,
+        outcome: 'done',
+        details,
+      })
+      return settings
+    })
+
+  return {
+    setDrained: (cellId, drained, by) =>
+      change(cellId, by, drained ? 'cell.drain' : 'cell.resume', {
+        drained_at: drained ? now() : null,
+      }),
+    setLabels: (cellId, labels, by) =>
+      change(cellId, by, 'cell.label', { labels_json: JSON.stringify(labels) }),
+    get: async cellId => {
+      const query = ledger.read.selectFrom('cell_settings').selectAll()
+      const row = await query.where('cell_id', '=', cellId).executeTakeFirst()
+      return row === undefined ? NO_SETTINGS : settingsOf(row)
+    },
+    list: async () => {
+      const rows = await ledger.read.selectFrom('cell_settings').selectAll().execute()
+      return new Map(rows.map(row => [row.cell_id, settingsOf(row)]))
+    },
+  }
+}
+
+const requireCell = async (trx: Transaction<LedgerTables>, cellId: string): Promise<void> => {
+  const query = trx.selectFrom('cells').select('revoked_at').where('id', '=', cellId)
+  const row = await query.executeTakeFirst()
+  if (row === undefined || row.revoked_at !== null)
+    throw new ShoalError('not_found', `no cell ${cellId}`)
+}
+
+const settingsOf = (row: Row): CellSettings => ({
+  labels: JSON.parse(row.labels_json),
+  ...(row.drained_at === null ? {} : { drainedAt: row.drained_at }),
+})

@@ -1,0 +1,33 @@
+import type { CellRow } from '../store/tables.ts'
+
+/** A machine that was enrolled: its identity, not its presence. */
+export interface Cell {
+  id: string
+  name: string
+  /** From its join token. */
+  tags: string[]
+  tokenId: string
+  enrolledAt: number
+  revokedAt?: number
+  /** Set while nobody may connect as this cell. */
+  quarantinedAt?: number
+  /** When its credential was made. */
+  renewedAt: number
+  /** Its ed25519 key, base64url; absent for a cell that showed none. */
+  publicKey?: string
+  /** Highest boot epoch the cell has shown. */
+  epoch: number
+}
+
+export const cellOf = (row: CellRow): Cell => ({
+  id: row.id,
+  name: row.name,
+  tags: JSON.parse(row.tags_json),
+  tokenId: row.token_id,
+  enrolledAt: row.enrolled_at,
+  renewedAt: Math.max(row.renewed_at, row.enrolled_at),
+  epoch: row.epoch,
+  ...(row.public_key === null ? {} : { publicKey: row.public_key }),
+  ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
+  ...(row.quarantined_at === null ? {} : { quarantinedAt: row.quarantined_at }),
+})

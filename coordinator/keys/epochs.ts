@@ -1,0 +1,44 @@
+import type { Logger } from 'pino'
+import type { Cells } from './cells.ts'
+
+/** Births of a whole fleet come at once after a restart, and a commit costs milliseconds. */
+const FLUSH_EVERY_MS = 250
+
+export interface EpochsOptions {
+  noteEpoch: Cells['noteEpoch']
+  logger: Pick<Logger, 'error'>
+  /** Calls back once, later. */
+  later?: (run: () => void, milliseconds: number) => void
+}
+
+/** Keeps the highest boot epoch of each cell on the disk, many cells with one commit. */
+export interface Epochs {
+  note(cellId: string, epoch: number): void
+  /** Writes what is not written yet. */
+  flush(): Promise<void>
+}
+
+export const createEpochs = ({ noteEpoch, logger, later = inTime }: EpochsOptions): Epochs => {
+  let waiting = new Map<string, number>()
+
+  const keep = (cellId: string, epoch: number): Promise<unknown> =>
+    noteEpoch(cellId, epoch).catch(error =>
+      logger.error({ err: error, cell: cellId }, 'epoch not kept'),
+    )
+
+  const flush = async (): Promise<void> => {
+    const now = waiting
+    waiting = new Map()
+    await Promise.all([...now].map(([cellId, epoch]) => keep(cellId, epoch)))
+  }
+
+  const note = (cellId: string, epoch: number): void => {
+    if (waiting.size === 0) later(() => void flush(), FLUSH_EVERY_MS)
+    waiting.set(cellId, Math.max(epoch, waiting.get(cellId) ?? 0))
+  }
+
+  return { note, flush }
+}
+
+const inTime = (run: () => void, milliseconds: number): void =>
+  void setTimeout(run, milliseconds).unref()

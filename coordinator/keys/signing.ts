@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import * as z from 'zod'
+import { ShoalError } from '../../shared/errors.ts'
+import { createPrivate, readPrivate, replacePrivate } from '../../shared/private-file.ts'
+import { newPrivateKey, type Signer, signerOf } from '../../shared/signing.ts'
+import { ENDORSE_PURPOSE, Endorsement, type TrustBody } from '../../shared/wire/trust.ts'
+
+/** The key with which the coordinator signs commands; cells have pinned it. */
+export interface Signing extends Signer {
+  /** What a cell that has pinned an older key needs to believe in the current one. */
+  trust(): TrustBody
+  /** A new key, vouched for by the one before. Resolves when it is on the disk and in use. */
+  rotate(): Promise<TrustBody>
+}
+
+const Kept = z.object({ private_key: z.string(), endorsements: z.array(Endorsement) })
+type Kept = z.infer<typeof Kept>
+
+/**
+ * The key in the state folder, made at the first start. One file holds key and history, so that a
+ * crash leaves both as before or both as after. Throws `store_unavailable` for a damaged one.
+ */
+export const openSigning = async (stateDir: string): Promise<Signing> => {
+  const path = join(stateDir, 'signing.json')
+  const text = (await readPrivate(path)) ?? (await make(path))
+  let kept = understand(text, path)
+  let signer = signerOf(kept.private_key)
+
+  const trust = (): TrustBody => ({
+    signing_key: signer.publicKey,
+    endorsements: kept.endorsements,
+  })
+
+  const rotate = async (): Promise<TrustBody> => {
+    const private_key = newPrivateKey()
+    const next = signerOf(private_key)
+    const step = { key: next.publicKey, previous: signer.publicKey }
+    const endorsement = { ...step, signature: signer.sign(ENDORSE_PURPOSE, step) }
+    const after: Kept = { private_key, endorsements: [...kept.endorsements, endorsement] }
+    await replacePrivate(path, textOf(after))
+    kept = after
+    signer = next
+    return trust()
+  }
+
+  return {
+    get publicKey() {
+      return signer.publicKey
+    },
+    sign: (purpose, value) => signer.sign(purpose, value),
+    trust,
+    rotate,
+  }
+}
+
+const textOf = (kept: Kept): string => `${JSON.stringify(kept, null, 2)}\n`
+
+const make = async (path: string): Promise<string> => {
+  const text = textOf({ private_key: newPrivateKey(), endorsements: [] })
+  return (await createPrivate(path, text)) ? text : ((await readPrivate(path)) ?? '')
+}
+
+const understand = (text: string, path: string): Kept => {
+  try {
+    const kept = Kept.parse(JSON.parse(text))
+    signerOf(kept.private_key)
+    return kept
+  } catch (cause) {
+    throw new ShoalError('store_unavailable', `${path} is damaged; restore it`, { cause })
+  }
+}

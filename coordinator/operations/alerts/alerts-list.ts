@@ -1,0 +1,47 @@
+import * as z from 'zod'
+import { ALERT_RULES } from '../../fleet/alert-rules.ts'
+import { alertData } from '../../fleet/monitor.ts'
+import { DataState, dataState } from '../data-state.ts'
+import { defineOperation } from '../operation.ts'
+
+export const AlertView = z.object({
+  id: z.string(),
+  rule: z.enum(Object.keys(ALERT_RULES) as [keyof typeof ALERT_RULES]),
+  level: z.enum(['warn', 'critical']),
+  /** Null when it is about the whole fleet. */
+  cell_id: z.string().nullable(),
+  /** Which GPU or engine of the cell. */
+  part: z.string().nullable(),
+  message: z.string(),
+  raised_at: z.iso.datetime(),
+  cleared_at: z.iso.datetime().nullable(),
+})
+
+export default defineOperation({
+  id: 'alerts-list',
+  description: 'List what is wrong in the fleet now and, on request, what was until lately.',
+  method: 'GET',
+  path: '/v1/alerts',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({
+    state: z.enum(['raised', 'cleared', 'all']).default('raised'),
+    limit: z.int().min(1).max(1000).default(200),
+  }),
+  output: z.object({
+    data_state: DataState,
+    fleet_degraded: z.boolean(),
+    /** Newest first; those that are raised stand before those that were cleared. */
+    alerts: z.array(AlertView),
+  }),
+  run: ({ state, limit }, { monitor }) => {
+    const wanted = monitor
+      .alerts()
+      .filter(alert => state === 'all' || (alert.clearedAt === undefined) === (state === 'raised'))
+    return {
+      data_state: dataState(wanted.length),
+      fleet_degraded: monitor.degraded(),
+      alerts: wanted.slice(0, limit).map(alertData),
+    }
+  },
+})

@@ -1,0 +1,52 @@
+/** What calling one operation was like since the coordinator started. */
+export interface CallFigures {
+  calls: number
+  errors: number
+  /** Of the newest calls, milliseconds; undefined before the first. */
+  p50Ms: number | undefined
+  p95Ms: number | undefined
+}
+
+export interface CallStats {
+  add(operationId: string, durationMs: number, failed: boolean): void
+  of(operationId: string): CallFigures
+}
+
+/** How many of the newest durations the percentiles are made of. */
+export const KEPT_DURATIONS = 256
+
+interface Tally {
+  calls: number
+  errors: number
+  /** A ring: the newest stands at `calls` modulo its length. */
+  durationsMs: number[]
+}
+
+/** Counts in memory, a bounded amount for each operation, so that it may stand in every call. */
+export const createCallStats = (): CallStats => {
+  const tallies = new Map<string, Tally>()
+
+  const tallyOf = (id: string): Tally => {
+    const tally = tallies.get(id) ?? { calls: 0, errors: 0, durationsMs: [] }
+    tallies.set(id, tally)
+    return tally
+  }
+  const add: CallStats['add'] = (id, durationMs, failed) => {
+    const tally = tallyOf(id)
+    tally.durationsMs[tally.calls % KEPT_DURATIONS] = durationMs
+    tally.calls++
+    if (failed) tally.errors++
+  }
+  const of: CallStats['of'] = id => {
+    const { calls, errors, durationsMs } = tallies.get(id) ?? NONE
+    const sorted = durationsMs.toSorted((a, b) => a - b)
+    return { calls, errors, p50Ms: percentile(sorted, 50), p95Ms: percentile(sorted, 95) }
+  }
+  return { add, of }
+}
+
+const NONE: Tally = { calls: 0, errors: 0, durationsMs: [] }
+
+/** The nearest rank: the smallest value that at least `share` percent do not exceed. */
+const percentile = (sorted: number[], share: number): number | undefined =>
+  sorted[Math.max(0, Math.ceil((share / 100) * sorted.length) - 1)]

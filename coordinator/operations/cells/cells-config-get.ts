@@ -1,0 +1,15 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { CellConfigView, cellConfigViewOf } from './config-view.ts'
+
+export default defineOperation({
+  id: 'cells-config-get',
+  description: 'Show what a cell is to be set to, from which documents, and what is in force.',
+  method: 'GET',
+  path: '/v1/cells/{cell_id}/config',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({ cell_id: z.string() }),
+  output: CellConfigView,
+  run: async ({ cell_id }, { configs }) => cellConfigViewOf(cell_id, await configs.show(cell_id)),
+})

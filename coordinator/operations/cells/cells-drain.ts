@@ -1,0 +1,18 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+
+export default defineOperation({
+  id: 'cells-drain',
+  description: 'Send no new requests to a cell; running ones end by themselves.',
+  method: 'POST',
+  path: '/v1/cells/{cell_id}/drain',
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'write',
+  input: z.strictObject({ cell_id: z.string() }),
+  output: z.object({ id: z.string(), drained: z.boolean() }),
+  run: async ({ cell_id }, { settings, actor }) => {
+    const { drainedAt } = await settings.setDrained(cell_id, true, actor)
+    return { id: cell_id, drained: drainedAt !== undefined }
+  },
+})

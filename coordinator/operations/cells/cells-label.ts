@@ -1,0 +1,24 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { Labels } from './cell-view.ts'
+
+export default defineOperation({
+  id: 'cells-label',
+  description: 'Replace the labels of a cell: words of the operator, for people and filters.',
+  method: 'PUT',
+  path: '/v1/cells/{cell_id}/labels',
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'write',
+  input: z.strictObject({
+    cell_id: z.string(),
+    labels: Labels.refine(labels => Object.keys(labels).length <= 64, {
+      error: 'a cell has at most 64 labels',
+    }),
+  }),
+  output: z.object({ id: z.string(), labels: Labels }),
+  run: async ({ cell_id, labels }, { settings, actor }) => ({
+    id: cell_id,
+    labels: (await settings.setLabels(cell_id, labels, actor)).labels,
+  }),
+})

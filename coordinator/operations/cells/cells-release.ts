@@ -1,0 +1,18 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+
+export default defineOperation({
+  id: 'cells-release',
+  description: 'Let a cell connect again that is in quarantine. Stop its copy first.',
+  method: 'POST',
+  path: '/v1/cells/{cell_id}/release',
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'write',
+  input: z.strictObject({ cell_id: z.string() }),
+  output: z.object({ id: z.string() }),
+  run: async ({ cell_id }, { cells, actor }) => {
+    const { id } = await cells.release(cell_id, actor)
+    return { id }
+  },
+})

@@ -1,0 +1,26 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import type { Presence } from '../../fleet/presence.ts'
+import { defineOperation } from '../operation.ts'
+
+const CONNECTED: ReadonlySet<Presence> = new Set(['ready', 'degraded', 'draining'])
+
+export default defineOperation({
+  id: 'cells-renew',
+  description: 'Ask a connected cell to replace its credential now.',
+  method: 'POST',
+  path: '/v1/cells/{cell_id}/renew',
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'write',
+  input: z.strictObject({ cell_id: z.string() }),
+  output: z.object({ id: z.string() }),
+  run: async ({ cell_id }, { cells, fleet, identity, actor }) => {
+    if ((await cells.get(cell_id)) === undefined)
+      throw new ShoalError('not_found', `no cell ${cell_id}`)
+    if (!CONNECTED.has(fleet.cell(cell_id)?.presence ?? 'unknown'))
+      throw new ShoalError('cell_unavailable', `${cell_id} is not connected`)
+    await identity.askToRenew(cell_id, actor)
+    return { id: cell_id }
+  },
+})

@@ -1,0 +1,40 @@
+import * as z from 'zod'
+import { AckState, Hazard } from '../../../shared/wire/command.ts'
+import type { CommandRecord } from '../../control/command.ts'
+
+export const CommandView = z.object({
+  id: z.string(),
+  cell_id: z.string(),
+  verb: z.string(),
+  params: z.record(z.string(), z.json()),
+  hazard: Hazard,
+  mode: z.enum(['live', 'dry']),
+  /** `unknown`: the cell has not told its end; it may or may not have run. */
+  state: z.enum(['queued', 'sent', ...AckState.options]),
+  reason: z.string().nullable(),
+  message: z.string().nullable(),
+  result: z.json(),
+  requested_by: z.string(),
+  issued_at: z.iso.datetime(),
+  expires_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+})
+
+const iso = (at: number): string => new Date(at).toISOString()
+
+export const viewOf = (command: CommandRecord): z.input<typeof CommandView> => ({
+  id: command.id,
+  cell_id: command.cellId,
+  verb: command.verb,
+  params: command.signed.params,
+  hazard: command.hazard,
+  mode: command.mode,
+  state: command.state,
+  reason: command.reason ?? null,
+  message: command.message ?? null,
+  result: (command.result ?? null) as z.core.util.JSONType,
+  requested_by: command.requestedBy,
+  issued_at: iso(command.issuedAt),
+  expires_at: iso(command.expiresAt),
+  updated_at: iso(command.updatedAt),
+})

@@ -1,0 +1,37 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { MAX_TTL_SECONDS, VerbName } from '../../../shared/wire/command.ts'
+import { defineOperation } from '../operation.ts'
+import { CommandView, viewOf } from './command-view.ts'
+
+export default defineOperation({
+  id: 'commands-create',
+  description: 'Command a cell to do one of the things it has announced; what is unsafe is gated.',
+  method: 'POST',
+  path: '/v1/cells/{cell_id}/commands',
+  access: 'operator',
+  effect: 'gated',
+  input: z.strictObject({
+    cell_id: z.string(),
+    verb: VerbName.describe('One of the verbs that the cell announces.'),
+    params: z.record(z.string().max(128), z.json()).default({}),
+    mode: z
+      .enum(['live', 'dry'])
+      .default('dry')
+      .describe('`dry` has the cell check everything and do nothing.'),
+    ttl_seconds: z
+      .int()
+      .min(1)
+      .max(MAX_TTL_SECONDS)
+      .default(60)
+      .describe('How long it may wait for the cell; afterwards it is never carried out.'),
+  }),
+  output: CommandView,
+  run: async ({ cell_id, verb, params, mode, ttl_seconds }, { commands, cells, actor }) => {
+    const cell = await cells.get(cell_id)
+    if (cell === undefined || cell.revokedAt !== undefined)
+      throw new ShoalError('not_found', `no cell ${cell_id}`)
+    const request = { cellId: cell_id, verb, params, mode, ttlSeconds: ttl_seconds }
+    return viewOf(await commands.create(request, actor))
+  },
+})

@@ -1,0 +1,20 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { defineOperation } from '../operation.ts'
+import { CommandView, viewOf } from './command-view.ts'
+
+export default defineOperation({
+  id: 'commands-show',
+  description: 'Show one command and what became of it.',
+  method: 'GET',
+  path: '/v1/commands/{command_id}',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({ command_id: z.string() }),
+  output: CommandView,
+  run: async ({ command_id }, { commands }) => {
+    const command = await commands.get(command_id)
+    if (command === undefined) throw new ShoalError('not_found', `no command ${command_id}`)
+    return viewOf(command)
+  },
+})

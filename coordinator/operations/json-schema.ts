@@ -1,0 +1,25 @@
+import * as z from 'zod'
+
+export type JsonSchema = Record<string, unknown>
+
+/**
+ * The published form of a schema: JSON Schema 2020-12. Outputs are published as they may come in,
+ * so that a strict client survives a field that is added later.
+ */
+export const jsonSchema = (schema: z.ZodType): JsonSchema => {
+  const known = published.get(schema)
+  if (known !== undefined) return known
+  const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input', override: plain })
+  published.set(schema, rest)
+  return rest
+}
+
+/** Schemas live as long as the process; each is turned once. */
+const published = new WeakMap<z.ZodType, JsonSchema>()
+
+/** The bounds of safe integers, and the pattern beside a format, tell a reader nothing. */
+const plain = ({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void => {
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+  if (jsonSchema.format !== undefined) delete jsonSchema.pattern
+}

@@ -1,0 +1,16 @@
+import * as z from 'zod'
+import { TrustBody } from '../../../shared/wire/trust.ts'
+import { defineOperation } from '../operation.ts'
+
+export default defineOperation({
+  id: 'signing-key-rotate',
+  description: 'Replace the key the coordinator signs with; the old one vouches for the new one.',
+  method: 'POST',
+  path: '/v1/signing-key/rotate',
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'write',
+  input: z.strictObject({}),
+  output: TrustBody,
+  run: (_input, { identity, actor }) => identity.rotateKey(actor),
+})

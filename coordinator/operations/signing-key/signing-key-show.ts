@@ -1,0 +1,15 @@
+import * as z from 'zod'
+import { TrustBody } from '../../../shared/wire/trust.ts'
+import { defineOperation } from '../operation.ts'
+
+export default defineOperation({
+  id: 'signing-key-show',
+  description: 'Show the public key the coordinator signs with, and the keys before it.',
+  method: 'GET',
+  path: '/v1/signing-key',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({}),
+  output: TrustBody,
+  run: (_input, { identity }) => identity.trust(),
+})

@@ -1,0 +1,35 @@
+import * as z from 'zod'
+import type { Skill } from '../../skills/skill.ts'
+import { jsonSchema } from '../json-schema.ts'
+
+/** A skill as lists show it. */
+export const SkillSummary = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  tags: z.array(z.string()),
+  access: z.enum(['none', 'key', 'operator']),
+  effect: z.enum(['read', 'write', 'gated']),
+})
+
+const JsonSchema = z.record(z.string(), z.unknown()).describe('JSON Schema 2020-12.')
+
+export const SkillDetails = SkillSummary.extend({
+  roles: z.array(z.string()).nullable().describe('Any of these; null for every operator role.'),
+  input_schema: JsonSchema.nullable().describe('Null for a skill that publishes none.'),
+  output_schema: JsonSchema,
+  examples: z.array(z.record(z.string(), z.unknown())).describe('Inputs worth trying.'),
+})
+
+export const skillSummary = (skill: Skill): z.input<typeof SkillSummary> => {
+  const { id, name, description, tags, access, effect } = skill
+  return { id, name, description, tags: [...tags], access, effect }
+}
+
+export const skillDetails = (skill: Skill): z.input<typeof SkillDetails> => ({
+  ...skillSummary(skill),
+  roles: skill.roles === undefined ? null : [...skill.roles],
+  input_schema: skill.publishesInput ? jsonSchema(skill.input) : null,
+  output_schema: jsonSchema(skill.output),
+  examples: skill.examples.map(example => ({ ...example })),
+})

@@ -1,0 +1,22 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { skills } from '../../skills/index.ts'
+import { defineOperation } from '../operation.ts'
+import { SkillDetails, skillDetails } from './skill-view.ts'
+
+export default defineOperation({
+  id: 'skills-show',
+  description: 'Show one skill with the schemas of its input and output.',
+  method: 'GET',
+  path: '/v1/skills/{skill_id}',
+  access: 'key',
+  effect: 'read',
+  input: z.strictObject({ skill_id: z.string() }),
+  output: SkillDetails,
+  run: ({ skill_id }) => {
+    const skill = skills.find(({ id }) => id === skill_id)
+    if (skill === undefined)
+      throw new ShoalError('not_found', `no skill ${skill_id}; GET /v1/skills lists them`)
+    return skillDetails(skill)
+  },
+})

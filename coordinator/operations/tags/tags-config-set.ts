@@ -1,0 +1,28 @@
+import * as z from 'zod'
+import { Settings } from '../../../shared/wire/desired.ts'
+import { ConfigView, configViewOf } from '../cells/config-view.ts'
+import { defineOperation } from '../operation.ts'
+
+export default defineOperation({
+  id: 'tags-config-set',
+  description: 'Replace what all cells with a tag are to be set to.',
+  method: 'PUT',
+  path: '/v1/tags/{tag}/config',
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'write',
+  input: z.strictObject({
+    tag: z.string().min(1).max(64),
+    document: Settings,
+    if_version: z
+      .int()
+      .min(0)
+      .exactOptional()
+      .describe('Refuse when the document is at another version; 0 means that there is none.'),
+  }),
+  output: ConfigView,
+  run: async ({ tag: name, document, if_version: ifVersion }, { configs, actor }) => {
+    const seen = ifVersion === undefined ? {} : { ifVersion }
+    return configViewOf(await configs.set({ scope: 'tag', name, document, ...seen }, actor))
+  },
+})

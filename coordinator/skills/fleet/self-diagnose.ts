@@ -1,0 +1,50 @@
+import * as z from 'zod'
+import { diagnose, worstResult } from '../../fleet/diagnosis.ts'
+import type { Context } from '../../operations/context.ts'
+import { defineSkill } from '../skill.ts'
+
+const Result = z.enum(['pass', 'warn', 'fail', 'unknown'])
+
+export default defineSkill({
+  id: 'self-diagnose',
+  name: 'Self-diagnosis',
+  description: 'Check the coordinator and its fleet, and say what to do about what is wrong.',
+  tags: ['fleet', 'operations', 'health'],
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({}),
+  output: z.object({
+    result: Result.describe('The worst of the checks.'),
+    checks: z.array(
+      z.object({
+        id: z.string(),
+        title: z.string(),
+        result: Result,
+        observed: z.string(),
+        remedy: z.string().nullable(),
+      }),
+    ),
+  }),
+  run: async (_input, context) => {
+    const checks = diagnose(await observe(context))
+    return {
+      result: worstResult(checks.map(({ result }) => result)),
+      checks: checks.map(check => ({ ...check, remedy: check.remedy ?? null })),
+    }
+  },
+})
+
+const observe = async ({ fleet, catalogue, vitals }: Context) => ({
+  storeProblem: vitals.storeProblem(),
+  // A file system that does not answer is a finding, not a failure of the diagnosis.
+  disk: await vitals.disk().catch(() => undefined),
+  loopDelayMs: vitals.loopDelayMs(),
+  brokerConnected: vitals.brokerConnected(),
+  cells: [...fleet.cells()].map(({ id, presence, link, clockAheadMs }) => ({
+    id,
+    presence,
+    linked: link !== undefined,
+    clockAheadMs,
+  })),
+  models: catalogue.map(({ id }) => ({ id, served: fleet.serves(id) })),
+})

@@ -1,0 +1,48 @@
+import * as z from 'zod'
+import { defineSkill } from '../skill.ts'
+
+const milliseconds = z.number().nullable().describe('Of the newest calls; null before the first.')
+
+export default defineSkill({
+  id: 'skill-stats',
+  name: 'Skill statistics',
+  description: 'How often each skill was called since the coordinator started, and how it went.',
+  tags: ['fleet', 'operations', 'statistics'],
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({}),
+  output: z.object({
+    since: z.iso.datetime(),
+    calls: z.int(),
+    errors: z.int(),
+    skills: z.array(
+      z.object({
+        id: z.string(),
+        calls: z.int(),
+        errors: z.int(),
+        p50_ms: milliseconds,
+        p95_ms: milliseconds,
+      }),
+    ),
+  }),
+  run: (_input, { skillIds, calls, vitals, now }) => {
+    const skills = skillIds.map(id => ({ id, ...calls.of(id) }))
+    const sum = (name: 'calls' | 'errors') => skills.reduce((all, skill) => all + skill[name], 0)
+    return {
+      since: new Date(now() - vitals.uptimeSeconds() * 1000).toISOString(),
+      calls: sum('calls'),
+      errors: sum('errors'),
+      skills: skills.map(({ id, calls, errors, p50Ms, p95Ms }) => ({
+        id,
+        calls,
+        errors,
+        p50_ms: rounded(p50Ms),
+        p95_ms: rounded(p95Ms),
+      })),
+    }
+  },
+})
+
+/** To a hundredth of a millisecond. */
+const rounded = (value: number | undefined): number | null =>
+  value === undefined ? null : Math.round(value * 100) / 100

@@ -1,0 +1,296 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { join, resolve } from 'node:path'
+import { Command } from 'commander'
+import t, { type Test } from 'tap'
+import * as z from 'zod'
+import { type Call, createApi } from '../../clients/cli/api.ts'
+import { operationsOf } from '../../clients/cli/document.ts'
+import { loadDocument } from '../../clients/cli/document-cache.ts'
+import { addOperationCommands } from '../../clients/cli/operation-commands.ts'
+import { openApi } from '../../coordinator/http/openapi.ts'
+import { defineOperation, type Operation } from '../../coordinator/operations/operation.ts'
+import { ShoalError } from '../../shared/errors.ts'
+import { printed, visible, visibleText } from '../../shared/print.ts'
+import { temporaryStore } from '../coordinator/store/temporary.ts'
+import { appWith, views } from '../support/app.ts'
+
+t.test('text from others cannot steer the terminal', async t => {
+  for (const [given, shown] of [
+    ['plain ä 中', 'plain ä 中'],
+    ['\u001b[2Jx', '?[2Jx'],
+    ['a\nb\rc\td\u0007', 'a?b?c?d?'],
+    ['\u009b31m', '?31m'],
+    ['\u202egnp.exe', '?gnp.exe'],
+    ['a\u2028b', 'a?b'],
+  ] as const)
+    t.equal(visible(given), shown)
+  t.equal(visibleText('a\n\tb\u001b[1m\u200d\u202e'), 'a\n\tb?[1m\u200d?')
+})
+
+t.test('answers are printed for people', async t => {
+  for (const [value, text] of [
+    [{ cells: [] }, 'none\n'],
+    [{ id: 'a', tags: [], none: null }, 'id    a\ntags  -\nnone  -\n'],
+    [
+      {
+        cells: [
+          { id: 'a', models: ['x', 'y'], labels: { rack: '1' } },
+          { id: 'b\u001b[2J', models: [], labels: {} },
+        ],
+      },
+      'id     models  labels\na      x,y     rack=1\nb?[2J  -       -\n',
+    ],
+    [
+      { id: 'a', host: { cpus: 2, os: { name: 'x' } }, gpus: [{ index: 0 }] },
+      'id            a\nhost.cpus     2\nhost.os.name  x\n\ngpus:\nindex\n0\n',
+    ],
+    [[{ a: 1 }, { a: 22 }], 'a\n1\n22\n'],
+    [[], 'none\n'],
+    [null, '-\n'],
+    ['\u001b', '?\n'],
+  ] as const)
+    t.equal(printed(value as never, 'text'), text)
+  t.equal(printed({ a: '\u001b' }, 'json'), '{\n  "a": "\\u001b"\n}\n')
+})
+
+const operation = (id: string, more: Partial<Operation> = {}): Operation =>
+  defineOperation({
+    id,
+    description: 'Does it.',
+    method: 'POST',
+    path: `/v1/${id}`,
+    access: 'key',
+    effect: 'read',
+    input: z.strictObject({}),
+    output: z.object({}),
+    run: () => ({}),
+    ...more,
+  })
+
+/** What is asked when this is typed. */
+const callOf = async (declared: Operation, ...argv: string[]): Promise<Call | undefined> => {
+  const { method, path } = declared
+  const document = openApi([{ method, path, access: 'key', operation: declared }], 'http://a')
+  let asked: Call | undefined
+  const program = new Command('shoal').exitOverride()
+  addOperationCommands(program, operationsOf(document), async call => {
+    asked = call
+  })
+  program.configureOutput({ writeErr: () => {} })
+  for (const command of allOf(program))
+    command.exitOverride().configureOutput({ writeErr: () => {} })
+  await program.parseAsync(argv, { from: 'user' })
+  return asked
+}
+
+const allOf = (command: Command): Command[] => [command, ...command.commands.flatMap(allOf)]
+
+const everyKind = operation('things-make-all', {
+  path: '/v1/things/{thing_id}',
+  method: 'PUT',
+  input: z.strictObject({
+    thing_id: z.string(),
+    spacing_m: z.number().default(1),
+    count: z.int().nullable().default(null),
+    dry_run: z.boolean().default(true),
+    shape: z.enum(['line', 'circle']).default('line'),
+    names: z.array(z.string()).default([]),
+    params: z.record(z.string(), z.unknown()).default({}),
+    url: z.string().default('x'),
+    labels: z.record(z.string(), z.string()).default({}),
+  }),
+})
+
+t.test('flags follow from the input', async t => {
+  const words = ['things', 'make', 'all', 'a/b']
+  const path = '/v1/things/a%2Fb'
+  for (const [flags, body] of [
+    [[], {}],
+    [['--spacing-m', '2.5', '--count', '-3'], { spacing_m: 2.5, count: -3 }],
+    [['--dry-run'], { dry_run: true }],
+    [['--no-dry-run'], { dry_run: false }],
+    [['--shape', 'circle'], { shape: 'circle' }],
+    [['--names', 'a', 'b'], { names: ['a', 'b'] }],
+    [['--labels', 'rack=1', 'a=b=c'], { labels: { rack: '1', a: 'b=c' } }],
+    [['--params', '{"v":[1]}'], { params: { v: [1] } }],
+    [['--input-url', 'http://b'], { url: 'http://b' }],
+    [['--json', '{"shape":"line","count":1}', '--count', '2'], { shape: 'line', count: 2 }],
+  ] as const)
+    t.strictSame(await callOf(everyKind, ...words, ...flags), { method: 'PUT', path, body })
+
+  for (const flags of [
+    ['--spacing-m', 'wide'],
+    ['--shape', 'square'],
+    ['--params', '{'],
+    ['--labels', 'rack'],
+    ['--json', '[]'],
+    ['--nothing'],
+  ])
+    await t.rejects(
+      callOf(everyKind, ...words, ...flags),
+      { name: 'CommanderError' },
+      flags.join(' '),
+    )
+  t.strictSame(await callOf(operation('bare-run'), 'bare', 'run', '--json', '{}'), {
+    method: 'POST',
+    path: '/v1/bare-run',
+    body: {},
+  })
+  await t.rejects(callOf(everyKind, 'things', 'make', 'all', '..'), { code: 'invalid_request' })
+})
+
+t.test('a GET carries its input in the query; singular and plural lead to a group', async t => {
+  const list = operation('gates-list', {
+    method: 'GET',
+    path: '/v1/gates',
+    input: z.strictObject({ limit: z.int().default(5), state: z.string().default('all') }),
+  })
+  for (const group of ['gates', 'gate'])
+    t.strictSame(await callOf(list, group, 'list', '--limit', '7'), {
+      method: 'GET',
+      path: '/v1/gates',
+      query: { limit: 7 },
+    })
+})
+
+t.test('a document that would put other things into commands is not followed', async t => {
+  const cli = { group: 'a', verb: 'b', arguments: [] }
+  const one = (more: object) => ({
+    paths: { '/v1/a': { get: { 'x-shoal-cli': { ...cli, ...more } } } },
+  })
+  t.equal(operationsOf(one({})).length, 1)
+  for (const bad of [
+    { group: '--key' },
+    { verb: '\u001b[2J' },
+    { arguments: ['a b'] },
+    { verb: '' },
+  ])
+    t.equal(operationsOf(one(bad)).length, 0, JSON.stringify(bad))
+  t.throws(() => operationsOf({ paths: [] }), { code: 'internal' })
+})
+
+t.test('the key goes to no other host than the given one', async t => {
+  const api = createApi({ url: 'http://127.0.0.1:1', key: 'k' })
+  for (const path of ['//evil.example/v1', 'http://evil.example/', '/\\evil.example/'])
+    await t.rejects(api.get(path), { code: 'invalid_request' }, path)
+  await t.rejects(createApi({ url: 'ftp://a', key: undefined }).get('/'), {
+    code: 'invalid_request',
+  })
+  await t.rejects(api.get('/v1/cells'), { code: 'coordinator_unavailable', message: /127.0.0.1:1/ })
+})
+
+t.test('the API document is kept, sent again only when it changed, and needs no cache', async t => {
+  const folder = join(t.testdir(), 'cache')
+  const asked: (string | undefined)[] = []
+  let answer: { body: unknown; etag: string } | undefined | 'away' = { body: { a: 1 }, etag: '"1"' }
+  const api = {
+    getIfChanged: async (_path: string, etag: string | undefined) => {
+      asked.push(etag)
+      if (answer === 'away') throw new ShoalError('coordinator_unavailable', 'away')
+      return answer
+    },
+  } as never
+  t.strictSame(await loadDocument(api, 'http://a', folder), { a: 1 })
+  t.equal(statSync(folder).mode & 0o777, 0o700)
+  answer = undefined
+  t.strictSame(await loadDocument(api, 'http://a', folder), { a: 1 })
+  answer = 'away'
+  t.strictSame(await loadDocument(api, 'http://a', folder), { a: 1 })
+  await t.rejects(loadDocument(api, 'http://b', folder), { code: 'coordinator_unavailable' })
+
+  const [file = ''] = readdirSync(folder)
+  writeFileSync(join(folder, file), '{"etag":')
+  answer = { body: { a: 2 }, etag: '"2"' }
+  t.strictSame(await loadDocument(api, 'http://a', folder), { a: 2 }, 'a damaged cache')
+  t.match(readFileSync(join(folder, file), 'utf8'), /"a":2/)
+  t.strictSame(await loadDocument(api, 'http://a', '/dev/null/x'), { a: 2 }, 'no cache at all')
+  t.strictSame(asked, [undefined, '"1"', '"1"', undefined, undefined, undefined])
+})
+
+/** The program against the real server, with a store behind it. */
+const startProgram = async (t: Test) => {
+  const root = resolve(import.meta.dirname, '..', '..')
+  const store = await temporaryStore(t)
+  const app = await appWith({ views: views({ store }) })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(() => app.close())
+  const { port } = app.server.address() as AddressInfo
+  const env = {
+    PATH: process.env.PATH,
+    HOME: t.testdir(),
+    SHOAL_URL: `http://127.0.0.1:${port}`,
+  }
+  return (...args: string[]): Promise<{ code: number; out: string; err: string }> =>
+    new Promise(done => {
+      const all = [join(root, 'bin', 'shoal.mjs'), ...args]
+      execFile(process.execPath, all, { env }, (error, out, err) =>
+        done({ code: error === null ? 0 : Number(error.code), out, err }),
+      )
+    })
+}
+
+t.test('the program', async t => {
+  const shoal = await startProgram(t)
+
+  t.test('has every operation of the coordinator', async t => {
+    const help = await shoal('--help')
+    t.equal(help.code, 0)
+    for (const word of ['health', 'chat', 'cells|cell', 'tokens|token', 'skills|skill'])
+      t.ok(help.out.includes(word), word)
+    t.match(await shoal('skill', 'run', '--help'), { out: /vram-guard/ })
+  })
+
+  t.test('lists and shows skills', async t => {
+    t.match(await shoal('--key', 'pro-key', 'skill', 'list'), { code: 0, out: /^id +name/ })
+    const shown = await shoal(
+      '--key',
+      'pro-key',
+      '--format',
+      'json',
+      'skills',
+      'show',
+      'skill-stats',
+    )
+    t.match(JSON.parse(shown.out), { id: 'skill-stats', input_schema: { type: 'object' } })
+    const ran = await shoal(
+      '--key',
+      'reviewer-key',
+      'skill',
+      'run',
+      'skill-stats',
+      '--format',
+      'json',
+    )
+    t.match(JSON.parse(ran.out), { calls: 0, skills: [] })
+  })
+
+  t.test('lists tokens as a table and ends one', async t => {
+    t.match(await shoal('--key', 'admin-key', 'tokens', 'list'), { code: 0, out: 'none\n' })
+    t.match(await shoal('--key', 'admin-key', 'token', 'revoke', 'x'), {
+      code: 66,
+      err: /not_found/,
+    })
+  })
+
+  t.test('says what to do next, and ends with a code that tells', async t => {
+    for (const [args, code, words] of [
+      [['cells', 'list'], 77, /auth_required\)\n.*SHOAL_KEY/],
+      [['--key', 'pro-key', 'alerts', 'list'], 77, /forbidden\)\nuse a key with that role/],
+      [
+        ['--key', 'admin-key', 'tokens', 'create', '--ttl-minutes', '0'],
+        65,
+        /ttl_minutes.*--help/s,
+      ],
+      [['--url', 'http://127.0.0.1:1', 'cells', 'list'], 69, /no coordinator.*SHOAL_URL or --url/s],
+      [['cells', 'paint'], 64, /./],
+      [['nothing'], 64, /./],
+    ] as const) {
+      const ended = await shoal(...args)
+      t.equal(ended.code, code, args.join(' '))
+      t.match(ended.err, words)
+      t.equal(ended.out, '')
+    }
+  })
+})

@@ -1,0 +1,162 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import t, { type Test } from 'tap'
+import type { AppParts } from '../../../coordinator/app.ts'
+import type { Engine } from '../../../coordinator/fleet/router.ts'
+import { acceptUpgrades } from '../../../coordinator/http/upgrades.ts'
+import type { Admission } from '../../../coordinator/quota/quota.ts'
+import { LINK_PATH } from '../../../shared/wire/link.ts'
+import { appWith } from '../../support/app.ts'
+import { type CellHandler, endWithUsage, linkCell, silent } from '../../support/cell.ts'
+
+const standing = () => ({ limit: 9, remaining: 9, resetSeconds: 1, burst: 9, minuteLimit: 9 })
+
+const stream = JSON.stringify({
+  model: 'model-a:7b',
+  stream: true,
+  messages: [{ role: 'user', content: 'hi' }],
+})
+
+/** The real front on a real link to a cell, listening. */
+const rig = async (t: Test, handler: CellHandler, parts: Partial<AppParts>) => {
+  const cell = await linkCell('a', handler)
+  const engine: Engine = {
+    cellId: 'a',
+    link: cell.link,
+    slots: 1,
+    inFlight: 0,
+    others: 0,
+    ready: true,
+  }
+  const count = { running: 0 }
+  let idle: () => void = () => {}
+  const isIdle = new Promise<void>(resolve => {
+    idle = resolve
+  })
+  const app = await appWith({
+    fleet: { pick: () => engine, cells: () => [], serves: () => true, roundTripsMs: () => [] },
+    running: {
+      add: () => void count.running++,
+      remove: () => {
+        if (--count.running === 0) idle()
+      },
+      draining: () => false,
+    },
+    ...parts,
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(async () => {
+    await app.close()
+    await cell.close()
+  })
+  const { port } = app.server.address() as AddressInfo
+  return { app, port, engine, isIdle }
+}
+
+const post = (port: number) => {
+  const asked = request({
+    port,
+    host: '127.0.0.1',
+    method: 'POST',
+    path: '/v1/chat/completions',
+    headers: { authorization: 'Bearer free-key', 'content-type': 'application/json' },
+  })
+  asked.on('error', () => {})
+  asked.end(stream)
+  return asked
+}
+
+t.test('a client that leaves while its quota is looked up leaves no work behind', async t => {
+  let admitted: (admission: Admission) => void = () => {}
+  let asking: () => void = () => {}
+  const wasAsked = new Promise<void>(resolve => {
+    asking = resolve
+  })
+  let recorded: (status: string) => void = () => {}
+  const status = new Promise<string>(resolve => {
+    recorded = resolve
+  })
+  const reached: string[] = []
+  const { app, port, engine, isIdle } = await rig(t, request => void reached.push(request.url), {
+    quota: {
+      standing,
+      admit: () => {
+        asking()
+        return new Promise<Admission>(resolve => {
+          admitted = resolve
+        })
+      },
+    },
+    usage: { record: async row => recorded(row.status) },
+  })
+  const client = post(port)
+  const [socket] = (await once(app.server, 'connection')) as [import('node:net').Socket]
+  await wasAsked
+  const closed = once(socket, 'close')
+  client.destroy()
+  await closed
+  admitted({ refund: () => {} })
+  t.equal(await status, 'cancelled')
+  await isIdle
+  t.equal(engine.inFlight, 0)
+  t.strictSame(reached, [], 'the cell was not asked')
+})
+
+t.test('a stream is on record before its client reads [DONE]', async t => {
+  let write: () => void = () => {}
+  const written = new Promise<void>(resolve => {
+    write = resolve
+  })
+  let recording: () => void = () => {}
+  const isRecording = new Promise<void>(resolve => {
+    recording = resolve
+  })
+  const cell: CellHandler = (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('data: {"n":1}\n\n')
+    response.write('data: [DONE]\n\n')
+    endWithUsage(response)
+  }
+  const { port } = await rig(t, cell, {
+    quota: { standing, admit: () => ({ refund: () => {} }) },
+    usage: {
+      record: () => {
+        recording()
+        return written
+      },
+    },
+  })
+  const [response] = await once(post(port), 'response')
+  let text = ''
+  response.on('data', (piece: Buffer) => {
+    text += piece
+  })
+  await isRecording
+  t.notMatch(text, /DONE/)
+  write()
+  await once(response, 'end')
+  t.equal(text, 'data: {"n":1}\n\ndata: [DONE]\n\n')
+})
+
+t.test('a refused upgrade is closed also when its client keeps its side open', async t => {
+  const app = await appWith()
+  acceptUpgrades(app.server, {
+    logger: silent,
+    authenticate: () => false,
+    draining: () => false,
+    openMqtt: () => {},
+    openLink: () => {},
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  t.teardown(() => socket.destroy())
+  socket.resume()
+  socket.write(
+    `GET ${LINK_PATH} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: shoal-link/1\r\n\r\n`,
+  )
+  await once(socket, 'end')
+  await app.close()
+  t.pass('the server could close')
+})

@@ -1,0 +1,191 @@
+import t from 'tap'
+import { docsPage } from '../../../coordinator/http/docs-page.ts'
+import type { OpenApiDocument } from '../../../coordinator/http/openapi.ts'
+import { publicUrls } from '../../../coordinator/http/public-urls.ts'
+import { operations } from '../../../coordinator/operations/index.ts'
+import { cliOf } from '../../../coordinator/operations/operation.ts'
+import { skills } from '../../../coordinator/skills/index.ts'
+import { appWith, config } from '../../support/app.ts'
+
+const app = await appWith()
+t.teardown(() => app.close())
+const answer = await app.inject({ url: '/v1/openapi.json' })
+const document = answer.json() as OpenApiDocument
+
+interface Described {
+  operationId: string
+  summary: string
+  tags: string[]
+  security: Record<string, unknown>[]
+  parameters: { name: string; in: string; required: boolean; schema: object }[]
+  requestBody?: { content: Record<string, { schema: object }> }
+  responses: Record<string, { description?: string; $ref?: string }>
+}
+
+const described = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({
+    path,
+    method,
+    operation: operation as unknown as Described,
+  })),
+)
+
+/** The routes of the server, read from the tree that Fastify prints. */
+const registered = (): string[] => {
+  const above: string[] = []
+  const lines = app.printRoutes({ commonPrefix: false }).split('\n')
+  return lines.flatMap(line => {
+    const [, indent = '', piece = '', methods = ''] =
+      /^([│ ]*)[├└]── (\S+)(?: \(([A-Z, ]+)\))?$/.exec(line) ?? []
+    const depth = indent.length / 4
+    above.length = depth
+    above.push(piece)
+    const path = above
+      .join('')
+      .replaceAll(/:(\w+)/g, '{$1}')
+      .replace(/\*$/, '/{model}')
+    return methods === '' ? [] : methods.split(', ').map(method => `${method} ${path}`)
+  })
+}
+
+t.test('the document is there for everybody and says what it is', async t => {
+  t.equal(answer.statusCode, 200)
+  t.equal(document.openapi, '3.1.0')
+  t.match(document.info, { title: 'shoal', version: /^\d+\.\d+\.\d+$/ })
+  t.strictSame(document.servers, [{ url: 'http://127.0.0.1:7070' }])
+})
+
+t.test('every route that is registered is in the document, and the reverse', async t => {
+  const inDocument = described.map(({ method, path }) => `${method.toUpperCase()} ${path}`)
+  const inServer = registered().filter(route => !route.startsWith('HEAD '))
+  t.not(inServer.length, 0)
+  t.strictSame(inDocument.toSorted(), inServer.toSorted())
+})
+
+t.test('operation ids are unique and every operation has what OpenAPI asks for', async t => {
+  const ids = described.map(({ operation }) => operation.operationId)
+  t.equal(new Set(ids).size, ids.length)
+  const tags = new Set(document.tags.map(({ name }) => name))
+  for (const { path, method, operation } of described) {
+    const title = `${method} ${path}`
+    t.match(operation.summary, /^[A-Z].+\.$/, title)
+    t.ok(
+      operation.tags.every(tag => tags.has(tag)),
+      title,
+    )
+    const inPath = operation.parameters.filter(({ in: place }) => place === 'path')
+    const template = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+    t.strictSame(
+      inPath.map(({ name }) => name),
+      template,
+      title,
+    )
+    t.ok(
+      inPath.every(({ required }) => required),
+      title,
+    )
+    t.equal(operation.requestBody !== undefined && method === 'get', false, title)
+    t.ok(
+      Object.keys(operation.responses).every(status => /^(\d{3}|default)$/.test(status)),
+      title,
+    )
+  }
+})
+
+t.test('every reference leads somewhere and no schema has bounds of safe integers', async t => {
+  t.notMatch(answer.body, '9007199254740991')
+  for (const [, reference = ''] of answer.body.matchAll(/"\$ref":"#\/([^"]+)"/g)) {
+    const found = reference
+      .split('/')
+      .reduce<unknown>((at, name) => (at as Record<string, unknown>)?.[name], document)
+    t.not(found, undefined, reference)
+  }
+})
+
+t.test('every operation has its access, effect and place on the command line', async t => {
+  const places = new Set<string>()
+  for (const declared of [...operations, ...skills]) {
+    const found = described.find(({ operation }) => operation.operationId === declared.id)
+    t.match(found?.operation, {
+      'x-shoal-access': declared.access,
+      'x-shoal-effect': declared.effect,
+      'x-shoal-cli': cliOf(declared),
+    })
+    t.equal(found?.operation.security.length, declared.access === 'none' ? 0 : 1)
+    places.add(Object.values(cliOf(declared)).join(' '))
+  }
+  t.equal(places.size, operations.length + skills.length)
+})
+
+t.test('the input of an operation is divided over path, query and body', async t => {
+  const show = described.find(({ operation }) => operation.operationId === 'cells-show')
+  t.match(show, {
+    path: '/v1/cells/{cell_id}',
+    operation: { parameters: [{ name: 'cell_id', in: 'path', required: true }] },
+  })
+  const create = described.find(({ operation }) => operation.operationId === 'tokens-create')
+  t.match(create?.operation.requestBody?.content['application/json']?.schema, {
+    type: 'object',
+    properties: { ttl_minutes: { type: 'integer', minimum: 1, maximum: 10080, default: 60 } },
+    additionalProperties: false,
+  })
+})
+
+t.test('who has the document is told that nothing changed', async t => {
+  const etag = String(answer.headers.etag)
+  for (const [tag, status] of [
+    [etag, 304],
+    [`"other", W/${etag}`, 304],
+    ['*', 304],
+    ['"other"', 200],
+  ] as const) {
+    const again = await app.inject({
+      url: '/v1/openapi.json',
+      headers: { 'if-none-match': tag },
+    })
+    t.equal(again.statusCode, status, tag)
+    t.equal(again.headers.etag, etag)
+    t.equal(again.body === '', status === 304)
+  }
+})
+
+t.test('the page for people has every route, and runs nothing', async t => {
+  const page = await app.inject({ url: '/docs' })
+  t.match(page.headers, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': /default-src 'none'/,
+  })
+  for (const { path } of described) t.ok(page.body.includes(path), path)
+  t.notMatch(page.body, /<script|[^=]"http/)
+  const hostile = docsPage({ ...document, tags: [{ name: '"><img src=x>' }] })
+  t.notMatch(hostile, '<img')
+})
+
+t.test('what stands in Host is not published', async t => {
+  const other = await appWith({ config: config({ http: { allowed_hosts: ['other.example'] } }) })
+  t.teardown(() => other.close())
+  const headers = { host: 'other.example' }
+  for (const url of ['/v1/openapi.json', '/.well-known/agent.json']) {
+    const response = await other.inject({ url, headers })
+    t.equal(response.statusCode, 200)
+    t.notMatch(response.body, 'other.example')
+  }
+})
+
+t.test('published addresses follow from the listener until they are set', async t => {
+  for (const [settings, port, expected] of [
+    [{}, 7070, { base: 'http://127.0.0.1:7070', mcp: 'http://127.0.0.1:7070/mcp/' }],
+    [{ http: { host: '::1' } }, 1, { base: 'http://[::1]:1', a2a: 'http://[::1]:1' }],
+    [
+      { public: { base_url: 'https://a.example/', a2a_url: 'https://b.example/x/' } },
+      1,
+      { base: 'https://a.example', a2a: 'https://b.example/x', docs: 'https://a.example/docs' },
+    ],
+    [
+      { public: { mcp_url: 'https://m.example/mcp/', docs_url: 'https://d.example' } },
+      5,
+      { base: 'http://127.0.0.1:5', mcp: 'https://m.example/mcp/', docs: 'https://d.example' },
+    ],
+  ] as const)
+    t.match(publicUrls(config(settings), port), expected)
+})
