@@ -1,0 +1,14 @@
+import type { Target } from '../fleet/simulated-cell.ts'
+
+/** Ways of misusing a good credential; `rogue.ts` says what each does. */
+export const ABUSES = ['frozen', 'flood', 'huge', 'half-open'] as const
+export type Abuse = (typeof ABUSES)[number]
+
+/** What a rogue process is started with, as JSON in its one argument. */
+export interface RogueOptions {
+  abuse: Abuse
+  target: Target
+  loginsFile: string
+  from: number
+  to: number
+}

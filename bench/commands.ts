@@ -1,0 +1,200 @@
+/**
+ * Measures commands to many cells: from the wish, and from handing it to the broker, to the cell's
+ * signed last word. The coordinator's control plane is in this process with its ledger on the disk,
+ * the cells with their real uplinks and executors are in another.
+ *
+ *   npm run bench -- commands [--cells 1000] [--seconds 15] [--rates 100,460] [--journal memory]
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { pino } from 'pino'
+import { createEmbeddedBus } from '../coordinator/broker/broker.ts'
+import { createInbox } from '../coordinator/broker/inbox.ts'
+import { createControl } from '../coordinator/control/control.ts'
+import { createFleet } from '../coordinator/fleet/fleet.ts'
+import { acceptUpgrades } from '../coordinator/http/upgrades.ts'
+import { createCells } from '../coordinator/keys/cells.ts'
+import { newCellRow } from '../coordinator/keys/enrolment.ts'
+import { createToken } from '../coordinator/keys/join-tokens.ts'
+import { digestOf, randomSecret } from '../coordinator/keys/secret.ts'
+import { openStore, type Store } from '../coordinator/store/store.ts'
+import { newPrivateKey, signerOf } from '../shared/signing.ts'
+import { Ack, FINAL_STATES } from '../shared/wire/command.ts'
+import type { CellsOptions } from './commands/cells.ts'
+import { cpuMs, percentile, type Row, report, rounded } from './measure.ts'
+
+const logger = pino({ level: 'silent' })
+const pause = (milliseconds: number): Promise<void> =>
+  new Promise(resolve => setTimeout(resolve, milliseconds))
+
+const enrol = async (store: Store, count: number): Promise<CellsOptions['cells']> => {
+  const { token } = await createToken(store.ledger, { uses: 1, ttlMinutes: 60 }, { actor: 'bench' })
+  const cells: CellsOptions['cells'] = []
+  await store.ledger.write(async trx => {
+    for (let i = 0; i < count; i++) {
+      const privateKey = newPrivateKey()
+      const credential = randomSecret()
+      const request = { token: '', name: `cell-${i}`, public_key: signerOf(privateKey).publicKey }
+      const row = newCellRow(request, token.id, digestOf(credential).toString('hex'), Date.now())
+      await trx.insertInto('cells').values(row).execute()
+      cells.push({ id: row.id, credential, privateKey })
+    }
+  })
+  return cells
+}
+
+/** What the serving coordinator is made of, as far as commands need it. */
+const startCoordinator = async (store: Store) => {
+  const signer = signerOf(newPrivateKey())
+  const cells = createCells({ store, logger })
+  const sentAtMs = new Map<string, number>()
+  const ended = new Map<string, (fromBrokerMs: number) => void>()
+  const fleet = createFleet({
+    limits: { suspectAfterMs: 60_000, deadAfterMs: 90_000 },
+    nowMs: () => performance.now(),
+    changed: () => {},
+  })
+  for (const { id } of await cells.list()) fleet.admit(id, 0)
+  const control = await createControl({
+    store,
+    signer,
+    cells,
+    fleet,
+    publish: (name, cellId, body, id) => {
+      if (id !== undefined) sentAtMs.set(id, performance.now())
+      return bus.publish(name, cellId, name, body, id)
+    },
+    now: Date.now,
+    logger,
+  })
+  const ack = async (cellId: string, body: unknown): Promise<void> => {
+    await control.commands.acknowledge(cellId, body)
+    const { command_id, state } = Ack.parse(body)
+    if (!FINAL_STATES.includes(state)) return
+    ended.get(command_id)?.(performance.now() - (sentAtMs.get(command_id) ?? Number.NaN))
+    sentAtMs.delete(command_id)
+  }
+  const hears = { ...control.hears, ack: (cellId: string, body: unknown) => void ack(cellId, body) }
+  const authenticate = async (cellId: string, credential: string): Promise<boolean> =>
+    (await cells.authenticate(cellId, credential)) !== undefined
+  const bus = await createEmbeddedBus({
+    logger,
+    nowMs: () => performance.now(),
+    epoch: 1,
+    authenticate,
+    seen: fleet.seen,
+    receive: createInbox({ fleet, logger, born: () => {}, control: hears }),
+    takeover: () => {},
+  })
+  const server = createServer().listen(0, '127.0.0.1')
+  acceptUpgrades(server, {
+    logger,
+    authenticate,
+    draining: () => false,
+    openMqtt: (socket, cellId) => bus.handle(socket, cellId),
+    openLink: socket => socket.destroy(),
+  })
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const close = async (): Promise<void> => {
+    await bus.close()
+    server.close()
+    server.closeAllConnections()
+    await control.commands.close()
+    cells.close()
+  }
+  return { url, key: signer.publicKey, commands: control.commands, fleet, ended, close }
+}
+
+type Coordinator = Awaited<ReturnType<typeof startCoordinator>>
+
+/** Pings cells in turn at a steady rate, whatever becomes of the ones before. */
+const measure = async (
+  { commands, ended }: Coordinator,
+  cellIds: string[],
+  rate: number,
+  seconds: number,
+): Promise<Row> => {
+  const wholeMs: number[] = []
+  const brokerMs: number[] = []
+  const states = new Map<string, number>()
+  const began = performance.now()
+  const cpuBefore = cpuMs(process.pid)
+  const running: Promise<void>[] = []
+  const one = async (cellId: string): Promise<void> => {
+    const startedMs = performance.now()
+    const request = { cellId, verb: 'ping', params: {}, mode: 'live' as const, ttlSeconds: 30 }
+    const { id } = await commands.create(request, { actor: 'bench' })
+    const fromBroker = await new Promise<number>(resolve => ended.set(id, resolve))
+    wholeMs.push(performance.now() - startedMs)
+    brokerMs.push(fromBroker)
+    ended.delete(id)
+    const state = (await commands.get(id))?.state ?? 'none'
+    states.set(state, (states.get(state) ?? 0) + 1)
+  }
+  for (let sent = 0; sent < rate * seconds; ) {
+    const due = Math.min(rate * seconds, Math.floor(((performance.now() - began) * rate) / 1000))
+    for (; sent < due; sent++) running.push(one(cellIds[sent % cellIds.length] as string))
+    await pause(1)
+  }
+  await Promise.all(running)
+  const cpu = (cpuMs(process.pid) - cpuBefore) / running.length
+  return {
+    'commands/s': rate,
+    commands: running.length,
+    succeeded: states.get('succeeded') ?? 0,
+    'p50 ms': rounded(percentile(wholeMs, 50)),
+    'p99 ms': rounded(percentile(wholeMs, 99)),
+    'from broker p50': rounded(percentile(brokerMs, 50)),
+    'from broker p99': rounded(percentile(brokerMs, 99)),
+    'max ms': rounded(Math.max(...wholeMs)),
+    'CPU ms each': rounded(cpu),
+  }
+}
+
+export const main = async (argv: string[]): Promise<void> => {
+  const { values } = parseArgs({
+    args: argv,
+    options: {
+      cells: { type: 'string', default: '1000' },
+      seconds: { type: 'string', default: '15' },
+      rates: { type: 'string', default: '100,460' },
+      journal: { type: 'string', default: 'memory' },
+    },
+  })
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-commands-'))
+  const store = await openStore(join(folder, 'coordinator'))
+  const cells = await enrol(store, Number(values.cells))
+  const coordinator = await startCoordinator(store)
+  const child = fork(join(import.meta.dirname, 'commands', 'cells.ts'))
+  child.send({
+    url: coordinator.url,
+    folder: join(folder, 'cells'),
+    coordinatorKey: coordinator.key,
+    journal: values.journal === 'disk' ? 'disk' : 'memory',
+    cells,
+  } satisfies CellsOptions)
+  const isReady = (id: string): boolean => coordinator.fleet.cell(id)?.presence === 'ready'
+  const startedMs = performance.now()
+  while (!cells.every(({ id }) => isReady(id))) await pause(50)
+  console.log(`${cells.length} cells ready in ${Math.round(performance.now() - startedMs)} ms`)
+
+  const ids = cells.map(({ id }) => id)
+  await measure(coordinator, ids, 50, 3)
+  const rows: Row[] = []
+  for (const rate of values.rates.split(',').map(Number))
+    rows.push(await measure(coordinator, ids, rate, Number(values.seconds)))
+  report('commands', values, rows)
+
+  child.disconnect()
+  await once(child, 'exit')
+  await coordinator.close()
+  await store.close()
+  rmSync(folder, { recursive: true, force: true })
+}

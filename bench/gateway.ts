@@ -1,0 +1,239 @@
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
+import { on, once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { parseArgs, promisify } from 'node:util'
+import { bootstrap } from '../coordinator/admin.ts'
+import { createToken } from '../coordinator/keys/join-tokens.ts'
+import { openStore } from '../coordinator/store/store.ts'
+import { CHUNKS } from './gateway/answer.ts'
+import { cpuMs, type Row, report, rounded, rssMiB } from './measure.ts'
+
+/**
+ * What the coordinator costs between a client and a cell whose engine costs nothing, next to nginx
+ * as a plain proxy and to no proxy at all. The same load, in turn; CPU per request of the proxy's
+ * process is the figure that holds on a busy machine.
+ *
+ *   npm run bench -- gateway [--requests 4000] [--rounds 3]
+ */
+interface Target {
+  name: string
+  url: string
+  /** The process whose CPU counts; undefined for none in between. */
+  pid: number | undefined
+}
+
+interface Load {
+  perSecond: number
+  p50: number
+  p99: number
+}
+
+const here = (name: string): string => join(import.meta.dirname, 'gateway', name)
+
+export const main = async (argv: string[]): Promise<void> => {
+  const { values } = parseArgs({
+    args: argv,
+    options: {
+      requests: { type: 'string', default: '4000' },
+      rounds: { type: 'string', default: '3' },
+    },
+  })
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-'))
+  const children: ChildProcess[] = []
+  try {
+    const { targets, key } = await start(folder, children)
+    const rows: Row[] = []
+    for (const [mode, clients] of [
+      ['whole', 1],
+      ['whole', 32],
+      ['stream', 32],
+    ] as const)
+      rows.push(...(await compare(targets, key, mode, clients, +values.requests, +values.rounds)))
+    report('gateway', values, rows)
+    console.log('cpu_us: CPU of the proxy per request, of a stream per chunk (32 chunks each).')
+    console.log('x_nginx: the figure of nginx in the same run is 1.')
+  } finally {
+    for (const child of children) child.kill('SIGTERM')
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Coordinator, cell and nginx as processes of their own. */
+const start = async (
+  folder: string,
+  children: ChildProcess[],
+): Promise<{ targets: Target[]; key: string }> => {
+  const stateDir = join(folder, 'coordinator')
+  const store = await openStore(stateDir)
+  const { keys } = await bootstrap(store)
+  const token = { uses: 1, ttlMinutes: 10 }
+  const { secret } = await createToken(store.ledger, token, { actor: 'bench' })
+  await store.close()
+
+  const run = (args: string[], env: Record<string, string> = {}): ChildProcess => {
+    const child = spawn(process.execPath, args, {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    children.push(child)
+    return child
+  }
+  const program = join(import.meta.dirname, '..', 'bin', 'shoal-coordinator.mjs')
+  const noLimit = ['--tiers-enterprise-requests-per-minute', '100000']
+  const coordinator = run([program, '--state-dir', stateDir, '--http-port', '0', ...noLimit])
+  const url = (await line(coordinator, /"url":"([^"]+)"/))[1] ?? ''
+  const cell = run([here('cell.ts'), url, join(folder, 'cell')], { JOIN_TOKEN: secret })
+  const upstream = `http://127.0.0.1:${(await line(cell, /port (\d+)/))[1]}`
+  await untilServed(url)
+
+  const targets: Target[] = [
+    { name: 'direct', url: upstream, pid: undefined },
+    { name: 'shoal', url, pid: coordinator.pid },
+  ]
+  const nginx = await startNginx(folder, upstream, children)
+  if (nginx) targets.splice(1, 0, nginx)
+  else console.log('nginx is not installed: no comparison with it')
+  return { targets, key: keys.enterprise }
+}
+
+const untilServed = async (url: string): Promise<void> => {
+  for (;;) {
+    const { models } = (await (await fetch(`${url}/v1/health`)).json()) as { models: number }
+    if (models > 0) return
+    await new Promise(done => setTimeout(done, 50))
+  }
+}
+
+/** The first line a process prints that matches. */
+const line = async (child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> => {
+  let text = ''
+  for await (const [piece] of on(child.stdout as Readable, 'data')) {
+    text += piece
+    const match = pattern.exec(text)
+    if (match !== null) return match
+  }
+  throw new Error('the process ended')
+}
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+const startNginx = async (
+  folder: string,
+  upstream: string,
+  children: ChildProcess[],
+): Promise<Target | undefined> => {
+  if (spawnSync('nginx', ['-v']).error) return undefined
+  const port = await freePort()
+  const home = join(folder, 'nginx')
+  mkdirSync(home)
+  const config = join(home, 'nginx.conf')
+  writeFileSync(config, nginxConfig(home, port, upstream.replace('http://', '')))
+  const nginx = spawn('nginx', ['-c', config, '-p', home], { stdio: 'inherit' })
+  children.push(nginx)
+  await untilOpen(port)
+  return { name: 'nginx', url: `http://127.0.0.1:${port}`, pid: nginx.pid }
+}
+
+const untilOpen = async (port: number): Promise<void> => {
+  for (;;) {
+    const open = await fetch(`http://127.0.0.1:${port}/`).then(
+      () => true,
+      () => false,
+    )
+    if (open) return
+    await new Promise(done => setTimeout(done, 50))
+  }
+}
+
+/** One worker, kept connections on both sides, and room for whole bodies in memory. */
+const nginxConfig = (home: string, port: number, upstream: string): string => `
+daemon off;
+master_process off;
+worker_processes 1;
+pid ${home}/nginx.pid;
+error_log ${home}/error.log;
+events { worker_connections 4096; }
+http {
+  access_log off;
+  client_body_temp_path ${home}/body;
+  proxy_temp_path ${home}/proxy;
+  fastcgi_temp_path ${home}/fastcgi;
+  uwsgi_temp_path ${home}/uwsgi;
+  scgi_temp_path ${home}/scgi;
+  client_body_buffer_size 1m;
+  keepalive_requests 1000000;
+  upstream cell { server ${upstream}; keepalive 256; keepalive_requests 1000000; }
+  server {
+    listen 127.0.0.1:${port};
+    location / {
+      proxy_pass http://cell;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_buffering off;
+    }
+  }
+}
+`
+
+/** The targets in turn, several rounds; the median of each figure. */
+const compare = async (
+  targets: Target[],
+  key: string,
+  mode: 'whole' | 'stream',
+  clients: number,
+  requests: number,
+  rounds: number,
+): Promise<Row[]> => {
+  const units = mode === 'stream' ? requests * CHUNKS : requests
+  const seen = new Map(targets.map(({ name }) => [name, [] as (Load & { cpuUs: number })[]]))
+  for (let round = 0; round <= rounds; round++)
+    for (const { name, url, pid } of targets) {
+      const before = pid === undefined ? 0 : cpuMs(pid)
+      const load = await runLoad([url, key, String(clients), String(requests), mode])
+      const cpuUs = pid === undefined ? 0 : ((cpuMs(pid) - before) * 1000) / units
+      if (round > 0) seen.get(name)?.push({ ...load, cpuUs })
+    }
+  const figures = targets.map(({ name, pid }) => {
+    const runs = seen.get(name) ?? []
+    const of = (figure: keyof Load | 'cpuUs') => median(runs.map(run => run[figure]))
+    return {
+      name,
+      pid,
+      perSecond: of('perSecond'),
+      p50: of('p50'),
+      p99: of('p99'),
+      cpuUs: of('cpuUs'),
+    }
+  })
+  const nginx = figures.find(({ name }) => name === 'nginx')?.cpuUs
+  return figures.map(({ name, pid, perSecond, p50, p99, cpuUs }) => ({
+    mode,
+    clients,
+    target: name,
+    requests_per_s: perSecond,
+    p50_us: p50,
+    p99_us: p99,
+    cpu_us: pid === undefined ? '' : rounded(cpuUs),
+    x_nginx: pid === undefined || nginx === undefined ? '' : rounded(cpuUs / nginx),
+    rss_mib: pid === undefined ? '' : rssMiB(pid),
+  }))
+}
+
+const median = (values: number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+
+const runLoad = async (args: string[]): Promise<Load> => {
+  const { stdout } = await promisify(execFile)(process.execPath, [here('load.ts'), ...args])
+  return JSON.parse(stdout)
+}

@@ -1,0 +1,63 @@
+import type { OutgoingHttpHeaders } from 'node:http'
+import { TRAILER_USAGE } from '../../shared/wire/link.ts'
+
+const USAGE = { prompt_tokens: 20, completion_tokens: 32, total_tokens: 52 }
+
+const WHOLE = JSON.stringify({
+  id: 'chatcmpl-0123456789abcdef',
+  object: 'chat.completion',
+  created: 1_800_000_000,
+  model: 'model-a:7b',
+  choices: [
+    {
+      index: 0,
+      message: { role: 'assistant', content: 'word '.repeat(32), refusal: null },
+      logprobs: null,
+      finish_reason: 'stop',
+    },
+  ],
+  usage: USAGE,
+})
+
+const CHUNK = `data: ${JSON.stringify({
+  id: 'chatcmpl-0123456789abcdef',
+  object: 'chat.completion.chunk',
+  created: 1_800_000_000,
+  model: 'model-a:7b',
+  choices: [{ index: 0, delta: { content: ' word' }, logprobs: null, finish_reason: null }],
+})}\n\n`
+
+/** What both kinds of server answers have in common. */
+interface Answer {
+  writeHead(status: number, headers: OutgoingHttpHeaders): unknown
+  write(text: string): boolean
+  end(text?: string): unknown
+  addTrailers?(headers: OutgoingHttpHeaders): void
+}
+
+/** Chunks of a streamed answer. */
+export const CHUNKS = 32
+
+/** An engine that costs nothing: the answer is there at once, whole or as 32 chunks. */
+export const answerAtOnce = (body: string, response: Answer, trailers: boolean): void => {
+  const stream = body.includes('"stream":true')
+  response.writeHead(200, {
+    'content-type': stream ? 'text/event-stream; charset=utf-8' : 'application/json',
+    ...(stream || trailers ? {} : { 'content-length': Buffer.byteLength(WHOLE) }),
+  })
+  if (trailers) response.addTrailers?.({ [TRAILER_USAGE]: JSON.stringify(USAGE) })
+  if (!stream) {
+    response.end(WHOLE)
+    return
+  }
+  let left = CHUNKS
+  const next = (): void => {
+    if (left-- === 0) {
+      response.end('data: [DONE]\n\n')
+      return
+    }
+    response.write(CHUNK)
+    setImmediate(next)
+  }
+  next()
+}

@@ -1,0 +1,176 @@
+/**
+ * Measures how soon the coordinator knows that a real daemon died, fell silent or came back. The
+ * daemon lives in a network namespace of its own, behind a virtual cable that is unplugged.
+ *
+ *   npm run bench -- presence [--rounds 3]      needs root, for `ip netns`
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+import { stringify } from 'yaml'
+import { freePort } from '../test/support/mosquitto.ts'
+import { type Row, report } from './measure.ts'
+
+const bin = join(import.meta.dirname, '..', 'bin')
+const SETTLE_MS = 3000
+/** Long enough that the daemon has given its connections up. */
+const LONG_OUTAGE_MS = 25_000
+
+const ip = (...args: string[]): boolean => spawnSync('ip', args, { stdio: 'ignore' }).status === 0
+
+const pause = (milliseconds: number): Promise<void> =>
+  new Promise(resolve => setTimeout(resolve, milliseconds))
+
+/** A namespace, and a cable between it and this machine. */
+const plugIn = () => {
+  const name = `shoal${process.pid}`
+  const [ours, theirs] = [`sh${process.pid}a`, `sh${process.pid}b`]
+  const subnet = `10.203.${process.pid % 250}`
+  if (!ip('netns', 'add', name)) return undefined
+  ip('link', 'add', ours, 'type', 'veth', 'peer', 'name', theirs, 'netns', name)
+  ip('addr', 'add', `${subnet}.1/30`, 'dev', ours)
+  ip('link', 'set', ours, 'up')
+  ip('-n', name, 'addr', 'add', `${subnet}.2/30`, 'dev', theirs)
+  ip('-n', name, 'link', 'set', theirs, 'up')
+  ip('-n', name, 'link', 'set', 'lo', 'up')
+  return {
+    name,
+    address: `${subnet}.1`,
+    // the cable is cut on the far side, so that this side notices nothing
+    cut: () => ip('-n', name, 'link', 'set', theirs, 'down'),
+    heal: () => ip('-n', name, 'link', 'set', theirs, 'up'),
+    remove: () => {
+      ip('link', 'del', ours)
+      ip('netns', 'del', name)
+    },
+  }
+}
+
+interface Change {
+  at: number
+  to: string
+}
+
+/** The coordinator's log, as changes of presence that can be waited for. */
+const watch = (coordinator: ChildProcess) => {
+  const changes: Change[] = []
+  let wake: () => void = () => {}
+  const lines = createInterface({ input: coordinator.stdout as NodeJS.ReadableStream })
+  lines.on('line', line => {
+    const { msg, time, to } = JSON.parse(line)
+    if (msg === 'cell changed') changes.push({ at: time, to })
+    if (msg === 'coordinator is up') changes.push({ at: time, to: 'up' })
+    wake()
+  })
+  const until = async (since: number, ...wanted: string[]): Promise<number> => {
+    for (;;) {
+      const found = changes.find(({ at, to }) => at >= since && wanted.includes(to))
+      if (found) return found.at
+      await new Promise<void>(resolve => {
+        wake = resolve
+      })
+    }
+  }
+  return until
+}
+
+const ended = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
+  const exit = once(child, 'exit')
+  child.kill(signal)
+  await exit
+}
+
+export const main = async (argv: string[]): Promise<void> => {
+  const { values } = parseArgs({
+    args: argv,
+    options: { rounds: { type: 'string', default: '3' } },
+  })
+  const cable = process.getuid?.() === 0 ? plugIn() : undefined
+  if (cable === undefined) {
+    console.log('skipped: network namespaces cannot be made here')
+    return
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-presence-'))
+  const port = await freePort()
+  const config = join(folder, 'coordinator.yaml')
+  writeFileSync(
+    config,
+    stringify({
+      state_dir: join(folder, 'coordinator'),
+      http: { host: cable.address, port, allowed_hosts: [cable.address] },
+    }),
+  )
+  const program = [join(bin, 'shoal-coordinator.mjs'), '--config', config]
+  const coordinator = spawn(process.execPath, program, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const until = watch(coordinator)
+  await until(0, 'up')
+  const made = spawnSync(process.execPath, [...program, 'token', 'create', '--format', 'json'], {
+    encoding: 'utf8',
+  })
+  const { secret } = JSON.parse(made.stdout) as { secret: string }
+  const startDaemon = (): ChildProcess =>
+    spawn(
+      'ip',
+      [
+        ...['netns', 'exec', cable.name, process.execPath, join(bin, 'shoald.mjs')],
+        ...['--coordinator-url', `https://${cable.address}:${port}`],
+        ...['--state-dir', join(folder, 'cell')],
+      ],
+      {
+        stdio: ['ignore', 'ignore', 'inherit'],
+        env: { ...process.env, SHOAL_COORDINATOR_JOIN_TOKEN: secret },
+      },
+    )
+
+  const measured: Record<'killed' | 'silent' | 'healed' | 'returned', number[]> = {
+    killed: [],
+    silent: [],
+    healed: [],
+    returned: [],
+  }
+  let daemon = startDaemon()
+  for (let round = 0; round < Number(values.rounds); round++) {
+    await until(0, 'ready')
+    await pause(SETTLE_MS)
+    const cutAt = Date.now()
+    cable.cut()
+    measured.silent.push((await until(cutAt, 'suspect', 'dead')) - cutAt)
+    const healedAt = Date.now()
+    cable.heal()
+    measured.healed.push((await until(healedAt, 'ready')) - healedAt)
+    await pause(SETTLE_MS)
+    cable.cut()
+    await pause(LONG_OUTAGE_MS)
+    const returnedAt = Date.now()
+    cable.heal()
+    measured.returned.push((await until(returnedAt, 'ready')) - returnedAt)
+    await pause(SETTLE_MS)
+    const killedAt = Date.now()
+    daemon.kill('SIGKILL')
+    measured.killed.push((await until(killedAt, 'dead')) - killedAt)
+    const startedAt = Date.now()
+    daemon = startDaemon()
+    await until(startedAt, 'ready')
+  }
+  await ended(daemon, 'SIGTERM')
+  await ended(coordinator, 'SIGTERM')
+  cable.remove()
+  rmSync(folder, { recursive: true })
+  report('presence', { rounds: Number(values.rounds) }, [
+    row('kill -9, known to be dead', measured.killed, 250),
+    row('cable cut, out of routing', measured.silent, 8000),
+    row('cable healed at once, ready again', measured.healed, 5000),
+    row('cable healed after 25 s, ready again', measured.returned, 5000),
+  ])
+}
+
+const row = (what: string, tookMs: number[], promisedMs: number): Row => ({
+  what,
+  'least ms': Math.min(...tookMs),
+  'most ms': Math.max(...tookMs),
+  'promised ms': promisedMs,
+})
