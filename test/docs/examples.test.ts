@@ -26,6 +26,7 @@ t.test('every shell example in the documents works on a running service', async 
     SHOAL_URL: url,
     SHOAL_KEY: keys.pro,
     SHOAL_STATE_DIR: join(folder, 'coordinator'),
+    XDG_CACHE_HOME: join(folder, 'cache'),
     COORDINATOR_PID: String(coordinator.pid),
   }
   for (const path of documents)

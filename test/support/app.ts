@@ -4,6 +4,9 @@ import { connect } from 'node:net'
 import { type AppParts, buildApp } from '../../coordinator/app.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
 import type { Key } from '../../coordinator/keys/key.ts'
+import { createCallStats } from '../../coordinator/operations/call-stats.ts'
+import type { Views } from '../../coordinator/operations/context.ts'
+import { skills } from '../../coordinator/skills/index.ts'
 import { silent } from './cell.ts'
 
 export const keyOfTier = (tier: Key['tier']): Key => ({
@@ -36,6 +39,25 @@ const standing = {
 
 export const config = (input: object = {}) => CoordinatorConfig.parse(input)
 
+const fine: Views['vitals'] = {
+  uptimeSeconds: () => 60,
+  brokerConnected: () => true,
+  storeProblem: () => undefined,
+  disk: async () => ({ freeBytes: 50, totalBytes: 100 }),
+  loopDelayMs: () => 1,
+}
+
+/** What operations see; what is not given here must not be looked at. */
+export const views = (parts: Partial<Views> = {}): Views => ({
+  ...({} as Views),
+  skillIds: skills.map(skill => skill.id),
+  calls: createCallStats(),
+  catalogue: config().catalogue,
+  vitals: fine,
+  now: () => 0,
+  ...parts,
+})
+
 /** The real server with fakes behind it; the part a test is about is given by the test. */
 export const appWith = (parts: Partial<AppParts> = {}) =>
   buildApp({
@@ -48,8 +70,9 @@ export const appWith = (parts: Partial<AppParts> = {}) =>
     fleet: { pick: () => undefined, cells: () => [], serves: () => false, roundTripsMs: () => [] },
     running: { add: () => {}, remove: () => {}, draining: () => false },
     enrol: async () => ({ cell_id: 'c', credential: 'x' }),
+    cellSelf: {} as AppParts['cellSelf'],
     notReady: () => undefined,
-    views: {} as AppParts['views'],
+    views: views(),
     ...parts,
   })
 

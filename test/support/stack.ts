@@ -5,15 +5,14 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { stringify } from 'yaml'
-import { bootstrap } from '../../coordinator/admin.ts'
+import { bootstrap, type DemoKeys } from '../../coordinator/admin.ts'
 import { createToken } from '../../coordinator/keys/join-tokens.ts'
 import { openStore } from '../../coordinator/store/store.ts'
-import type { TierName } from '../../shared/catalogue.ts'
 
 /** A real coordinator and real daemons, as processes on loopback, in a folder of their own. */
 export interface Stack {
   url: string
-  keys: Record<TierName, string>
+  keys: DemoKeys
   folder: string
   coordinator: Process
   cells: Process[]

@@ -1,0 +1,151 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Test } from 'tap'
+import { createEmbeddedBus } from '../../coordinator/broker/broker.ts'
+import type { Bus, BusParts } from '../../coordinator/broker/bus.ts'
+import { createExternalBus } from '../../coordinator/broker/external.ts'
+import { mosquittoFiles } from '../../coordinator/broker/mosquitto-files.ts'
+import { acceptUpgrades } from '../../coordinator/http/upgrades.ts'
+import { MQTT_PATH } from '../../shared/wire/link.ts'
+import { silent } from './cell.ts'
+import { freePort, type Mosquitto, startMosquitto } from './mosquitto.ts'
+import { RawMqtt } from './raw-mqtt.ts'
+
+export interface Heard {
+  name: string
+  cellId: string
+  text: string
+}
+
+/** A bus behind real upgrades, and what it told. Every cell has the credential `good`. */
+export interface BusRig {
+  bus: Bus
+  port: number
+  heard: Heard[]
+  seen: string[]
+  takeovers: { cellId: string }[]
+  /** The next message that was received. */
+  next(): Promise<Heard>
+  /** A raw client behind an upgrade of this cell; CONNECT is not sent yet. */
+  dial(cellId: string): Promise<RawMqtt>
+  /** The same after CONNECT. */
+  online(cellId: string): Promise<RawMqtt>
+}
+
+/** Where things end that were begun: a test, or a long run. */
+export type Scope = Pick<Test, 'teardown'> | { teardown: (end: () => unknown) => void }
+
+export type MakeBus = (t: Scope, parts: BusParts) => Promise<Bus>
+
+export const embeddedBus: MakeBus = (_t, parts) => createEmbeddedBus(parts)
+
+const coordinator = { username: 'coordinator', password: 'a password of the coordinator' }
+export const cells = { username: 'cells', password: 'a password of the cells' }
+
+/** A real mosquitto with the files that shoal writes for it. */
+export const startBroker = (port: number): Promise<Mosquitto> =>
+  startMosquitto(folder => mosquittoFiles({ folder, host: '127.0.0.1', port, coordinator, cells }))
+
+/** The bus on it, when it is connected. */
+export const openExternal = (
+  parts: BusParts,
+  port: number,
+  changed: (connected: boolean) => void = () => {},
+): Promise<Bus> =>
+  new Promise(resolve => {
+    const url = new URL(`mqtt://127.0.0.1:${port}`)
+    const bus = createExternalBus({
+      ...parts,
+      broker: { url, coordinator, cells },
+      changed: connected => {
+        changed(connected)
+        if (connected) resolve(bus)
+      },
+    })
+  })
+
+export const mosquittoBus: MakeBus = async (t, parts) => {
+  const port = await freePort()
+  const mosquitto = await startBroker(port)
+  t.teardown(mosquitto.stop)
+  return openExternal(parts, port)
+}
+
+export const busRig = async (
+  t: Scope,
+  makeBus: MakeBus,
+  more: Partial<BusParts> = {},
+): Promise<BusRig> => {
+  const heard: Heard[] = []
+  const seen: string[] = []
+  const takeovers: { cellId: string }[] = []
+  let wake: () => void = () => {}
+  const authenticate = (_cellId: string, credential: string): boolean => credential === 'good'
+  const bus = await makeBus(t, {
+    logger: silent,
+    nowMs: () => performance.now(),
+    epoch: 1,
+    authenticate,
+    seen: cellId => seen.push(cellId),
+    takeover: cellId => takeovers.push({ cellId }),
+    receive: (name, cellId, payload) => {
+      heard.push({ name, cellId, text: String(payload) })
+      wake()
+    },
+    ...more,
+  })
+  const server = createServer().listen(0, '127.0.0.1')
+  acceptUpgrades(server, {
+    logger: silent,
+    authenticate,
+    openMqtt: (socket, cellId) => bus.handle(socket, cellId),
+    openLink: socket => socket.destroy(),
+    draining: () => false,
+  })
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const clients = new Set<RawMqtt>()
+  t.teardown(async () => {
+    for (const client of clients) client.socket.destroy()
+    await bus.close()
+    server.close()
+    server.closeAllConnections()
+  })
+  const next = async (): Promise<Heard> => {
+    for (;;) {
+      const first = heard.shift()
+      if (first !== undefined) return first
+      await new Promise<void>(resolve => {
+        wake = resolve
+      })
+    }
+  }
+  const dial = async (cellId: string): Promise<RawMqtt> => {
+    const client = new RawMqtt(await upgraded(port, cellId))
+    clients.add(client)
+    client.closed.then(() => clients.delete(client))
+    return client
+  }
+  const online = async (cellId: string): Promise<RawMqtt> => {
+    const client = await dial(cellId)
+    await client.connect(loginOf(cellId))
+    return client
+  }
+  return { bus, port, heard, seen, takeovers, next, dial, online }
+}
+
+export const loginOf = (cellId: string) => ({
+  clientId: cellId,
+  username: cellId,
+  password: Buffer.from('good'),
+})
+
+export const upgraded = async (port: number, cellId: string): Promise<Socket> => {
+  const authorization = `Basic ${Buffer.from(`${cellId}:good`).toString('base64')}`
+  const headers = { connection: 'Upgrade', upgrade: 'mqtt', authorization }
+  const asked = request({ port, host: '127.0.0.1', path: MQTT_PATH, headers, agent: false })
+  asked.end()
+  const [, socket] = (await once(asked, 'upgrade')) as [IncomingMessage, Socket]
+  return socket
+}

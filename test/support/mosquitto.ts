@@ -1,0 +1,63 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+const PATH = `${process.env.PATH}:/usr/sbin`
+
+/** Why tests with a real mosquitto cannot run here; false when they can. */
+export const mosquittoMissing: string | false =
+  spawnSync('mosquitto', ['-h'], { env: { PATH } }).error === undefined
+    ? false
+    : 'mosquitto is not installed'
+
+export const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+export interface Mosquitto {
+  pid: number
+  stop(): Promise<void>
+}
+
+/** A real broker with these files; ready when it says so. */
+export const startMosquitto = async (
+  files: (folder: string) => Record<string, string>,
+): Promise<Mosquitto> => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-mosquitto-'))
+  for (const [name, text] of Object.entries(files(folder))) writeFileSync(join(folder, name), text)
+  // started as root it would become another user, who cannot read the folder
+  const configuration = join(folder, 'mosquitto.conf')
+  writeFileSync(configuration, `user ${process.getuid?.() === 0 ? 'root' : 'mosquitto'}\n`, {
+    flag: 'a',
+  })
+  const child = spawn('mosquitto', ['-c', configuration], {
+    env: { PATH },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const said: string[] = []
+  const running = new Promise<void>((resolve, reject) => {
+    createInterface({ input: child.stderr }).on('line', line => {
+      said.push(line)
+      if (/mosquitto version .* running/.test(line)) resolve()
+    })
+    child.once('exit', () => reject(new Error(`mosquitto ended:\n${said.join('\n')}`)))
+  })
+  await running
+  const stop = async (): Promise<void> => {
+    if (child.exitCode === null) {
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+    }
+    rmSync(folder, { recursive: true })
+  }
+  return { pid: child.pid as number, stop }
+}

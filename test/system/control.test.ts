@@ -1,0 +1,219 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Logger, pino } from 'pino'
+import t, { type Test } from 'tap'
+import { bootstrap } from '../../coordinator/admin.ts'
+import { CoordinatorConfig } from '../../coordinator/config.ts'
+import { createToken } from '../../coordinator/keys/join-tokens.ts'
+import { serve } from '../../coordinator/serve.ts'
+import { openStore } from '../../coordinator/store/store.ts'
+import { DaemonConfig } from '../../daemon/config.ts'
+import { daemon, type Inference } from '../../daemon/daemon.ts'
+import { silent } from '../support/cell.ts'
+import { Process, pause } from '../support/stack.ts'
+
+/* A real coordinator and a real daemon, all but the engines: commands and configuration. */
+
+type Json = Record<string, unknown>
+
+const place = async (t: Test) => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-control-'))
+  const stateDir = join(folder, 'coordinator')
+  const store = await openStore(stateDir)
+  const { keys } = await bootstrap(store)
+  const { secret } = await createToken(store.ledger, { uses: 1, ttlMinutes: 5 }, { actor: 'test' })
+  await store.close()
+  const config = CoordinatorConfig.parse({ state_dir: stateDir, http: { port: 0 } })
+  const coordinator = await serve(config, silent)
+  t.teardown(async () => {
+    await coordinator.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const ask = async (method: string, path: string, body?: object) => {
+    const response = await fetch(`${coordinator.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${keys.operator}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    return { status: response.status, body: (await response.json()) as Json }
+  }
+  const until = async (path: string, isRight: (body: Json) => boolean): Promise<Json> => {
+    for (;;) {
+      const { body } = await ask('GET', path)
+      if (isRight(body)) return body
+      await pause()
+    }
+  }
+  return { folder, url: coordinator.url, token: secret, ask, until }
+}
+
+type Place = Awaited<ReturnType<typeof place>>
+
+/** A daemon in this process that notes when its engines are restarted. */
+const startDaemon = (t: Test, { folder, url, token }: Place) => {
+  const stop = new AbortController()
+  const restarts: unknown[] = []
+  const inference: Inference = {
+    name: 'inference',
+    start: async () => {},
+    reports: () => [],
+    onChange: () => () => {},
+    restart: async limits => void restarts.push(limits),
+    handle: () => {},
+  }
+  const config = DaemonConfig.parse({
+    state_dir: join(folder, 'cell'),
+    name: 'n',
+    log: { level: 'silent' },
+    tags: ['lab'],
+    coordinator: { url, join_token: token },
+  })
+  const logger: Logger = pino({ level: 'silent' })
+  const env = { PATH: '/none' }
+  const ended = daemon({ config, env, inference, logger, signal: stop.signal })
+  const end = async (): Promise<void> => {
+    stop.abort()
+    await ended
+  }
+  t.teardown(end)
+  const identity = (): { cell_id: string } =>
+    JSON.parse(readFileSync(join(folder, 'cell', 'identity.json'), 'utf8'))
+  return { end, restarts, logger, identity }
+}
+
+t.test('a cell is commanded and configured', async t => {
+  const at = await place(t)
+  const cell = startDaemon(t, at)
+  await at.until('/v1/cells', ({ cells }) => (cells as Json[])[0]?.presence === 'ready')
+  const path = `/v1/cells/${cell.identity().cell_id}`
+
+  const command = async (body: object) => {
+    const made = await at.ask('POST', `${path}/commands`, body)
+    if (made.status !== 200) return made.body
+    const isOver = ({ state }: Json) =>
+      !['queued', 'sent', 'accepted', 'executing'].includes(String(state))
+    return at.until(`/v1/commands/${made.body.id}`, isOver)
+  }
+
+  t.test('a command comes back with its result', async t => {
+    const done = await command({ verb: 'ping', mode: 'live' })
+    t.match(done, { state: 'succeeded', hazard: 'safe', result: { pong: true } })
+  })
+
+  t.test('without a word for live it is a dry run', async t => {
+    const done = await command({ verb: 'engine-restart' })
+    t.match(done, { state: 'succeeded', mode: 'dry', result: { would_run: 'engine-restart' } })
+    t.strictSame(cell.restarts, [])
+  })
+
+  t.test('the engines are restarted once', async t => {
+    const done = await command({ verb: 'engine-restart', mode: 'live' })
+    t.match(done, { state: 'succeeded', hazard: 'caution' })
+    t.equal(cell.restarts.length, 1)
+  })
+
+  t.test('what the cell does not know is refused before it is sent', async t => {
+    const { error } = await command({ verb: 'fly', mode: 'live' })
+    t.match(error, { code: 'invalid_request', param: 'verb', message: /it can ping, announce/ })
+  })
+
+  t.test('wrong parameters are refused by the cell', async t => {
+    const done = await command({ verb: 'ping', mode: 'live', params: { high: 1 } })
+    t.match(done, { state: 'rejected', reason: 'invalid_params' })
+  })
+
+  t.test('the list shows them all, newest first, a page at a time', async t => {
+    const { body } = await at.ask('GET', '/v1/commands?limit=3')
+    t.equal((body.commands as Json[]).length, 3)
+    const rest = await at.ask('GET', `/v1/commands?limit=3&before=${body.next}`)
+    t.equal((rest.body.commands as Json[]).length, 1)
+    t.equal(rest.body.next, null)
+  })
+
+  t.test('settings of a tag and of the cell itself are laid over its own', async t => {
+    await at.ask('PUT', '/v1/tags/lab/config', {
+      document: { telemetry: { interval_seconds: 30 }, log: { level: 'fatal' } },
+    })
+    const set = await at.ask('PUT', `${path}/config`, {
+      document: { telemetry: { interval_seconds: 2 }, inference: { slots: 3 } },
+    })
+    t.equal(set.status, 200)
+    const { reported, desired, sources } = await at.until(
+      `${path}/config`,
+      ({ reported }) => (reported as Json)?.applied_version === 2,
+    )
+    t.match(reported, { state: 'probation', errors: [] })
+    t.match((reported as Json).settings, {
+      telemetry: { interval_seconds: 2 },
+      log: { level: 'fatal' },
+      inference: { slots: 3 },
+    })
+    t.match(desired, { version: 2, document: { log: { level: 'fatal' } } })
+    t.match(sources, [{ scope: 'tag', name: 'lab' }, { scope: 'cell' }])
+    t.equal(cell.logger.level, 'fatal')
+    t.match(cell.restarts.at(-1), { slots: 3 })
+  })
+
+  t.test('another version than the one that was seen is not overwritten', async t => {
+    const stale = await at.ask('PUT', `${path}/config`, { document: {}, if_version: 1 })
+    t.equal(stale.status, 409)
+  })
+
+  t.test('what could cut the cell off cannot be set', async t => {
+    for (const document of [
+      { coordinator: { url: 'https://elsewhere.example' } },
+      { catalogue: [] },
+      { local: { port: 1 } },
+      { telemetry: { interval_seconds: 0 } },
+    ]) {
+      const { status } = await at.ask('PUT', `${path}/config`, { document })
+      t.equal(status, 422, JSON.stringify(document))
+    }
+  })
+
+  t.test('a daemon that ends on probation comes back with what held before', async t => {
+    await cell.end()
+    const again = startDaemon(t, at)
+    const { reported } = await at.until(`${path}/config`, ({ reported }) => {
+      return (reported as Json)?.state === 'rolled_back'
+    })
+    t.match(reported, { desired_version: 2, applied_version: 0 })
+    t.equal(again.logger.level, 'silent')
+  })
+})
+
+t.test('SIGHUP has a daemon read its own file again', async t => {
+  const at = await place(t)
+  const file = join(at.folder, 'shoald.yaml')
+  const write = (seconds: number) =>
+    writeFileSync(
+      file,
+      `telemetry: { interval_seconds: ${seconds} }\ninference: { preload: false }\n`,
+    )
+  write(7)
+  const flags = ['--config', file, '--state-dir', join(at.folder, 'cell')]
+  const shoald = new Process('shoald', () => [...flags, '--coordinator-url', at.url], {
+    SHOAL_COORDINATOR_JOIN_TOKEN: at.token,
+  })
+  shoald.start()
+  t.teardown(() => shoald.end('SIGTERM'))
+  const { cells } = await at.until('/v1/cells', ({ cells }) => {
+    return (cells as Json[])[0]?.presence === 'ready'
+  })
+  const path = `/v1/cells/${(cells as Json[])[0]?.id}/config`
+  const interval = ({ reported }: Json): unknown =>
+    (reported as { settings: { telemetry: Json } } | null)?.settings.telemetry.interval_seconds
+  await at.until(path, config => interval(config) === 7)
+
+  write(9)
+  process.kill(shoald.pid, 'SIGHUP')
+  const { reported } = await at.until(path, config => interval(config) === 9)
+  t.match(reported, { state: 'probation', errors: [] })
+
+  writeFileSync(file, 'telemetry: { interval_seconds: 0 }')
+  process.kill(shoald.pid, 'SIGHUP')
+  await shoald.line(/configuration not read again.*|"reason":"telemetry/)
+  t.equal(interval((await at.ask('GET', path)).body), 9)
+})

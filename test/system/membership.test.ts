@@ -1,0 +1,368 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import http from 'node:http'
+import https from 'node:https'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { json } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { bootstrap } from '../../coordinator/admin.ts'
+import { CoordinatorConfig } from '../../coordinator/config.ts'
+import { createToken } from '../../coordinator/keys/join-tokens.ts'
+import { type Coordinator, serve } from '../../coordinator/serve.ts'
+import { openStore } from '../../coordinator/store/store.ts'
+import { ownCertificate } from '../../coordinator/tls/own-certificate.ts'
+import type { DaemonCommand } from '../../daemon/cli/command.ts'
+import { doctorCommand } from '../../daemon/cli/doctor.ts'
+import { joinCommand } from '../../daemon/cli/join.ts'
+import { leaveCommand } from '../../daemon/cli/leave.ts'
+import { DaemonConfig } from '../../daemon/config.ts'
+import { daemon, type Inference } from '../../daemon/daemon.ts'
+import { joinTokenText } from '../../shared/join-token.ts'
+import { silent } from '../support/cell.ts'
+import { pause } from '../support/stack.ts'
+
+/* A real coordinator and real daemons, all but the engines, with and without TLS. */
+
+const root = resolve(import.meta.dirname, '..', '..')
+
+interface Place {
+  folder: string
+  stateDir: string
+  url: string
+  operatorKey: string
+  coordinator: Coordinator
+}
+
+const place = async (t: Test, host: string): Promise<Place> => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-membership-'))
+  const stateDir = join(folder, 'coordinator')
+  const store = await openStore(stateDir)
+  const { keys } = await bootstrap(store)
+  await store.close()
+  const config = CoordinatorConfig.parse({ state_dir: stateDir, http: { host, port: 0 } })
+  const coordinator = await serve(config, silent)
+  t.teardown(async () => {
+    await coordinator.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const { port, protocol } = new URL(coordinator.url)
+  const url = `${protocol}//127.0.0.1:${port}`
+  return { folder, stateDir, url, operatorKey: keys.operator, coordinator }
+}
+
+const newToken = async ({ stateDir }: Place, fingerprint?: string): Promise<string> => {
+  const store = await openStore(stateDir, { pollMilliseconds: 0 })
+  const wanted = { uses: 1, ttlMinutes: 5, tags: ['rack-1'] }
+  const { secret } = await createToken(store.ledger, wanted, { actor: 'test' })
+  await store.close()
+  return joinTokenText({ secret, fingerprint })
+}
+
+/** Runs a command of the daemon and answers what it wrote. */
+const run = async (command: DaemonCommand, ...argv: string[]) => {
+  let text = ''
+  const stop = new AbortController()
+  const write = (more: string) => {
+    text += more
+  }
+  const context = { argv, env: { PATH: '/none' }, write, logger: silent, signal: stop.signal }
+  try {
+    const code = await command(context)
+    return { code, text }
+  } finally {
+    stop.abort()
+  }
+}
+
+const stateOf = ({ folder }: Place, name: string): string => join(folder, name)
+const identityIn = (state: string) => JSON.parse(readFileSync(join(state, 'identity.json'), 'utf8'))
+
+const join_ = async (at: Place, name: string, token: string) =>
+  run(joinCommand, at.url, '--token', token, '--state-dir', stateOf(at, name), '--name', name)
+
+const noEngines = (): Inference => ({
+  name: 'inference',
+  start: async () => {},
+  reports: () => [],
+  onChange: () => () => {},
+  handle: () => {},
+})
+
+/** The daemon itself, in this process. */
+const startDaemon = (t: Test, state: string, settings: object = {}) => {
+  const stop = new AbortController()
+  const config = DaemonConfig.parse({ state_dir: state, name: 'n', ...settings })
+  const ended = daemon({
+    config,
+    env: { PATH: '/none' },
+    inference: noEngines(),
+    logger: silent,
+    signal: stop.signal,
+  })
+  const end = async (): Promise<void> => {
+    stop.abort()
+    await ended
+  }
+  t.teardown(end)
+  return { end }
+}
+
+const ask = async (at: Place, method: string, path: string) => {
+  const isTls = at.url.startsWith('https:')
+  const asked = (isTls ? https : http).request(`${at.url}${path}`, {
+    method,
+    agent: false,
+    ...(isTls && { ca: readFileSync(join(at.stateDir, 'tls', 'ca.crt')) }),
+    headers: { authorization: `Bearer ${at.operatorKey}`, 'content-type': 'application/json' },
+  })
+  asked.end(method === 'POST' ? '{}' : undefined)
+  const [response] = (await once(asked, 'response')) as [http.IncomingMessage]
+  return { status: response.statusCode, body: (await json(response)) as Record<string, unknown> }
+}
+
+/** Asks until the cell is as wanted. */
+const until = async (
+  at: Place,
+  id: string,
+  isRight: (cell: Record<string, unknown>) => boolean,
+) => {
+  for (;;) {
+    const { body } = await ask(at, 'GET', `/v1/cells/${id}`)
+    if (isRight(body)) return body
+    await pause()
+  }
+}
+
+const isUp = (cell: Record<string, unknown>): boolean =>
+  cell.presence === 'ready' && cell.linked === true
+
+t.test('over TLS with a certificate of its own', async t => {
+  const at = await place(t, '0.0.0.0')
+  t.match(at.url, /^https:/)
+  const { fingerprint = '' } = await ownCertificate(at.stateDir, ['localhost'])
+
+  t.test('a machine joins, and the pin holds', async t => {
+    const { code, text } = await join_(at, 'first', await newToken(at, fingerprint))
+    t.equal(code, 0)
+    t.match(text, /This machine is cell_/)
+    const state = stateOf(at, 'first')
+    const { cell_id, coordinator_ca, coordinator_key } = identityIn(state)
+    t.match(coordinator_ca, /BEGIN CERTIFICATE/)
+    t.match(coordinator_key, /^[\w-]{43}$/)
+    t.match(readFileSync(join(state, 'shoald.yaml'), 'utf8'), /url: https:/)
+
+    const checked = await run(doctorCommand, '--state-dir', state)
+    t.equal(checked.code, 0, checked.text)
+    for (const name of [
+      'coordinator',
+      'certificate',
+      'credential',
+      'signing key',
+      'clock',
+      'broker',
+      'link',
+    ])
+      t.match(checked.text, new RegExp(`^ok +${name} `, 'm'), name)
+    t.match(cell_id, /^cell_/)
+  })
+
+  t.test('control plane and link go over TLS', async t => {
+    const state = stateOf(at, 'first')
+    const { end } = startDaemon(t, state)
+    const cell = await until(at, identityIn(state).cell_id, isUp)
+    t.equal(cell.presence, 'ready')
+    await end()
+  })
+
+  t.test('a token of another coordinator tells it nothing', async t => {
+    const token = await newToken(at, 'A'.repeat(43))
+    await t.rejects(join_(at, 'second', token), {
+      code: 'forbidden',
+      message: /is not the coordinator/,
+    })
+    const { code } = await join_(at, 'second', `${token.split('.')[0]}.${fingerprint}`)
+    t.equal(code, 0, 'the token was not sent, so it is not used up')
+  })
+
+  t.test('without a fingerprint an unknown authority is not believed', async t => {
+    await t.rejects(join_(at, 'third', await newToken(at)), {
+      code: 'coordinator_unavailable',
+      message: /not from an authority that this cell trusts/,
+    })
+  })
+
+  t.test('a coordinator with another authority is refused, in plain words', async t => {
+    const state = stateOf(at, 'first')
+    const identity = identityIn(state)
+    const other = await ownCertificate(join(at.folder, 'other'), ['localhost'])
+    const moved = stateOf(at, 'moved')
+    mkdirSync(moved, { mode: 0o700 })
+    const coordinator_ca = readFileSync(other.caFile ?? '', 'utf8')
+    writeFileSync(join(moved, 'identity.json'), JSON.stringify({ ...identity, coordinator_ca }), {
+      mode: 0o600,
+    })
+    const { code, text } = await run(doctorCommand, '--state-dir', moved)
+    t.equal(code, 69)
+    t.match(text, /^fail +coordinator .*certificate is not from/m)
+    t.match(text, /^skip +credential/m)
+  })
+})
+
+t.test('on loopback', async t => {
+  const at = await place(t, '127.0.0.1')
+
+  t.test('enrolment is refused', async t => {
+    const used = await newToken(at)
+    t.equal((await join_(at, 'used', used)).code, 0)
+    for (const [what, token] of [
+      ['for a token that was used', used],
+      ['for a token that nobody made', `shl_join_${'x'.repeat(8)}_${'y'.repeat(49)}`],
+      ['for a text that is no token', 'hello'],
+      ['for a token with half a fingerprint', `${used}.short`],
+    ] as const)
+      await t.rejects(join_(at, `refused ${what}`, token), { code: 'auth_required' }, what)
+    await t.rejects(join_(at, 'used', await newToken(at)), { code: 'conflict' }, 'for a cell')
+    await t.rejects(run(joinCommand, 'http://10.1.2.3:7070', '--token', used), {
+      code: 'config_invalid',
+      message: /use https/,
+    })
+  })
+
+  t.test('a cell is shown with the tags of its token, and renews when it is asked to', async t => {
+    await join_(at, 'renewed', await newToken(at))
+    const state = stateOf(at, 'renewed')
+    const { cell_id, credential } = identityIn(state)
+    startDaemon(t, state)
+    t.match(await until(at, cell_id, isUp), { tags: ['rack-1'] })
+    t.equal((await ask(at, 'POST', `/v1/cells/${cell_id}/renew`)).status, 200)
+    while (identityIn(state).credential === credential) await pause()
+    const headers = (secret: string) => ({
+      authorization: `Basic ${Buffer.from(`${cell_id}:${secret}`).toString('base64')}`,
+    })
+    const self = (secret: string) =>
+      fetch(`${at.url}/v1/cells/${cell_id}/self`, { headers: headers(secret) })
+    t.equal((await self(credential)).status, 401, 'the credential from before is refused')
+    t.equal((await self(identityIn(state).credential)).status, 200)
+    const foreign = identityIn(stateOf(at, 'used')).cell_id
+    const response = await fetch(`${at.url}/v1/cells/${foreign}/self`, {
+      headers: headers(identityIn(state).credential),
+    })
+    t.equal(response.status, 403, 'one cell is not told about another')
+  })
+
+  t.test('a daemon that died in a renewal comes back with the credential that is left', async t => {
+    await join_(at, 'died', await newToken(at))
+    const state = stateOf(at, 'died')
+    const identity = identityIn(state)
+    const asCell = async (method: string, path: string, secret: string) => {
+      const authorization = `Basic ${Buffer.from(`${identity.cell_id}:${secret}`).toString('base64')}`
+      const url = `${at.url}/v1/cells/${identity.cell_id}/${path}`
+      const response = await fetch(url, { method, headers: { authorization } })
+      return (await response.json()) as { credential: string }
+    }
+    const next_credential = (await asCell('POST', 'credential', identity.credential)).credential
+    await asCell('GET', 'self', next_credential)
+    writeFileSync(join(state, 'identity.json'), JSON.stringify({ ...identity, next_credential }))
+    startDaemon(t, state)
+    await until(at, identity.cell_id, isUp)
+    t.match(identityIn(state), { credential: next_credential, epoch: 1 })
+  })
+
+  t.test('a new signing key reaches every cell, vouched for by the old one', async t => {
+    await join_(at, 'trusting', await newToken(at))
+    const state = stateOf(at, 'trusting')
+    const { cell_id, coordinator_key } = identityIn(state)
+    startDaemon(t, state)
+    await until(at, cell_id, isUp)
+    const { body } = await ask(at, 'POST', '/v1/signing-key/rotate')
+    t.not(body.signing_key, coordinator_key)
+    while (identityIn(state).coordinator_key !== body.signing_key) await pause()
+    t.pass('the cell has pinned it')
+  })
+
+  t.test('a cell that another process revokes is cut off', async t => {
+    await join_(at, 'revoked', await newToken(at))
+    const state = stateOf(at, 'revoked')
+    const { cell_id } = identityIn(state)
+    startDaemon(t, state)
+    await until(at, cell_id, isUp)
+    const admin = spawn(
+      process.execPath,
+      [
+        join(root, 'bin', 'shoal-coordinator.mjs'),
+        '--state-dir',
+        at.stateDir,
+        'cell',
+        'revoke',
+        cell_id,
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
+    await once(admin.stdout, 'data')
+    const startedMs = performance.now()
+    await until(at, cell_id, cell => cell.presence === 'revoked' && cell.linked === false)
+    t.comment(`cut off ${Math.round(performance.now() - startedMs)} ms after the command said so`)
+    const { code, text } = await run(doctorCommand, '--state-dir', state)
+    t.equal(code, 69)
+    t.match(text, /^fail +credential .*was revoked/m)
+  })
+
+  t.test('a copy of a cell puts both in quarantine, until an operator ends it', async t => {
+    await join_(at, 'original', await newToken(at))
+    const state = stateOf(at, 'original')
+    const { cell_id } = identityIn(state)
+    const original = startDaemon(t, state)
+    await until(at, cell_id, isUp)
+    const copied = stateOf(at, 'copy')
+    cpSync(state, copied, { recursive: true })
+    const copy = startDaemon(t, copied)
+    await until(at, cell_id, cell => cell.presence === 'quarantined' && cell.linked === false)
+    await original.end()
+    await copy.end()
+    const doctor = await run(doctorCommand, '--state-dir', state)
+    t.equal(doctor.code, 69)
+    t.match(doctor.text, /^fail +credential .*in quarantine: two machines/m)
+    t.equal((await ask(at, 'POST', `/v1/cells/${cell_id}/release`)).status, 200)
+    t.equal((await ask(at, 'POST', `/v1/cells/${cell_id}/release`)).status, 409)
+    startDaemon(t, state)
+    t.ok(isUp(await until(at, cell_id, isUp)), 'the original is back')
+  })
+
+  t.test('a daemon that starts ten times in a row stays a member', async t => {
+    await join_(at, 'restless', await newToken(at))
+    const state = stateOf(at, 'restless')
+    const { cell_id } = identityIn(state)
+    for (let i = 0; i < 10; i++) {
+      const { end } = startDaemon(t, state)
+      await until(at, cell_id, cell => cell.epoch === i + 1 && isUp(cell))
+      await end()
+    }
+    t.match((await ask(at, 'GET', `/v1/cells/${cell_id}`)).body, { epoch: 10 })
+  })
+
+  t.test('a machine that leaves is no cell any more', async t => {
+    await join_(at, 'leaving', await newToken(at))
+    const state = stateOf(at, 'leaving')
+    const { cell_id } = identityIn(state)
+    const leave = (...argv: string[]) => run(leaveCommand, '--state-dir', state, ...argv)
+    await t.rejects(leave(), { code: 'invalid_request', message: /add --yes/ })
+    const { end } = startDaemon(t, state)
+    await until(at, cell_id, isUp)
+    await t.rejects(leave('--yes'), { code: 'conflict' })
+    await end()
+    t.equal((await leave('--yes')).code, 0)
+    t.strictSame(readdirSync(state), ['shoald.yaml'], 'only what the operator may have written')
+    t.match((await ask(at, 'GET', `/v1/cells/${cell_id}`)).body, { presence: 'revoked' })
+    await t.rejects(leave('--yes'), { code: 'not_found' })
+  })
+})

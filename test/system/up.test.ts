@@ -1,0 +1,240 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { pause } from '../support/stack.ts'
+
+const root = resolve(import.meta.dirname, '..', '..')
+const run = promisify(execFile)
+
+interface Ready {
+  base_url: string
+  mqtt_url: string
+  keys: Record<string, string>
+  pids: { coordinator: number; cells: number[] }
+}
+
+/** `npm start` in a folder of its own, and everything that it said. */
+class Launcher {
+  readonly folder: string
+  readonly readyFile: string
+  said = ''
+  readonly child: ChildProcess
+
+  constructor(folder: string, args: string[]) {
+    this.folder = folder
+    this.readyFile = join(folder, 'ready.json')
+    const flags = ['--state-dir', join(folder, 'state'), '--ready-file', this.readyFile]
+    this.child = spawn(process.execPath, [join(root, 'bin', 'up.mjs'), ...flags, ...args], {
+      env: { PATH: process.env.PATH },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    for (const stream of [this.child.stdout, this.child.stderr])
+      if (stream) createInterface({ input: stream }).on('line', line => (this.said += `${line}\n`))
+  }
+
+  /** The ready file, when it is there and as wanted. */
+  async until(isRight: (ready: Ready) => boolean = () => true): Promise<Ready> {
+    for (;;) {
+      if (this.child.exitCode !== null) throw new Error(`npm start ended:\n${this.said}`)
+      if (existsSync(this.readyFile)) {
+        const ready = JSON.parse(readFileSync(this.readyFile, 'utf8'))
+        if (isRight(ready)) return ready
+      }
+      await pause()
+    }
+  }
+
+  async untilSaid(pattern: RegExp): Promise<void> {
+    while (!pattern.test(this.said)) await pause()
+  }
+
+  async ended(): Promise<number | null> {
+    if (this.child.exitCode === null && this.child.signalCode === null)
+      await once(this.child, 'close')
+    return this.child.exitCode
+  }
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
+  } catch {
+    return false
+  }
+}
+
+const allGone = async ({ pids }: Ready): Promise<void> => {
+  while ([pids.coordinator, ...pids.cells].some(isAlive)) await pause()
+}
+
+const start = (t: Test, folder: string, ...args: string[]): Launcher => {
+  const launcher = new Launcher(folder, args)
+  t.teardown(async () => {
+    launcher.child.kill('SIGTERM')
+    await launcher.ended()
+  })
+  return launcher
+}
+
+const newFolder = (t: Test): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-up-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+// models load several times, on a machine that may be busy
+t.setTimeout(240_000)
+
+const FREE_PORTS = ['--port', '0', '--mqtt-port', '0']
+
+t.test('npm start', async t => {
+  const folder = newFolder(t)
+  const launcher = start(t, folder, ...FREE_PORTS, '--cells', '2')
+  const first = await launcher.until()
+
+  t.test('says on one screen what to do next, and writes it for programs', async t => {
+    await launcher.untilSaid(/Ctrl-C stops everything/)
+    t.equal(statSync(launcher.readyFile).mode & 0o777, 0o600)
+    const keysFile = join(folder, 'state', 'demo-keys.json')
+    t.equal(statSync(keysFile).mode & 0o777, 0o600)
+    t.strictSame(JSON.parse(readFileSync(keysFile, 'utf8')), first.keys)
+    t.equal(first.pids.cells.length, 2)
+    t.match(first.mqtt_url, /^mqtt:\/\/127\.0\.0\.1:\d+$/)
+    for (const key of Object.values(first.keys)) t.ok(launcher.said.includes(key))
+    t.ok(launcher.said.includes(first.base_url))
+    const [, banner = ''] = launcher.said.split(/^(?=shoal is up)/m)
+    t.ok(banner.split('\n').length < 24)
+  })
+
+  const ask = async () => {
+    const line = launcher.said.split('\n').find(text => text.startsWith('curl ')) ?? 'false'
+    const { stdout } = await run('bash', ['--norc', '-c', line])
+    return JSON.parse(stdout)
+  }
+  t.test('prints a curl line that works when it is pasted', async t => {
+    t.match(await ask(), { model: 'model-a:7b', choices: [{ finish_reason: 'stop' }] })
+  })
+
+  t.test('brings back a coordinator that was killed, on the same port', async t => {
+    process.kill(first.pids.coordinator, 'SIGKILL')
+    const next = await launcher.until(({ pids }) => pids.coordinator !== first.pids.coordinator)
+    t.strictSame(next.pids.cells, first.pids.cells)
+    t.equal(next.base_url, first.base_url)
+    t.equal(next.mqtt_url, first.mqtt_url)
+    t.match(await ask(), { object: 'chat.completion' })
+    t.match(launcher.said, /shoal-coordinator ended with SIGKILL; it starts again in 0.25 s/)
+  })
+
+  t.test('brings back a daemon that was killed', async t => {
+    process.kill(first.pids.cells[1] ?? 0, 'SIGKILL')
+    const next = await launcher.until(({ pids }) => pids.cells[1] !== first.pids.cells[1])
+    t.equal(next.pids.cells[0], first.pids.cells[0])
+    t.match(await ask(), { object: 'chat.completion' })
+  })
+
+  t.test('refuses a second one on the same folder', async t => {
+    const second = new Launcher(folder, ['--ready-file', join(folder, 'second.json')])
+    t.equal(await second.ended(), 65)
+    t.match(second.said, /^npm start: .*state is used by another npm start\n$/)
+  })
+
+  t.test('ends everything on SIGTERM', async t => {
+    const last = await launcher.until()
+    launcher.child.kill('SIGTERM')
+    t.equal(await launcher.ended(), 0)
+    await allGone(last)
+    t.notOk(existsSync(launcher.readyFile))
+  })
+
+  t.test('takes up keys and cells at the next start, and dies with its children', async t => {
+    const keysFile = join(folder, 'state', 'demo-keys.json')
+    const identity = () => readFileSync(join(folder, 'state', 'cell-1', 'identity.json'), 'utf8')
+    const { cell_id } = JSON.parse(identity())
+    writeFileSync(keysFile, JSON.stringify({ ...first.keys, pro: 'lost' }))
+    const again = start(t, folder, ...FREE_PORTS)
+    const ready = await again.until()
+    t.match(again.said, /^new keys for pro: /m, 'a key that was lost is made anew')
+    t.strictSame({ ...ready.keys, pro: '' }, { ...first.keys, pro: '' })
+    t.strictSame(JSON.parse(readFileSync(keysFile, 'utf8')), ready.keys)
+    t.equal(JSON.parse(identity()).cell_id, cell_id)
+    again.child.kill('SIGKILL')
+    await again.ended()
+    await allGone(ready)
+  })
+})
+
+t.test('what only a person can mend ends npm start with one line and a code', async t => {
+  const refused = async (folder: string, ...args: string[]) => {
+    const launcher = new Launcher(folder, args)
+    const code = await launcher.ended()
+    t.notOk(existsSync(launcher.readyFile))
+    return { code, said: launcher.said }
+  }
+
+  t.test('a port that somebody else has, who hears nothing from us', async t => {
+    let bytes = 0
+    const foreign = createServer(socket => socket.on('data', data => (bytes += data.length)))
+    foreign.listen(0, '127.0.0.1')
+    await once(foreign, 'listening')
+    t.teardown(() => foreign.close())
+    const { port } = foreign.address() as AddressInfo
+    const http = await refused(newFolder(t), '--port', `${port}`, '--mqtt-port', 'none')
+    t.equal(http.code, 69)
+    t.match(http.said, new RegExp(`^npm start: .*port ${port} on 127.0.0.1 is taken.*\n$`, 'm'))
+    const mqtt = await refused(newFolder(t), '--port', '0', '--mqtt-port', `${port}`)
+    t.equal(mqtt.code, 69)
+    t.match(mqtt.said, new RegExp(`^npm start: .*port ${port} on 127.0.0.1 is taken.*\n$`, 'm'))
+    t.equal(bytes, 0)
+  })
+
+  for (const [what, file, code, message] of [
+    ['keys that are no JSON', 'demo-keys.json', 65, /demo-keys.json is damaged/],
+    ['a ledger that is no database', 'coordinator/ledger.db', 65, /is damaged \(SQLITE_NOTADB\)/],
+    ['an identity that makes no sense', 'cell-1/identity.json', 74, /identity.json is damaged/],
+  ] as const)
+    t.test(what, async t => {
+      const folder = newFolder(t)
+      await run('mkdir', ['-p', join(folder, 'state', file, '..')])
+      writeFileSync(join(folder, 'state', file), 'x'.repeat(4096))
+      const refusal = await refused(folder)
+      t.equal(refusal.code, code)
+      t.match(refusal.said, message)
+      t.equal(refusal.said.trimEnd().split('\n').length, 1)
+    })
+
+  t.test('a folder that cannot be made, and a flag that is not there', async t => {
+    const folder = newFolder(t)
+    const unmade = await refused(folder, '--state-dir', '/dev/null/x')
+    t.strictSame(unmade, {
+      code: 73,
+      said: "npm start: cannot make the folder /dev/null/x/logs: ENOTDIR: not a directory, mkdir '/dev/null/x/logs'\n",
+    })
+    const unready = await refused(folder, '--ready-file', '/dev/null/x')
+    t.equal(unready.code, 73)
+    t.match(unready.said, /^npm start: cannot write \/dev\/null\/x: /)
+    t.equal((await refused(folder, '--nonsense')).code, 64)
+  })
+})
+
+t.test('a program that an older Node has started ends with it', async t => {
+  const folder = newFolder(t)
+  const script = join(root, 'bin', 'shoal-coordinator.mjs')
+  const args = [script, '--http-port', '0', '--state-dir', folder]
+  const child = spawn(process.execPath, args, {
+    env: { PATH: process.env.PATH, SHOAL_STAND_IN: '1' },
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream }))
+    if (line.includes('coordinator is up')) break
+  child.disconnect()
+  const [code, signal] = await once(child, 'exit')
+  t.strictSame([code, signal], [0, null])
+})
