@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { Command, CommanderError } from 'commander'
-import { pino } from 'pino'
 import { loadConfig } from '../shared/config.ts'
 import { exitCode, ShoalError } from '../shared/errors.ts'
 import { onLauncherGone } from '../shared/lifeline.ts'
+import { createLogger } from '../shared/logger.ts'
 import { notifySystemd, stallMeter, systemdNotify } from '../shared/notify.ts'
 import { addBrokerCommands } from './admin/broker.ts'
 import { addAdminCommands } from './admin.ts'
@@ -53,7 +53,7 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
     return
   }
   const { config } = loaded
-  const logger = pino({ level: config.log.level, name: 'coordinator' })
+  const logger = createLogger({ level: config.log.level, name: 'coordinator' })
   const coordinator = await serve(config, logger)
   const stop = new AbortController()
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => stop.abort())

@@ -1,7 +1,8 @@
-import { type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import { type LoadedConfig, loadConfig } from '../shared/config.ts'
 import { exitCode, ShoalError } from '../shared/errors.ts'
 import { onLauncherGone } from '../shared/lifeline.ts'
+import { createLogger } from '../shared/logger.ts'
 import { VERSION } from '../shared/version.ts'
 import type { CellSettings } from '../shared/wire/desired.ts'
 import type { DaemonCommand } from './cli/command.ts'
@@ -44,7 +45,7 @@ const runCommand = async (
   argv: string[],
   env: Record<string, string | undefined>,
 ): Promise<number> => {
-  const logger = createLogger('silent')
+  const logger = createLogger({ level: 'silent' })
   const stop = stopOnSignals(logger)
   const write = (text: string) => void process.stdout.write(text)
   try {
@@ -60,7 +61,7 @@ const run = async (
   read: () => LoadedConfig<DaemonConfig>,
 ): Promise<void> => {
   const config = await startingConfig(own)
-  const logger = createLogger(config.log.level)
+  const logger = createLogger({ level: config.log.level })
   const { catalogue } = config
   const { leave, stop } = leaveOnSignals(logger)
   onLauncherGone(env, process.stdin, () => stop.abort())
@@ -96,15 +97,6 @@ const reloadOnHangup = (read: () => LoadedConfig<DaemonConfig>, logger: Logger) 
     reload = listener
   }
 }
-
-const SECRET_KEYS = ['credential', 'token', 'join_token', 'authorization', 'password']
-
-const createLogger = (level: string): Logger =>
-  pino({
-    level,
-    base: null,
-    redact: SECRET_KEYS.flatMap(key => [key, `*.${key}`, `*.*.${key}`]),
-  })
 
 const stopOnSignals = (logger: Logger): AbortController => {
   const stop = new AbortController()
