@@ -10,6 +10,9 @@ export interface LogLimit {
 
 const LIMIT: LogLimit = { lines: 20, windowMs: 10_000, nowMs: () => performance.now() }
 
+/** pino's number of the level. */
+const WARN = 40
+
 /** Messages that are told apart; an attacker cannot make new ones, they are ours. */
 const MAX_MESSAGES = 1000
 
@@ -18,8 +21,9 @@ const SECRETS = ['credential', 'token', 'join_token', 'authorization', 'password
 const redact = SECRETS.flatMap(key => [key, `*.${key}`, `*.*.${key}`])
 
 /**
- * JSON lines on standard output. Of one message only so many are written in a while, so that a
- * peer that misbehaves cannot fill the disk; the next one that is written says how many were not.
+ * JSON lines on standard output. Of one warning or error only so many are written in a while, so
+ * that a peer that misbehaves cannot fill the disk; the next one that is written says how many were
+ * not. What happens in order (info and below) is written in full.
  */
 export const createLogger = (
   options: LoggerOptions,
@@ -28,7 +32,8 @@ export const createLogger = (
 ): Logger => {
   const allow = createLimiter(limit)
   const hooks: LoggerOptions['hooks'] = {
-    logMethod(args, method) {
+    logMethod(args, method, level) {
+      if (level < WARN) return method.apply(this, args)
       const [first, message] = args as [unknown, unknown]
       const known = typeof message === 'string' ? message : typeof first === 'string' ? first : ''
       const suppressed = allow(known)

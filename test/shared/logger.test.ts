@@ -10,7 +10,7 @@ const set = () => {
 }
 
 t.test('the log', async t => {
-  t.test('writes so many lines of one message, counts the rest and says so later', async t => {
+  t.test('writes so many lines of one warning, counts the rest and says so later', async t => {
     const { clock, lines, logger } = set()
     for (let cell = 0; cell < 5; cell++) logger.warn({ cell }, 'refused')
     logger.warn({ cell: 9 }, 'another')
@@ -25,6 +25,12 @@ t.test('the log', async t => {
         ['refused', 7, 3],
       ],
     )
+  })
+
+  t.test('writes what happens in order in full', async t => {
+    const { lines, logger } = set()
+    for (let cell = 0; cell < 5; cell++) logger.info({ cell }, 'cell changed')
+    t.equal(lines.length, 5)
   })
 
   t.test('never writes a secret', async t => {
