@@ -14,11 +14,15 @@ export interface CellPortParts {
   logger: Logger
 }
 
+/** Links of one cell at a time: the old one may not have ended when the new one comes. */
+const MAX_LINKS = 4
+
 /** The two upgrades of the one port through which cells come in. */
 export const openUpgrades = (app: FastifyInstance, parts: CellPortParts): void => {
   const { config, plane, draining, logger } = parts
   const pingEveryMs = config.presence.ping_seconds * 1000
   const { linkUp: up, linkDown: down } = plane.fleet
+  const links = new Map<string, number>()
   acceptUpgrades(app.server, {
     check: headerCheck(config),
     logger,
@@ -29,6 +33,18 @@ export const openUpgrades = (app: FastifyInstance, parts: CellPortParts): void =
       plane.bus.handle(socket, cellId)
     },
     openLink: (socket, cellId) => {
+      const open = links.get(cellId) ?? 0
+      if (open >= MAX_LINKS) {
+        logger.warn({ cell: cellId, open }, 'too many links of one cell')
+        socket.destroy()
+        return
+      }
+      links.set(cellId, open + 1)
+      socket.once('close', () => {
+        const left = (links.get(cellId) ?? 1) - 1
+        if (left === 0) links.delete(cellId)
+        else links.set(cellId, left)
+      })
       openLink({ cellId, socket, logger, pingEveryMs, up, down })
     },
   })

@@ -62,6 +62,7 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
       monitor.changed(cell, from)
     },
     forgotten: monitor.forgotten,
+    unannounced: cellId => askForBirth(cellId),
     sampled: monitor.sampled,
     late: monitor.late,
   })
@@ -103,6 +104,11 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
       logger.warn({ cell: cellId, ...from }, 'cell connected twice')
       events.publish('shoal.cell.takeover', from, cellId)
     },
+  })
+  const askForBirth = atMostEvery(BIRTH_QUESTION_MS, nowMs, cellId => {
+    bus
+      .publish('rebirth', cellId, 'rebirth', {})
+      .catch(error => logger.warn({ err: error, cell: cellId }, 'birth not asked for'))
   })
   const identity = createFleetIdentity({ signing, store, bus, fleet, fingerprint, logger })
 
@@ -157,6 +163,23 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
 }
 
 export type ControlPlane = Awaited<ReturnType<typeof openControlPlane>>
+
+/** A birth that was lost or did not fit is asked for again, not with every sample. */
+const BIRTH_QUESTION_MS = 10_000
+
+const atMostEvery = (
+  everyMs: number,
+  nowMs: () => number,
+  run: (cellId: string) => void,
+): ((cellId: string) => void) => {
+  const ranAt = new Map<string, number>()
+  return cellId => {
+    const last = ranAt.get(cellId) ?? Number.NEGATIVE_INFINITY
+    if (nowMs() - last < everyMs) return
+    ranAt.set(cellId, nowMs())
+    run(cellId)
+  }
+}
 
 /** Which cells operators took out of routing, at the start and when another process changed it. */
 const applySettings = async (settings: CellSettingsStore, fleet: Fleet): Promise<void> => {

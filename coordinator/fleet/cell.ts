@@ -16,6 +16,8 @@ export interface Cell {
   epoch: number
   /** When the last packet came, by the monotonic clock, milliseconds. */
   seenAtMs: number
+  /** A standstill of ours was put down to us since then; that is done once. */
+  forgiven: boolean
   announce: Announce | undefined
   sample: Sample | undefined
   /** How far the cell's clock is ahead of ours, transit included; undefined before a sample. */
@@ -32,6 +34,7 @@ export const newCell = (id: string, epoch: number): Cell => ({
   presence: 'unknown',
   epoch,
   seenAtMs: Number.NEGATIVE_INFINITY,
+  forgiven: false,
   announce: undefined,
   sample: undefined,
   clockAheadMs: undefined,

@@ -45,6 +45,8 @@ const MAX_FAILURES = 2
 /** Largest answer that is kept until it is whole. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024
 const NO_CELL_RETRY_SECONDS = 30
+/** A cell may queue, load and read a long prompt; one that says nothing for so long hangs. */
+const SILENCE_MS = 10 * 60_000
 
 /** Headers of the cell's answer that the client gets. */
 const PASSED_ON = [
@@ -163,6 +165,7 @@ class Dispatcher {
       this.#write(chunk, stream)
     })
     stream.on('error', () => {})
+    stream.setTimeout(SILENCE_MS, () => stream.close(constants.NGHTTP2_CANCEL))
 
     return new Promise(resolve => {
       stream.once('close', () => {

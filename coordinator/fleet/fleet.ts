@@ -18,6 +18,8 @@ export interface FleetParts {
   /** Told of every change of presence, after it took effect. */
   changed: (cell: Cell, from: Presence) => void
   forgotten?: (cellId: string) => void
+  /** A cell that is enrolled says something, but what it is was not heard since our start. */
+  unannounced?: (cellId: string) => void
   /** Told of every sample that was accepted. */
   sampled?: (cell: Cell, sample: Sample) => void
   late?: (cell: Cell, samples: Sample[], clockAheadMs: number) => void
@@ -84,7 +86,7 @@ export const createFleet = (parts: FleetParts): Fleet => {
   const seen = (cellId: string): void => {
     const cell = cells.get(cellId)
     if (cell === undefined) return
-    cell.seenAtMs = nowMs()
+    heard(cell, nowMs())
     if (cell.presence === 'suspect' || cell.presence === 'dead') settle(cell)
   }
 
@@ -95,24 +97,32 @@ export const createFleet = (parts: FleetParts): Fleet => {
     else if (cell.sample) cell.sample = { ...cell.sample, engines: announce.engines }
     cell.epoch = epoch
     cell.announce = announce
-    cell.seenAtMs = nowMs()
+    heard(cell, nowMs())
     settle(cell, true)
   }
 
-  const state = (cellId: string, epoch: number, declared: Declared): void => {
+  /** The cell, if it has said what it is; else it is asked to say so again. */
+  const announced = (cellId: string, epoch: number): Cell | undefined => {
     const cell = current(cellId, epoch)
-    if (cell?.announce === undefined) return
+    if (cell?.announce !== undefined) return cell
+    if (cell !== undefined) parts.unannounced?.(cellId)
+    return undefined
+  }
+
+  const state = (cellId: string, epoch: number, declared: Declared): void => {
+    const cell = announced(cellId, epoch)
+    if (cell === undefined) return
     cell.declared = declared
-    cell.seenAtMs = nowMs()
+    heard(cell, nowMs())
     settle(cell)
   }
 
   const sample: Fleet['sample'] = (cellId, epoch, next, clockAheadMs) => {
-    const cell = current(cellId, epoch)
-    if (cell?.announce === undefined) return
+    const cell = announced(cellId, epoch)
+    if (cell === undefined) return
     cell.sample = next
     cell.clockAheadMs = clockAheadMs
-    cell.seenAtMs = nowMs()
+    heard(cell, nowMs())
     settle(cell, true)
     parts.sampled?.(cell, next)
   }
@@ -151,7 +161,7 @@ export const createFleet = (parts: FleetParts): Fleet => {
   const sweep = (): void => {
     const stalledMs = stall.since(nowMs())
     for (const cell of cells.values()) {
-      cell.seenAtMs += stalledMs
+      forgive(cell, stalledMs, nowMs())
       if (isPresent(cell.presence) || cell.presence === 'suspect') settle(cell)
     }
   }
@@ -198,6 +208,18 @@ const createStall = () => {
     return gapMs > STALL_MS ? gapMs : 0
   }
   return { since }
+}
+
+const heard = (cell: Cell, now: number): void => {
+  cell.seenAtMs = now
+  cell.forgiven = false
+}
+
+/** One standstill for each silence: however often we stall, a silent cell is found out. */
+const forgive = (cell: Cell, stalledMs: number, now: number): void => {
+  if (stalledMs === 0 || cell.forgiven) return
+  cell.seenAtMs = Math.min(now, cell.seenAtMs + stalledMs)
+  cell.forgiven = true
 }
 
 const roundTrips = (cells: Iterable<Cell>): number[] => {

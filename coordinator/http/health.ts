@@ -55,11 +55,24 @@ export const healthRoutes: FastifyPluginAsync<HealthParts> = async (app, parts) 
   const health = open('health', 'Is the service able to answer.', Health)
   const alive = open('alive', 'Does the process live: for a supervisor.', Fine)
   const ready = open('ready', 'May requests come here: for a balancer.', Fine)
-  app.get('/v1/health', health, async () => healthOf(parts))
+  const current = remembered(HEALTH_MS, () => healthOf(parts))
+  app.get('/v1/health', health, async () => current())
   app.get('/healthz', alive, async () => ({ status: 'ok' }))
   app.get('/readyz', ready, async () => {
     const reason = parts.notReady()
     if (reason !== undefined) throw new ShoalError('draining', reason, { retryAfterSeconds: 5 })
     return { status: 'ok' }
   })
+}
+
+/** Anybody may ask as often as they like; looking at ten thousand cells each time would be dear. */
+const HEALTH_MS = 100
+
+const remembered = <T>(milliseconds: number, make: () => T): (() => T) => {
+  let last: { at: number; value: T } | undefined
+  return () => {
+    const at = performance.now()
+    if (last === undefined || at - last.at > milliseconds) last = { at, value: make() }
+    return last.value
+  }
 }

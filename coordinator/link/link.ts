@@ -16,6 +16,8 @@ export interface LinkOptions {
 
 /** More than any cell has slots and queue for: the cell's admission is the judge, not the link. */
 const MAX_STREAMS = 100_000
+/** A cell that has not begun to speak HTTP/2 by then is cut off. */
+const GREETING_MS = 5000
 /** Room for many streams in one session; a stream of its own is held back by its window. */
 const SESSION_WINDOW_BYTES = 64 * 1024 * 1024
 
@@ -44,10 +46,15 @@ export const openLink = (options: LinkOptions): CellLink => {
     roundTripMs = milliseconds
   })
   session.once('connect', () => session.setLocalWindowSize(SESSION_WINDOW_BYTES))
-  session.once('remoteSettings', () => up(link))
+  const late = setTimeout(() => session.destroy(), GREETING_MS)
+  session.once('remoteSettings', () => {
+    clearTimeout(late)
+    up(link)
+  })
   session.on('goaway', () => down(link))
   session.on('error', error => logger.info({ cell: cellId, reason: error.message }, 'link failed'))
   session.once('close', () => {
+    clearTimeout(late)
     stopPinging()
     socket.destroy()
     down(link)

@@ -166,6 +166,32 @@ t.test('the fleet', async t => {
     t.notOk(fleet.cell('cell_other'))
   })
 
+  t.test('asks a cell whose birth it did not hear to say again what it is', async t => {
+    const asked: string[] = []
+    const fleet = createFleet({
+      limits: { suspectAfterMs: 1, deadAfterMs: 2 },
+      nowMs: () => 0,
+      changed: () => {},
+      unannounced: cellId => asked.push(cellId),
+    })
+    fleet.admit('known', 0)
+    fleet.state('known', 1, 'ready')
+    fleet.sample('unknown', 1, sample('ready'))
+    t.strictSame(asked, ['known'])
+  })
+
+  t.test('forgives its own standstill, but not for ever', async t => {
+    const { clock, fleet, id, comeUp } = set()
+    comeUp(4)
+    fleet.sweep()
+    clock.ms = 9000
+    fleet.sweep()
+    t.equal(fleet.cell(id)?.presence, 'ready', 'we did not listen for 9 s')
+    for (clock.ms = 12_000; clock.ms <= 30_000; clock.ms += 3000) fleet.sweep()
+    t.equal(fleet.cell(id)?.presence, 'dead')
+    t.ok((fleet.cell(id)?.seenAtMs ?? 0) <= clock.ms)
+  })
+
   t.test('forgets a revoked cell and closes its link', async t => {
     const { fleet, id, comeUp } = set()
     comeUp(4)
