@@ -22,7 +22,10 @@ const again = node => {
     env: { ...process.env, [STAND_IN]: '1' },
   })
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
-  process.on('SIGINT', () => {}) // the terminal sends it to the child as well
+  // a terminal sends it to the child as well; whoever else sends it knows this process only
+  process.on('SIGINT', () => {
+    if (!process.stdin.isTTY) child.kill('SIGINT')
+  })
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
 }
 

@@ -75,7 +75,9 @@ export const createAdmission = (parts: AdmissionParts): Admission => {
     revoke: async (cellId, by) => end('revoked', await cells.revoke(cellId, by)),
     leave: async cellId => end('left', await cells.leave(cellId)),
     release: async (cellId, by) => {
-      const cell = await cells.release(cellId, by)
+      const isSetBack = fleet.cell(cellId)?.staleEpoch !== undefined
+      const cell = await cells.release(cellId, by, isSetBack)
+      drop(cellId)
       clones.forget(cellId)
       fleet.admit(cellId, cell.epoch)
       events.publish('shoal.cell.released', {}, cellId)

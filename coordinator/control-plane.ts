@@ -62,6 +62,7 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
       monitor.changed(cell, from)
     },
     forgotten: monitor.forgotten,
+    setBack: ({ id }) => warnOfEpoch(id),
     unannounced: cellId => askForBirth(cellId),
     sampled: monitor.sampled,
     late: monitor.late,
@@ -109,6 +110,13 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
     bus
       .publish('rebirth', cellId, 'rebirth', {})
       .catch(error => logger.warn({ err: error, cell: cellId }, 'birth not asked for'))
+  })
+  const warnOfEpoch = atMostEvery(EPOCH_WARNING_MS, nowMs, cellId => {
+    const { staleEpoch, epoch } = fleet.cell(cellId) ?? {}
+    logger.warn(
+      { cell: cellId, epoch: staleEpoch, highest: epoch },
+      'the cell has an older epoch than before and is not heard; if it was restored, release it',
+    )
   })
   const identity = createFleetIdentity({ signing, store, bus, fleet, fingerprint, logger })
 
@@ -166,6 +174,7 @@ export type ControlPlane = Awaited<ReturnType<typeof openControlPlane>>
 
 /** A birth that was lost or did not fit is asked for again, not with every sample. */
 const BIRTH_QUESTION_MS = 10_000
+const EPOCH_WARNING_MS = 60_000
 
 const atMostEvery = (
   everyMs: number,

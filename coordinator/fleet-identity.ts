@@ -31,24 +31,25 @@ export const createFleetIdentity = (parts: FleetIdentityParts): FleetIdentity =>
   const { signing, store, bus, fleet, fingerprint, logger } = parts
   const audit = createAudit(store)
 
-  const tell = (cellId: string): void => {
+  const tell = (cellId: string, pinnedKey: string | undefined): void => {
     bus
-      .publish('trust', cellId, 'trust', signing.trust())
+      .publish('trust', cellId, 'trust', signing.trust(pinnedKey))
       .catch(error => logger.warn({ err: error, cell: cellId }, 'the cell was not told our key'))
   }
 
   return {
-    trust: signing.trust,
+    trust: () => signing.trust(),
     rotateKey: async by => {
       const trust = await signing.rotate()
       const details = { key: trust.signing_key }
       const entry = { ...by, action: 'signing_key.rotate', subject: 'coordinator', details }
       await audit.append({ ...entry, outcome: 'done' })
-      for (const { id, announce } of fleet.cells()) if (announce !== undefined) tell(id)
+      for (const { id, announce } of fleet.cells())
+        if (announce !== undefined) tell(id, announce.coordinator_key)
       return trust
     },
     greeted: (cellId, pinnedKey) => {
-      if (pinnedKey !== signing.publicKey) tell(cellId)
+      if (pinnedKey !== signing.publicKey) tell(cellId, pinnedKey)
     },
     askToRenew: async (cellId, by) => {
       await audit.append({ ...by, action: 'cell.renew', subject: cellId, outcome: 'done' })

@@ -63,6 +63,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     enrol: admission.enrol,
     cellSelf: {
       authenticate: admission.authenticate,
+      arrived: admission.arrived,
       renew: plane.cells.renew,
       leave: admission.leave,
       trust: signing.trust,

@@ -2,9 +2,10 @@ import http from 'node:http'
 import https from 'node:https'
 import type * as z from 'zod'
 import { ShoalError } from '../shared/errors.ts'
-import { pathOfCell } from '../shared/wire/link.ts'
+import { HEADER_BOOT_ID, pathOfCell } from '../shared/wire/link.ts'
 import { coordinatorPath } from './coordinator-url.ts'
 import type { Identity } from './identity.ts'
+import type { OwnIdentity } from './own-identity.ts'
 import { readStart, refusal, unreachable } from './refusal.ts'
 
 /** Who asks, and whom the answer must come from. */
@@ -14,6 +15,8 @@ export interface Asker {
   /** Certificate of the one authority that may vouch for it, PEM; the system's ones without. */
   ca?: string | undefined
   authorization?: string
+  /** The start of the daemon that asks. */
+  bootId?: string | undefined
   timeoutSeconds: number
   signal: AbortSignal
 }
@@ -52,7 +55,8 @@ export const basic = (cellId: string, credential: string): string =>
 
 /** A question of this cell about itself, with the credential that it has now or another one. */
 export const askAsCell = <T extends z.ZodType>(
-  identity: Pick<Identity, 'cell_id' | 'credential' | 'coordinator_ca'>,
+  identity: Pick<Identity, 'cell_id' | 'credential' | 'coordinator_ca'> &
+    Partial<Pick<OwnIdentity, 'boot_id'>>,
   asker: Pick<Asker, 'url' | 'timeoutSeconds' | 'signal'>,
   question: Question<T>,
 ): Promise<z.output<T>> =>
@@ -60,6 +64,7 @@ export const askAsCell = <T extends z.ZodType>(
     {
       ...asker,
       ca: identity.coordinator_ca,
+      bootId: identity.boot_id,
       authorization: basic(identity.cell_id, identity.credential),
     },
     { ...question, path: pathOfCell(question.path, identity.cell_id) },
@@ -75,7 +80,7 @@ const understand = <T extends z.ZodType>(text: string, { path, answer }: Questio
 
 const send = (
   target: URL,
-  { ca, authorization }: Asker,
+  { ca, authorization, bootId }: Asker,
   { method, body }: Question<z.ZodType>,
   signal: AbortSignal,
 ): Promise<http.IncomingMessage> =>
@@ -89,6 +94,7 @@ const send = (
       headers: {
         accept: 'application/json',
         ...(authorization !== undefined && { authorization }),
+        ...(bootId !== undefined && { [HEADER_BOOT_ID]: bootId }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
     })

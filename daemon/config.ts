@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import * as z from 'zod'
 import { Catalogue, SHIPPED_CATALOGUE } from '../shared/catalogue.ts'
+import { Setting } from '../shared/wire/desired.ts'
 import { CoordinatorUrl } from './coordinator-url.ts'
 import { InferenceConfig } from './inference/config.ts'
 
@@ -16,11 +17,7 @@ export const DaemonConfig = z.strictObject({
     .max(253)
     .default(() => hostname())
     .describe('Name shown for this cell; not an identity.'),
-  tags: z
-    .array(z.string().min(1).max(64))
-    .max(64)
-    .default([])
-    .describe('Labels shown for this cell.'),
+  tags: Setting.tags.default([]).describe('Labels shown for this cell.'),
   state_dir: z
     .string()
     .min(1)
@@ -59,14 +56,12 @@ export const DaemonConfig = z.strictObject({
     .prefault({}),
   telemetry: z
     .strictObject({
-      interval_seconds: z.number().min(1).max(3600).default(5).describe('Time between samples.'),
+      interval_seconds: Setting.intervalSeconds.default(5).describe('Time between samples.'),
     })
     .prefault({}),
   spool: z
     .strictObject({
-      max_bytes: z
-        .int()
-        .min(MIB)
+      max_bytes: Setting.spoolBytes
         .default(64 * MIB)
         .describe('Most disk space for what waits for the coordinator.'),
       telemetry_percent: z
@@ -75,9 +70,7 @@ export const DaemonConfig = z.strictObject({
         .max(100)
         .default(75)
         .describe('Share of it that samples may use; the rest is room for other classes.'),
-      drain_bytes_per_second: z
-        .int()
-        .min(1024)
+      drain_bytes_per_second: Setting.drainBytesPerSecond
         .default(128 * 1024)
         .describe('Speed at which it is sent after an outage.'),
     })
@@ -100,10 +93,7 @@ export const DaemonConfig = z.strictObject({
     .describe('How long running answers may take to end after SIGTERM.'),
   log: z
     .strictObject({
-      level: z
-        .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
-        .default('info')
-        .describe('Least severe level that is written.'),
+      level: Setting.logLevel.default('info').describe('Least severe level that is written.'),
     })
     .prefault({}),
   inference: InferenceConfig.prefault({}),

@@ -185,7 +185,15 @@ const fleetServices = async (
   uplink.on('desired', ({ body, at }) => clock.answered(Desired.parse(body).answers ?? '', at))
   const onChange = (listener: () => void) => inference.onChange(listener)
   const engines = () => inference.reports()
-  const announce = announceService({ uplink, describe, intervalSeconds, onChange, logger })
+  const leaving = leave ? AbortSignal.any([leave, signal]) : signal
+  const announce = announceService({
+    uplink,
+    describe,
+    intervalSeconds,
+    onChange,
+    leaving,
+    logger,
+  })
   const telemetry = telemetryService({
     uplink,
     gpus,

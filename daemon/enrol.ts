@@ -64,7 +64,7 @@ export const enrolOnce = async (options: EnrolOptions): Promise<Identity> => {
   const { url, now = Date.now } = options
   const token = parseJoinToken(options.token)
   if (token === undefined) throw new ShoalError('auth_required', 'that is not a join token')
-  const ca = url.startsWith('https:') ? await pinned(options, token.fingerprint) : undefined
+  const ca = await pinned(options, token.fingerprint)
   const answer = await ask(
     { ...options, ca },
     {
@@ -85,8 +85,12 @@ export const enrolOnce = async (options: EnrolOptions): Promise<Identity> => {
   }
 }
 
-const pinned = (options: EnrolOptions, fingerprint: string | undefined) =>
-  fingerprint === undefined ? undefined : fetchAuthority(options, fingerprint)
+/** A token that names its coordinator's authority goes nowhere else. */
+const pinned = (options: EnrolOptions, fingerprint: string | undefined) => {
+  if (fingerprint === undefined) return undefined
+  if (new URL(options.url).protocol === 'https:') return fetchAuthority(options, fingerprint)
+  throw new ShoalError('forbidden', 'this token is for a coordinator whose address is https://')
+}
 
 const requestOf = ({ name, signer }: EnrolOptions, token: string): EnrolRequest => {
   const claim = { token, name, public_key: signer.publicKey }

@@ -6,9 +6,11 @@ const MAX_BODY_BYTES = 16 * 1024
 
 const Body = z.object({ error: z.object({ message: z.string(), code: z.unknown().optional() }) })
 
-/** For answers without shoal's error body, for instance of a proxy in between. */
+/**
+ * For answers without shoal's error body, for instance of a proxy in between. 401 is none of them:
+ * only the coordinator itself can say that a credential is not good.
+ */
 const codeOfStatus: Record<number, ErrorCode> = {
-  401: 'auth_required',
   403: 'forbidden',
   404: 'not_found',
   421: 'host_not_allowed',
@@ -30,6 +32,10 @@ export const refusal = async (response: IncomingMessage): Promise<ShoalError> =>
     ...(seconds > 0 && { retryAfterSeconds: seconds }),
   })
 }
+
+/** Whether the coordinator has agreed, with an answer that makes no sense: a refusal has no cause. */
+export const isPoorAnswer = (error: unknown): boolean =>
+  error instanceof ShoalError && error.code === 'upgrade_required' && error.cause !== undefined
 
 /** Foreign words as they may stand on a terminal. */
 const printable = (text: string | undefined): string | undefined =>

@@ -1,5 +1,6 @@
 import { ShoalError } from '../shared/errors.ts'
 import type { OwnIdentity } from './own-identity.ts'
+import { isPoorAnswer } from './refusal.ts'
 
 /** The two questions of a renewal, asked with the credential that is named. */
 export interface RenewalQuestions {
@@ -35,11 +36,24 @@ export const settleCredential = async (
   const good = await questions.confirm(next).then(
     () => true,
     error => {
+      // the coordinator has let it in, and so has ended the one before
+      if (isPoorAnswer(error)) return true
       if (error instanceof ShoalError && error.code === 'auth_required') return false
       throw error
     },
   )
   if (good)
     await identity.update({ credential: next, credential_at: now(), next_credential: undefined })
-  else await identity.update({ next_credential: undefined })
+  else await discardNext(identity, questions)
+}
+
+/** One of the two is good: when both are refused, what refuses them is not to be believed. */
+const discardNext = async (
+  identity: OwnIdentity,
+  { confirm }: Pick<RenewalQuestions, 'confirm'>,
+): Promise<void> => {
+  await confirm(identity.credential).catch(error => {
+    if (!isPoorAnswer(error)) throw error
+  })
+  await identity.update({ next_credential: undefined })
 }

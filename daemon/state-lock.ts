@@ -1,26 +1,91 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, stat } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { rmSync } from 'node:fs'
+import { link, mkdir, open, rename, rm } from 'node:fs/promises'
+import { connect, createServer, type Server } from 'node:net'
+import { join } from 'node:path'
 import { ShoalError } from '../shared/errors.ts'
+
+const NAME = 'lock'
 
 /**
  * Makes sure that one daemon at a time uses a state folder; two would share an identity. The lock
- * is a name in Linux's abstract socket namespace (unix(7)), which the kernel frees however the
- * process ends. It is held until the signal aborts.
+ * is a socket in the folder, where nobody else may put one; however the process ends, nobody
+ * answers on it afterwards. It is held until the signal aborts.
  */
 export const lockState = async (stateDir: string, signal: AbortSignal): Promise<void> => {
-  await mkdir(stateDir, { recursive: true, mode: 0o700 }).catch(cause => {
-    throw new ShoalError('store_unavailable', `cannot make ${stateDir}: ${cause.message}`, {
+  const server = await take(stateDir).catch(cause => {
+    throw new ShoalError('store_unavailable', `cannot lock ${stateDir}: ${cause.message}`, {
       cause,
     })
   })
-  const { dev, ino } = await stat(stateDir)
-  const server = createServer(socket => socket.destroy())
-  server.listen(`\0shoald-${dev}-${ino}`)
-  await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code !== 'EADDRINUSE') throw cause
-    throw new ShoalError('conflict', `another daemon already uses ${stateDir}`, { cause })
-  })
+  if (server === undefined)
+    throw new ShoalError('conflict', `another daemon already uses ${stateDir}`)
   server.unref()
-  signal.addEventListener('abort', () => server.close(), { once: true })
+  const release = (): void => {
+    rmSync(join(stateDir, NAME), { force: true })
+    server.close()
+  }
+  if (signal.aborted) release()
+  signal.addEventListener('abort', release, { once: true })
+}
+
+/** Undefined when somebody else has it. */
+const take = async (stateDir: string): Promise<Server | undefined> => {
+  await mkdir(stateDir, { recursive: true, mode: 0o700 })
+  const folder = await open(stateDir)
+  // the name of a socket has at most 107 bytes (unix(7)), and folders may have longer ones
+  const within = (name: string): string => `/proc/self/fd/${folder.fd}/${name}`
+  const own = within(`${NAME}.${randomUUID()}`)
+  const server = createServer(socket => socket.destroy())
+  try {
+    server.listen({ path: own, readableAll: true, writableAll: true })
+    await once(server, 'listening')
+    if (await place(own, within(NAME))) return server
+    server.close()
+    return undefined
+  } finally {
+    await rm(own, { force: true })
+    await folder.close()
+  }
+}
+
+/** Gives our socket the name of the lock, unless somebody answers there. */
+const place = async (own: string, lock: string): Promise<boolean> => {
+  if (await linked(own, lock)) return true
+  if (await answers(lock)) return false
+  const aside = `${own}.old`
+  await rename(lock, aside).catch(unlessGone)
+  // another daemon may have taken the place of the dead one meanwhile
+  const alive = await answers(aside)
+  if (alive) await linked(aside, lock)
+  await rm(aside, { force: true })
+  return !alive && linked(own, lock)
+}
+
+const linked = (from: string, to: string): Promise<boolean> =>
+  link(from, to).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST') return false
+      throw error
+    },
+  )
+
+const unlessGone = (error: NodeJS.ErrnoException): void => {
+  if (error.code !== 'ENOENT') throw error
+}
+
+/** Whether a process listens there. */
+const answers = async (path: string): Promise<boolean> => {
+  const socket = connect(path)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code !== 'ECONNREFUSED' && code !== 'ENOENT'
+  } finally {
+    socket.destroy()
+  }
 }

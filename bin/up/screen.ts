@@ -45,7 +45,8 @@ export interface Banner extends Addresses {
   cells: number
 }
 
-const QUESTION = '{"model":"model-a:7b","messages":[{"role":"user","content":"What is a cell?"}]}'
+const QUESTION =
+  '{"model":"model-a:7b","temperature":0,"messages":[{"role":"user","content":"What is a cell?"}]}'
 
 export const curlLine = (baseUrl: string, key: string): string =>
   [

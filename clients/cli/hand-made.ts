@@ -65,7 +65,9 @@ const listModels: Run = async ({ api, format, write }) => {
 }
 
 const chat = async ({ api, format, write }: Session, model: string, text: string) => {
-  const body = { model, stream: true, messages: [{ role: 'user', content: text }] }
+  // greedy: small models wander off when they are sampled
+  const messages = [{ role: 'user', content: text }]
+  const body = { model, stream: true, temperature: 0, messages }
   for await (const chunk of api.stream('/v1/chat/completions', body)) {
     if (format === 'json') write(`${JSON.stringify(chunk)}\n`)
     else write(visibleText((chunk as ChatCompletionChunk).choices[0]?.delta.content ?? ''))

@@ -72,13 +72,13 @@ export const readCommands = async (
   return (await query.execute()).map(recordOf)
 }
 
-/** Those that have not ended, oldest first. */
+/** Those that have not ended, oldest first: ids of one millisecond have no order, fences have. */
 export const readOpen = async ({ read }: Ledger): Promise<CommandRecord[]> => {
-  const query = read.selectFrom('commands').selectAll().orderBy('id')
+  const query = read.selectFrom('commands').selectAll()
   const rows = await query
     .where('state', 'in', ['queued', 'sent', 'accepted', 'executing'])
     .execute()
-  return rows.map(recordOf)
+  return rows.map(recordOf).sort((a, b) => a.fence - b.fence)
 }
 
 export const forgetOld = (ledger: Ledger, now: number): Promise<void> =>

@@ -51,10 +51,15 @@ export const deadlineOf = ({
   return expiresAt + GRACE_MS + (state === 'sent' ? 0 : timeoutSeconds * 1000)
 }
 
-/** What giving up means: one that was never sent did surely not run. */
-export const givenUp = ({ state }: Pick<CommandRecord, 'state'>) =>
-  state === 'queued'
-    ? { state: 'expired' as const, reason: 'not_sent', message: 'the cell did not come in time' }
+const NOT_SENT = 'not_sent'
+
+/**
+ * What giving up means: one that was never sent did surely not run. Of one that was `queued` before
+ * a restart nobody knows: the word that it was sent may have been lost with the process.
+ */
+export const givenUp = ({ state }: Pick<CommandRecord, 'state'>, isFromBefore = false) =>
+  state === 'queued' && !isFromBefore
+    ? { state: 'expired' as const, reason: NOT_SENT, message: 'the cell did not come in time' }
     : { state: 'unknown' as const, reason: 'no_answer', message: 'the cell has not told its end' }
 
 const ORDER: readonly CommandState[] = ['queued', 'sent', 'accepted', 'executing']
@@ -63,7 +68,8 @@ const ORDER: readonly CommandState[] = ['queued', 'sent', 'accepted', 'executing
  * Whether a cell's word changes what is known. States only go forward; an end stays, but what the
  * coordinator has given up becomes known when the cell tells it after all.
  */
-export const follows = (from: CommandState, to: AckState): boolean => {
+export const follows = (from: CommandState, to: AckState, reason?: string): boolean => {
+  if (from === 'expired' && reason === NOT_SENT) return true
   if (from === 'unknown') return isFinal(to) && to !== 'unknown'
   if (isFinal(from)) return false
   return isFinal(to) || ORDER.indexOf(to) > ORDER.indexOf(from)

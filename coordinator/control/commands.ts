@@ -6,6 +6,7 @@ import type { Signer } from '../../shared/signing.ts'
 import {
   Ack,
   type Command,
+  type Hazard,
   isGenuineAck,
   signCommand,
   type VerbFacts,
@@ -37,6 +38,7 @@ import { WriteBehind } from './write-behind.ts'
 const UNSAFE_GATE = 'gate.device-command-live'
 /** A command must fit into a packet and a line of the cell's journal. */
 const MAX_PARAMS_BYTES = 32 * 1024
+const ACTING: readonly Hazard[] = ['caution', 'unsafe']
 const PRUNE_EVERY_MS = 3600 * 1000
 /** Commands of one cell that have not ended. */
 const MAX_OPEN = 100
@@ -86,17 +88,23 @@ export const createCommands = async (parts: CommandsParts): Promise<Commands> =>
   let prunedAt = now()
   await forgetOld(ledger, prunedAt)
   const open = new OpenCommands()
-  for (const record of await readOpen(ledger)) open.set(record)
+  const fromBefore = new Set<string>()
+  for (const record of await readOpen(ledger)) {
+    open.set(record)
+    if (record.state === 'queued') fromBefore.add(record.id)
+  }
   const changed = new WriteBehind(
     records => updateCommands(ledger, records),
     (error, commands) => logger.error({ err: error, commands }, 'commands not kept'),
   )
 
-  const change = (record: CommandRecord, values: Partial<CommandRecord>): void => {
+  const change = (record: CommandRecord, values: Partial<CommandRecord>): CommandRecord => {
     const next = { ...record, ...values, updatedAt: now() }
     if (isFinal(next.state)) open.delete(next)
     else open.set(next)
+    fromBefore.delete(next.id)
     changed.add(next)
+    return next
   }
 
   const get: Commands['get'] = async id =>
@@ -111,12 +119,16 @@ export const createCommands = async (parts: CommandsParts): Promise<Commands> =>
 
   const send = (record: CommandRecord): void => {
     if (!maySend(record, now()) || !parts.isHere(record.cellId)) return
-    change(record, { state: 'sent', sends: record.sends + 1 })
-    parts
-      .publish(signedNow(record.signed, signer))
-      .catch(error =>
-        logger.warn({ command: record.id, reason: error.message }, 'command not sent'),
-      )
+    const sent = change(record, { state: 'sent', sends: record.sends + 1 })
+    publish(sent).catch(error =>
+      logger.warn({ command: record.id, reason: error.message }, 'command not sent'),
+    )
+  }
+
+  /** What acts in the world goes out only when the disk knows that it may have run. */
+  const publish = async (sent: CommandRecord): Promise<void> => {
+    if (ACTING.includes(sent.hazard)) await updateCommands(ledger, [sent])
+    await parts.publish(signedNow(sent.signed, signer))
   }
 
   const verbOf = ({ cellId, verb }: CommandRequest): VerbFacts => {
@@ -167,9 +179,9 @@ export const createCommands = async (parts: CommandsParts): Promise<Commands> =>
     }
     const id = ack.command_id
     const record = await get(id)
-    if (record?.cellId !== cellId || !follows(record.state, ack.state)) return
+    if (record?.cellId !== cellId || !follows(record.state, ack.state, record.reason)) return
     const { state, reason, message, result } = ack
-    change(record, { state, ...given({ reason, message, result }) })
+    change(withoutWhy(record), { state, ...given({ reason, message, result }) })
   }
 
   return {
@@ -185,13 +197,16 @@ export const createCommands = async (parts: CommandsParts): Promise<Commands> =>
     },
     sweep: () => {
       for (const record of open.all())
-        if (now() >= deadlineOf(record)) change(record, givenUp(record))
+        if (now() >= deadlineOf(record)) change(record, givenUp(record, fromBefore.has(record.id)))
       changed.flush()
       if (now() - prunedAt >= PRUNE_EVERY_MS) prune()
     },
     close: () => changed.settled(),
   }
 }
+
+/** For news that do not say why: what was said of an earlier state does not hold any more. */
+const withoutWhy = ({ reason, message, ...record }: CommandRecord): CommandRecord => record
 
 /** After a change of the coordinator's key cells believe only the new one. */
 const signedNow = (command: Command, signer: Signer): Command => {

@@ -44,11 +44,12 @@ export const createControl = async (parts: ControlParts): Promise<Control> => {
     return presence !== undefined && presence !== 'unknown' && presence !== 'dead'
   }
 
-  /** Those of the join token come first: a cell cannot overrule them by calling itself more. */
+  /** Those of the join token lie on top: a cell cannot overrule them by calling itself more. */
   const tagsOf = async (cellId: string): Promise<string[] | undefined> => {
     const cell = await cells.get(cellId)
     if (cell === undefined || cell.revokedAt !== undefined) return undefined
-    return [...new Set([...cell.tags, ...(fleet.cell(cellId)?.announce?.tags ?? [])])]
+    const own = fleet.cell(cellId)?.announce?.tags ?? []
+    return [...new Set([...own.filter(tag => !cell.tags.includes(tag)), ...cell.tags])]
   }
 
   /** A cell has one key for life. */

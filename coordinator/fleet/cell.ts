@@ -14,6 +14,8 @@ export interface Cell {
   presence: Presence
   /** Boot epoch of the daemon: messages of an older one are stale. */
   epoch: number
+  /** A lower one that it has come with since: it was set back, and is not heard. */
+  staleEpoch?: number | undefined
   /** When the last packet came, by the monotonic clock, milliseconds. */
   seenAtMs: number
   /** A standstill of ours was put down to us since then; that is done once. */

@@ -24,6 +24,10 @@ export interface Observations {
   cells: readonly ObservedCell[]
   /** Every model id of the catalogue, and whether a cell serves it. */
   models: readonly { id: string; served: boolean }[]
+  /** Alerts that are raised now. */
+  alerts: readonly { level: 'warn' | 'critical'; message: string }[]
+  /** Ids of the cells that are kept out because their identity was used twice. */
+  quarantined: readonly string[]
 }
 
 export interface ObservedCell {
@@ -50,7 +54,32 @@ export const diagnose = (seen: Observations): Check[] => [
   links(seen),
   models(seen),
   clock(seen),
+  alerts(seen),
+  quarantine(seen),
 ]
+
+const alerts = ({ alerts }: Observations): Check => {
+  const check = { id: 'alerts', title: 'No alert is raised' }
+  const [first] = alerts
+  if (first === undefined) return { ...check, result: 'pass', observed: 'none is' }
+  return {
+    ...check,
+    result: alerts.some(({ level }) => level === 'critical') ? 'fail' : 'warn',
+    observed: `${alerts.length} raised: ${first.message}`,
+    remedy: 'GET /v1/alerts lists them.',
+  }
+}
+
+const quarantine = ({ quarantined }: Observations): Check => {
+  const check = { id: 'quarantine', title: 'No identity is used by two machines' }
+  if (quarantined.length === 0) return { ...check, result: 'pass', observed: 'none is' }
+  return {
+    ...check,
+    result: 'fail',
+    observed: `in quarantine: ${quarantined.join(', ')}`,
+    remedy: 'Stop the copy, then release the cell: POST /v1/cells/{cell_id}/release.',
+  }
+}
 
 /** The worst of several: a failure, else a warning, else what is not known. */
 export const worstResult = (results: readonly CheckResult[]): CheckResult =>

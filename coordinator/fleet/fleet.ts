@@ -1,3 +1,4 @@
+import { ShoalError } from '../../shared/errors.ts'
 import type { Announce } from '../../shared/wire/announce.ts'
 import type { Sample } from '../../shared/wire/telemetry.ts'
 import { type Cell, countOthers, engineReports, isRoutable, newCell, servingOf } from './cell.ts'
@@ -18,6 +19,8 @@ export interface FleetParts {
   /** Told of every change of presence, after it took effect. */
   changed: (cell: Cell, from: Presence) => void
   forgotten?: (cellId: string) => void
+  /** Told of every birth that is not heard because the cell has shown a higher epoch before. */
+  setBack?: (cell: Cell) => void
   /** A cell that is enrolled says something, but what it is was not heard since our start. */
   unannounced?: (cellId: string) => void
   /** Told of every sample that was accepted. */
@@ -37,6 +40,7 @@ export interface Fleet {
   forget(cellId: string): void
   /** A packet came: the lease is renewed. */
   seen(cellId: string): void
+  /** Throws `invalid_request` for an epoch that no number of starts explains. */
   birth(cellId: string, epoch: number, announce: Announce): void
   state(cellId: string, epoch: number, declared: Declared): void
   /** `clockAheadMs`: how far the cell's clock was ahead of ours when this arrived. */
@@ -83,6 +87,13 @@ export const createFleet = (parts: FleetParts): Fleet => {
     return cell === undefined || epoch < cell.epoch ? undefined : cell
   }
 
+  const noteStale = (cellId: string, epoch: number): void => {
+    const cell = cells.get(cellId)
+    if (cell === undefined) return
+    cell.staleEpoch = epoch
+    parts.setBack?.(cell)
+  }
+
   const seen = (cellId: string): void => {
     const cell = cells.get(cellId)
     if (cell === undefined) return
@@ -92,7 +103,12 @@ export const createFleet = (parts: FleetParts): Fleet => {
 
   const birth = (cellId: string, epoch: number, announce: Announce): void => {
     const cell = current(cellId, epoch)
-    if (cell === undefined) return
+    if (cell === undefined) {
+      noteStale(cellId, epoch)
+      return
+    }
+    requireStep(cell.epoch, epoch)
+    cell.staleEpoch = undefined
     if (epoch > cell.epoch) cell.sample = undefined
     else if (cell.sample) cell.sample = { ...cell.sample, engines: announce.engines }
     cell.epoch = epoch
@@ -194,6 +210,14 @@ export const createFleet = (parts: FleetParts): Fleet => {
     serves: model => router.count(model) > 0,
     roundTripsMs: () => roundTrips(cells.values()),
   }
+}
+
+/** The epoch grows by one with every start: more would only shut the cell out for good. */
+const MAX_EPOCH_STEP = 1_000_000
+
+const requireStep = (before: number, epoch: number): void => {
+  if (epoch - before > MAX_EPOCH_STEP)
+    throw new ShoalError('invalid_request', `epoch ${epoch} cannot follow ${before}`)
 }
 
 /** Two sweeps further apart than this mean that we did not listen, not that the cells were silent. */

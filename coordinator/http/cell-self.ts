@@ -1,14 +1,17 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { ShoalError } from '../../shared/errors.ts'
 import { CredentialAnswer, LeaveAnswer, SelfAnswer } from '../../shared/wire/cell-self.ts'
-import { CREDENTIAL_PATH, LEAVE_PATH, SELF_PATH } from '../../shared/wire/link.ts'
+import { CREDENTIAL_PATH, HEADER_BOOT_ID, LEAVE_PATH, SELF_PATH } from '../../shared/wire/link.ts'
 import type { TrustBody } from '../../shared/wire/trust.ts'
 import type { Cell } from '../keys/cell.ts'
 import { basicAuth, notThisCell } from './basic-auth.ts'
 import type { RouteDocs } from './route-docs.ts'
+import { bootIdOf, NO_BOOT_ID } from './upgrades.ts'
 
 export interface CellSelfParts {
   authenticate: (cellId: string, credential: string) => Promise<Cell | undefined>
+  /** This start of the cell's daemon asks. Throws `forbidden` when another has its identity. */
+  arrived: (cellId: string, bootId: string) => void
   renew: (cellId: string) => Promise<string>
   leave: (cellId: string) => Promise<unknown>
   trust: () => TrustBody
@@ -40,7 +43,7 @@ const own = (docs: RouteDocs) => ({ config: { access: 'none' as const, docs } })
 
 /** What a cell asks for itself, with its own credential. */
 export const cellSelfRoutes: FastifyPluginAsync<CellSelfParts> = async (app, parts) => {
-  const { renew, leave, trust, now } = parts
+  const { arrived, renew, leave, trust, now } = parts
   const self = async (request: FastifyRequest): Promise<Cell> => {
     const { cellId, credential } = basicAuth(request.headers.authorization)
     const { cell_id } = request.params as { cell_id: string }
@@ -58,8 +61,13 @@ export const cellSelfRoutes: FastifyPluginAsync<CellSelfParts> = async (app, par
 
   app.post(CREDENTIAL_PATH, own(RENEW), async (request, reply): Promise<CredentialAnswer> => {
     const { id } = await self(request)
+    const bootId = bootIdOf(request.raw)
+    if (bootId === NO_BOOT_ID)
+      throw new ShoalError('invalid_request', `send ${HEADER_BOOT_ID}`, { param: HEADER_BOOT_ID })
+    arrived(id, bootId)
+    const credential = await renew(id)
     reply.code(201)
-    return { credential: await renew(id) }
+    return { credential }
   })
 
   app.post(LEAVE_PATH, own(LEAVE), async (request): Promise<LeaveAnswer> => {

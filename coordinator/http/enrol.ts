@@ -3,6 +3,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { EnrolAnswer, EnrolRequest } from '../../shared/wire/announce.ts'
 import { ENROL_PATH } from '../../shared/wire/link.ts'
 import { firstIssue } from '../../shared/wire/openai.ts'
+import { createRefusalLimit } from './refusal-limit.ts'
 
 export interface EnrolParts {
   enrol: (request: EnrolRequest) => Promise<EnrolAnswer>
@@ -22,6 +23,7 @@ const DOCS = {
 
 /** Where a daemon exchanges its join token for an id and a credential, once. */
 export const enrolRoute: FastifyPluginAsync<EnrolParts> = async (app, { enrol }) => {
+  const limited = createRefusalLimit()
   app.post(
     ENROL_PATH,
     { config: { access: 'none', docs: DOCS }, bodyLimit: BODY_LIMIT_BYTES },
@@ -31,8 +33,9 @@ export const enrolRoute: FastifyPluginAsync<EnrolParts> = async (app, { enrol })
         const { param, message } = firstIssue(result.error)
         throw new ShoalError('invalid_request', message, param === undefined ? {} : { param })
       }
+      const answer = await limited(request.ip, () => enrol(result.data))
       reply.code(201)
-      return enrol(result.data)
+      return answer
     },
   )
 }

@@ -6,6 +6,7 @@ import { randomId } from '../../shared/ids.ts'
 import { HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { isLoopback } from '../config.ts'
+import { namesOf } from '../tls/server-identity.ts'
 import { parseJsonBody } from './json-body.ts'
 import { isUpgrade } from './upgrades.ts'
 
@@ -43,12 +44,9 @@ export const serverLimits = ({ http }: CoordinatorConfig) =>
     },
   }) satisfies FastifyHttpOptions<Server>
 
-/** Names a request may carry in Host: loopback, what the operator listed, the published address. */
-export const allowedHosts = (config: CoordinatorConfig): ReadonlySet<string> => {
-  const names = [config.http.host, ...config.http.allowed_hosts]
-  if (config.public.base_url !== undefined) names.push(new URL(config.public.base_url).hostname)
-  return new Set(names.map(name => name.toLowerCase()))
-}
+/** Names a request may carry in Host: those that our own certificate is for. */
+export const allowedHosts = (config: CoordinatorConfig): ReadonlySet<string> =>
+  new Set(namesOf(config).map(name => (name.includes(':') ? `[${name}]` : name)))
 
 const hostName = (host: string): string => host.replace(/:\d+$/, '').toLowerCase()
 

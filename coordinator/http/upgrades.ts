@@ -90,7 +90,7 @@ const written = (socket: Socket, text: string): Promise<void> =>
 /** Peers that send none count as one start. */
 export const NO_BOOT_ID = 'none'
 
-const bootIdOf = ({ headers }: IncomingMessage): string => {
+export const bootIdOf = ({ headers }: IncomingMessage): string => {
   const sent = headers[HEADER_BOOT_ID]
   return typeof sent === 'string' && /^[0-9a-f]{32}$/.test(sent) ? sent : NO_BOOT_ID
 }

@@ -18,7 +18,8 @@ export type { Cell } from './cell.ts'
 export interface Cells {
   /**
    * Throws `auth_required` for any token that is not good, always in the same words, and
-   * `invalid_request` for a key without its proof.
+   * `invalid_request` for a key without its proof. The same token and key again are a new
+   * credential for the same cell, until it has come for the first time.
    */
   enrol(request: EnrolRequest): Promise<{ cellId: string; credential: string }>
   /**
@@ -39,7 +40,11 @@ export interface Cells {
   leave(cellId: string): Promise<Cell>
   /** Nobody may connect as this cell any more, until it is released. */
   quarantine(cellId: string, reason: string): Promise<Cell>
-  release(cellId: string, by: Actor): Promise<Cell>
+  /**
+   * Its epoch begins anew. Throws `conflict` for a cell that is not in quarantine, unless it
+   * `isSetBack`: it has come with an older epoch than before.
+   */
+  release(cellId: string, by: Actor, isSetBack?: boolean): Promise<Cell>
   get(cellId: string): Promise<Cell | undefined>
   /** Oldest first. */
   list(): Promise<Cell[]>
@@ -57,6 +62,8 @@ export interface CellsOptions {
 
 /** A cell that renews more often than this is out of order, and costs the disk. */
 const RENEW_EVERY_MS = 2000
+/** Who knows the id of a token could else fill the audit, which is kept for good. */
+const AUDIT_REFUSAL_EVERY_MS = 3600 * 1000
 
 export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Cells => {
   const { ledger } = store
@@ -70,6 +77,16 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
     held.clear()
   })
 
+  /** When a refusal was audited last. Only tokens that exist come here. */
+  const audited = new Map<string, number>()
+  const isNews = (tokenId: string, reason: string): boolean => {
+    const key = `${tokenId} ${reason}`
+    const at = now()
+    if (at < (audited.get(key) ?? Number.NEGATIVE_INFINITY) + AUDIT_REFUSAL_EVERY_MS) return false
+    audited.set(key, at)
+    return true
+  }
+
   const enrol: Cells['enrol'] = async request => {
     const tokenId = parseSecret(TOKEN_PREFIX, request.token)
     if (tokenId === undefined) throw refused(logger, 'malformed')
@@ -77,10 +94,11 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
     if (fault !== undefined) throw new ShoalError('invalid_request', fault, { param: 'proof' })
     const credential = randomSecret()
     const row = newCellRow(request, tokenId, digestOf(credential).toString('hex'), now())
-    const reason = await ledger.write(trx => admit(trx, row, request.token, now()))
-    if (reason !== undefined) throw refused(logger, reason, tokenId)
-    verifier.forget(row.id)
-    return { cellId: row.id, credential }
+    const asked = { row, token: request.token, now: now(), isNews }
+    const outcome = await ledger.write(trx => admit(trx, asked))
+    if ('reason' in outcome) throw refused(logger, outcome.reason, tokenId)
+    verifier.forget(outcome.cellId)
+    return { cellId: outcome.cellId, credential }
   }
 
   const live = (row: CellRow | undefined): Cell | undefined => {
@@ -170,11 +188,11 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
       const entry = { actor: 'coordinator', action: 'cell.quarantine', details: { reason } }
       return change(cellId, entry, row => ({ quarantined_at: row.quarantined_at ?? now() }))
     },
-    release: (cellId, by) =>
+    release: (cellId, by, isSetBack = false) =>
       change(cellId, { ...by, action: 'cell.release' }, row => {
-        if (row.quarantined_at === null)
+        if (row.quarantined_at === null && !isSetBack)
           throw new ShoalError('conflict', `${cellId} is not in quarantine`)
-        return { quarantined_at: null }
+        return { quarantined_at: null, epoch: 0 }
       }),
     get: async cellId => {
       const row = await read(store, cellId)

@@ -5,7 +5,7 @@ import { ENROL_PURPOSE, type EnrolRequest } from '../../shared/wire/announce.ts'
 import { appendAudit } from '../audit/audit.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { CellRow, LedgerTables } from '../store/tables.ts'
-import { useToken } from './join-tokens.ts'
+import { tokenFault, useToken } from './join-tokens.ts'
 
 /** Why a machine that asks to be a cell does not own the key it shows, or undefined. */
 export const keyFault = ({ token, name, public_key, proof }: EnrolRequest): string | undefined => {
@@ -35,22 +35,71 @@ export const newCellRow = (
   epoch: 0,
 })
 
-/** Takes a use of the token and adds the cell. Answers why not; that is audited too. */
+export interface Admittance {
+  row: CellRow
+  token: string
+  now: number
+  /** Whether a refusal of this token for this reason is to be audited. */
+  isNews: (tokenId: string, reason: string) => boolean
+}
+
+/**
+ * Takes a use of the token and adds the cell, or gives the credential to the cell whose answer was
+ * lost. Answers why not; that is audited too.
+ */
 export const admit = async (
   trx: Transaction<LedgerTables>,
-  row: CellRow,
-  token: string,
-  now: number,
-): Promise<string | undefined> => {
-  const reason = await useToken(trx, row.token_id, token, now)
+  { row, token, now, isNews }: Admittance,
+): Promise<{ cellId: string } | { reason: string }> => {
+  const fault = await tokenFault(trx, row.token_id, token)
+  const cellId = fault === undefined ? await giveAgain(trx, row, now) : undefined
+  if (cellId !== undefined) return { cellId }
+  const reason = fault ?? (await useToken(trx, row.token_id, now))
+  if (reason === undefined) {
+    await add(trx, row, now)
+    return { cellId: row.id }
+  }
   // An invented token id leaves no row: anybody could fill the disk with them.
-  if (reason === 'unknown') return reason
-  const actor = `token:${row.token_id}`
-  if (reason !== undefined) {
+  if (reason !== 'unknown' && isNews(row.token_id, reason)) {
+    const actor = `token:${row.token_id}`
     const entry = { actor, at: now, action: 'token.use', subject: row.token_id }
     await appendAudit(trx, { ...entry, outcome: 'refused', details: { reason } })
-    return reason
   }
+  return { reason }
+}
+
+/**
+ * A machine that has not got the answer asks again: with the same token, which must still be good
+ * but for its uses, and the same key, while nobody has come as that cell.
+ */
+const giveAgain = async (
+  trx: Transaction<LedgerTables>,
+  { token_id, public_key, digest }: CellRow,
+  now: number,
+): Promise<string | undefined> => {
+  if (public_key === null) return undefined
+  const found = await trx
+    .selectFrom('cells')
+    .innerJoin('join_tokens', 'join_tokens.id', 'cells.token_id')
+    .select('cells.id')
+    .where('token_id', '=', token_id)
+    .where('public_key', '=', public_key)
+    .where('epoch', '=', 0)
+    .where('cells.revoked_at', 'is', null)
+    .where('quarantined_at', 'is', null)
+    .where('join_tokens.revoked_at', 'is', null)
+    .where('join_tokens.expires_at', '>', now)
+    .executeTakeFirst()
+  if (found === undefined) return undefined
+  const values = { digest, next_digest: null, renewed_at: now }
+  await trx.updateTable('cells').set(values).where('id', '=', found.id).execute()
+  await bumpRevision(trx, 'cells')
+  const entry = { actor: `token:${token_id}`, at: now, subject: found.id, details: { again: true } }
+  await appendAudit(trx, { ...entry, action: 'cell.enrol', outcome: 'done' })
+  return found.id
+}
+
+const add = async (trx: Transaction<LedgerTables>, row: CellRow, now: number): Promise<void> => {
   const { tags_json } = await trx
     .selectFrom('join_tokens')
     .select('tags_json')
@@ -62,7 +111,6 @@ export const admit = async (
     .execute()
   await bumpRevision(trx, 'cells')
   const details = { name: row.name, token: row.token_id, public_key: row.public_key }
-  const entry = { actor, at: now, action: 'cell.enrol', subject: row.id, details }
-  await appendAudit(trx, { ...entry, outcome: 'done' })
-  return undefined
+  const entry = { actor: `token:${row.token_id}`, at: now, subject: row.id, details }
+  await appendAudit(trx, { ...entry, action: 'cell.enrol', outcome: 'done' })
 }

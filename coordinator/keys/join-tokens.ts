@@ -104,6 +104,23 @@ export const revokeToken = (
     return tokenOf(row)
   })
 
+/** Why this is not the token with that id, or undefined. */
+export const tokenFault = async (
+  trx: Transaction<LedgerTables>,
+  id: string,
+  presented: string,
+): Promise<'unknown' | 'wrong secret' | undefined> => {
+  const row = await trx
+    .selectFrom('join_tokens')
+    .select('digest')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (row === undefined) return 'unknown'
+  return timingSafeEqual(Buffer.from(row.digest, 'hex'), digestOf(presented))
+    ? undefined
+    : 'wrong secret'
+}
+
 /**
  * Takes one use, by one conditional UPDATE, so that no two callers get the last one. Answers
  * undefined when that worked, or why it did not: for the log and the audit, not for the caller.
@@ -111,16 +128,8 @@ export const revokeToken = (
 export const useToken = async (
   trx: Transaction<LedgerTables>,
   id: string,
-  presented: string,
   now: number,
-): Promise<'unknown' | 'wrong secret' | 'expired, used up or revoked' | undefined> => {
-  const row = await trx
-    .selectFrom('join_tokens')
-    .select('digest')
-    .where('id', '=', id)
-    .executeTakeFirst()
-  if (row === undefined) return 'unknown'
-  if (!timingSafeEqual(Buffer.from(row.digest, 'hex'), digestOf(presented))) return 'wrong secret'
+): Promise<'expired, used up or revoked' | undefined> => {
   const { numUpdatedRows } = await trx
     .updateTable('join_tokens')
     .set(token => ({ uses_left: token('uses_left', '-', 1) }))

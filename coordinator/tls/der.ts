@@ -57,12 +57,22 @@ export const tagged = (number: number, ...parts: Uint8Array[]): Buffer =>
   value(0xa0 | number, ...parts)
 export const plain = (number: number, bytes: Uint8Array): Buffer => value(0x80 | number, bytes)
 
+/** `::ffff:10.0.0.1` is 10.0.0.1 as seen by a socket for both (RFC 4291 2.5.5.2). */
+export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=[\d.]+$)/i, '')
+
 /** An address as RFC 5280 4.2.1.6 wants it: 4 or 16 bytes. */
-export const addressBytes = (address: string): Buffer =>
-  isIPv4(address) ? Buffer.from(address.split('.').map(Number)) : v6Bytes(address)
+export const addressBytes = (address: string): Buffer => {
+  const plain = plainAddress(address)
+  return isIPv4(plain) ? v4Bytes(plain) : v6Bytes(plain)
+}
+
+const v4Bytes = (address: string): Buffer => Buffer.from(address.split('.').map(Number))
 
 const v6Bytes = (address: string): Buffer => {
-  const [head = '', tail] = address.split('::')
+  const hex = address.replace(/[\d.]+\.\d+$/, last =>
+    v4Bytes(last).toString('hex').replace(/.{4}/, '$&:'),
+  )
+  const [head = '', tail] = hex.split('::')
   const groups = (text: string): string[] => (text === '' ? [] : text.split(':'))
   const left = groups(head)
   const right = groups(tail ?? '')

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { ShoalError } from '../../shared/errors.ts'
 import { createPrivate, readPrivate, replacePrivate } from '../../shared/private-file.ts'
 import { type Authority, certify, newAuthority, pemOf } from './certificate.ts'
+import { plainAddress } from './der.ts'
 
 /** What the listener shows, and what those who trust it must know. */
 export interface ServerIdentity {
@@ -112,7 +113,8 @@ const isGood = (
 }
 
 const isFor = (certificate: X509Certificate, name: string): boolean =>
-  (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(name)) !== undefined
+  (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(plainAddress(name))) !==
+  undefined
 
 const privatePem = (key: KeyObject): string =>
   key.export({ type: 'pkcs8', format: 'pem' }).toString()

@@ -201,14 +201,14 @@ export class Executor {
    * a crash it might be accepted. What was begun is known on the disk at least as that.
    */
   async #settle(
-    { id, fence, signature }: Omit<Entry, 'ack' | 'at'>,
+    { id, fence }: Omit<Entry, 'ack' | 'at'>,
     outcome: Outcome,
     begun = false,
   ): Promise<void> {
     const { journal, now, logger, acknowledge } = this.#parts
     const ack = this.#ack(id, outcome)
     try {
-      await journal.write({ id, fence, signature, at: now(), ack })
+      await journal.write({ id, fence, at: now(), ack })
       this.#unsaid.delete(id)
     } catch (error) {
       logger.error({ command: id, reason: (error as Error).message }, 'journal not written')
@@ -233,8 +233,4 @@ const faultOf = (command: Command, cellId: string, trusted: readonly string[]) =
 const isHarmless = ({ hazard, mode }: Command): boolean =>
   hazard === 'read' || hazard === 'safe' || mode === 'dry'
 
-const entryOf = ({ id, fence, signature }: Command): Omit<Entry, 'ack' | 'at'> => ({
-  id,
-  fence,
-  signature,
-})
+const entryOf = ({ id, fence }: Command): Omit<Entry, 'ack' | 'at'> => ({ id, fence })

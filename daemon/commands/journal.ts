@@ -17,8 +17,6 @@ export interface JournalFile {
 const Entry = z.object({
   id: z.string(),
   fence: z.int(),
-  /** Tells two commands with one id apart. */
-  signature: z.string(),
   /** Unix milliseconds by the cell's clock. */
   at: z.int(),
   ack: Ack,

@@ -4,6 +4,10 @@ import { faultsOf, overlay, type SettingFault } from './settings.ts'
 
 /** Time for which new settings must prove that the cell lives on with them. */
 export const PROBATION_MS = 60_000
+/** Shorter trouble at its end, as a connection that is made again, says nothing. */
+export const LASTING_MS = 15_000
+/** For so long after it an engine may still be loading. */
+export const LOADING_MS = 600_000
 
 /** What the coordinator wants. */
 export interface Wanted {
@@ -32,12 +36,19 @@ export interface State {
   failure?: Failure
 }
 
+/** What does not run now, though it did before the trial. */
+export interface Trouble {
+  what: string
+  lastsMs: number
+  /** An engine is on its way. */
+  isLoading: boolean
+}
+
 export type Event =
   | { type: 'desired'; wanted: Wanted; nowMs: number }
   /** The cell's own file was read again. */
   | { type: 'reload'; local: CellSettings; nowMs: number }
-  /** `trouble` is what does not run now, though it did before the trial. */
-  | { type: 'tick'; nowMs: number; trouble: string | undefined }
+  | { type: 'tick'; nowMs: number; trouble: Trouble | undefined }
   | { type: 'not applied'; message: string }
 
 export interface Step {
@@ -49,14 +60,29 @@ export interface Step {
 /** One step of the trial of new settings: pure, so that every order of events can be tried. */
 export const step = (state: State, event: Event): Step => {
   if (event.type === 'desired') return desired(state, event.wanted, event.nowMs)
-  if (event.type === 'reload')
-    return attempt(state, { ...current(state), local: event.local }, event.nowMs)
+  if (event.type === 'reload') return reload(state, event.local, event.nowMs)
   if (event.type === 'not applied') return rollBack(state, event.message)
-  if (state.trial === undefined || event.nowMs < state.trial.untilMs) return { state }
-  if (event.trouble !== undefined) return rollBack(state, event.trouble)
-  const { trial, failure } = state
-  return { state: { good: trial.basis, ...(failure && { failure }) } }
+  return tick(state, event.trouble, event.nowMs)
 }
+
+const tick = (state: State, trouble: Trouble | undefined, nowMs: number): Step => {
+  const { trial, failure } = state
+  if (trial === undefined || nowMs < trial.untilMs) return { state }
+  if (trouble === undefined) return { state: { good: trial.basis, ...(failure && { failure }) } }
+  const mayHeal = trouble.isLoading && nowMs < trial.untilMs + LOADING_MS
+  if (mayHeal || trouble.lastsMs < LASTING_MS) return { state }
+  return rollBack(state, trouble.what)
+}
+
+/** What the coordinator wanted and the cell did not take is as it was. */
+const reload = (state: State, local: CellSettings, nowMs: number): Step => {
+  const { state: next, ...rest } = attempt(state, { ...current(state), local }, nowMs)
+  return { state: { ...next, ...(state.failure && { failure: state.failure }) }, ...rest }
+}
+
+/** Whether only the cell's own file is being tried. */
+export const isOwnTrial = ({ good, trial }: State): boolean =>
+  trial !== undefined && isSame(trial.basis.wanted, good.wanted)
 
 const current = ({ good, trial }: State): Basis => trial?.basis ?? good
 
@@ -88,7 +114,8 @@ const rollBack = (state: State, message: string): Step => {
   const { good, trial } = state
   if (trial === undefined) return { state }
   const errors = [{ key: '', message: message.slice(0, 300) }]
-  const failure: Failure = { wanted: trial.basis.wanted, state: 'rolled_back', errors }
+  const { wanted } = (isOwnTrial(state) && state.failure) || trial.basis
+  const failure: Failure = { wanted, state: 'rolled_back', errors }
   return { state: { good, failure }, apply: settingsIn(good) }
 }
 

@@ -1,11 +1,9 @@
 import * as z from 'zod'
+import { Setting } from '../../shared/wire/desired.ts'
 
 /** The cell's inference, as it stands under `inference` in the daemon's configuration. */
 export const InferenceConfig = z.strictObject({
-  slots: z
-    .int()
-    .min(1)
-    .max(256)
+  slots: Setting.slots
     .default(8)
     .describe('Chat requests that one engine runs at the same time; each keeps its own context.'),
   embedding_slots: z
@@ -31,10 +29,7 @@ export const InferenceConfig = z.strictObject({
     .max(3600)
     .default(30)
     .describe('Longest wait for a slot, loading of the model included.'),
-  threads: z
-    .int()
-    .min(1)
-    .max(1024)
+  threads: Setting.threads
     .exactOptional()
     .describe('CPU threads of one engine. Default: the cores less one.'),
   gpu: z

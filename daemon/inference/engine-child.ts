@@ -40,7 +40,10 @@ export const engineSpawner =
       ended = true
       listener.onEnd(how)
     }
-    child.on('error', error => end(`could not be started: ${error.message}`))
+    child.on('error', error => {
+      // one that cannot be killed is an error too, and no end
+      if (child.pid === undefined) end(`could not be started: ${error.message}`)
+    })
     child.on('exit', (code, signal) =>
       end(signal === null ? `ended with code ${code}` : `was ended by ${signal}`),
     )

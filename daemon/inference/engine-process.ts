@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { EngineChild, SpawnEngine } from './engine-child.ts'
+import { KILL_MS } from './leftovers.ts'
 import type {
   FailedReply,
   LoadOrder,
@@ -21,8 +22,10 @@ export interface ProcessListener {
   /** The model cannot be loaded, and not because others use the memory. */
   onRefused: (reply: FailedReply) => void
   onStep: (reply: StepReply) => void
-  /** It is gone; `why` continues a sentence that begins with `the engine`. */
+  /** It is gone, or lost: it cannot be killed. `why` continues a sentence that begins with `the engine`. */
   onEnd: (why: string) => void
+  /** The process is no more, also after `stop`. */
+  onGone: () => void
 }
 
 /** One run of an engine child, with a deadline for loading and a watchdog while it is busy. */
@@ -72,7 +75,7 @@ export class EngineProcess {
     this.#jobs--
   }
 
-  /** Ends it; the listener hears nothing more. */
+  /** Ends it; the listener hears nothing more but that it is gone. */
   stop(): void {
     this.#stopped = true
     this.#callOff()
@@ -80,7 +83,7 @@ export class EngineProcess {
   }
 
   #reply(reply: Reply): void {
-    if (this.#stopped) return
+    if (this.#stopped || this.#ending !== undefined) return
     this.#heardAt = this.#clock.now()
     if (reply.type === 'ready') this.#ready(reply)
     else if (reply.type === 'step') {
@@ -108,12 +111,21 @@ export class EngineProcess {
   }
 
   #end(why: string): void {
+    this.#callOff()
     this.#ending = why
+    this.#callOff = this.#clock.after(KILL_MS, () => this.#over(`${why}, and cannot be ended`))
     this.#child.kill()
   }
 
   #ended(how: string): void {
     this.#callOff()
-    if (!this.#stopped) this.#listener.onEnd(this.#ending ?? how)
+    this.#listener.onGone()
+    this.#over(this.#ending ?? how)
+  }
+
+  #over(why: string): void {
+    if (this.#stopped) return
+    this.#stopped = true
+    this.#listener.onEnd(why)
   }
 }

@@ -6,6 +6,7 @@ import type { Clock } from './clock.ts'
 import type { SpawnEngine } from './engine-child.ts'
 import { EngineProcess } from './engine-process.ts'
 import { type EngineEvent, Jobs, type Work } from './jobs.ts'
+import type { Leftovers } from './leftovers.ts'
 import type { ReadyReply, StepCounts } from './protocol.ts'
 import { Restarts } from './restarts.ts'
 import { checkWeights, fileStamp, type Weights } from './weights.ts'
@@ -28,6 +29,7 @@ export interface EngineParts {
   clock: Clock
   spawn: SpawnEngine
   logger: Logger
+  leftovers: Leftovers
   /** Called after each change of the state. */
   onChange: () => void
 }
@@ -35,6 +37,10 @@ export interface EngineParts {
 /** Weights that failed are looked at again this often, in case somebody has replaced them. */
 const RECHECK_MS = 60_000
 const MAX_REASON_LENGTH = 500
+
+/** A process that cannot be killed is looked for this often. */
+const LEFTOVER_MS = 5000
+const LEFTOVER = 'the process before cannot be ended; another starts when it is gone'
 
 /** One weights file and the process that serves it, from cold to ready and back after a crash. */
 export class Engine {
@@ -125,8 +131,12 @@ export class Engine {
   }
 
   async #load(life: AbortSignal): Promise<void> {
-    this.#become('loading')
     const { weights, kind } = this.#options
+    const { leftovers } = this.#parts
+    if (this.#state === 'failed' && leftovers.has(this.#name)) return this.#remainFailed(life)
+    this.#become('loading')
+    if (leftovers.has(this.#name) && !(await leftovers.none(this.#name)))
+      return life.aborted ? undefined : this.#fail(LEFTOVER, LEFTOVER_MS, () => this.#load(life))
     try {
       const facts = await checkWeights(weights, kind, life)
       if (life.aborted) return
@@ -135,6 +145,16 @@ export class Engine {
     } catch (error) {
       if (!life.aborted) await this.#refuseWeights((error as Error).message, life)
     }
+  }
+
+  #remainFailed(life: AbortSignal): void {
+    this.#retry(LEFTOVER_MS, () => this.#load(life))
+    if (this.#reason !== LEFTOVER) this.#become('failed', LEFTOVER)
+  }
+
+  /** Engines of the same name want the same memory. */
+  get #name(): string {
+    return `${this.#options.kind} ${this.#options.weights.file}`
   }
 
   #spawn(life: AbortSignal): void {
@@ -153,6 +173,7 @@ export class Engine {
       onRefused: ({ reason }) => void this.#refuseWeights(reason, life),
       onStep: ({ events }) => this.#jobs.handle(events),
       onEnd: why => this.#crashed(why, life),
+      onGone: this.#parts.leftovers.add(this.#name),
     })
     this.#process = started
     this.#jobs.attach(started)

@@ -7,6 +7,7 @@ import type { InferenceConfig } from './config.ts'
 import { Engine, type EngineOptions } from './engine.ts'
 import type { SpawnEngine } from './engine-child.ts'
 import { gpuMayBePresent } from './gpu-present.ts'
+import { Leftovers } from './leftovers.ts'
 import type { StepCounts } from './protocol.ts'
 import { resolveWeights } from './weights.ts'
 
@@ -25,6 +26,7 @@ export class Engines {
   readonly #listeners = new Set<() => void>()
   readonly #catalogue: Catalogue
   readonly #parts: EnginesParts
+  readonly #leftovers: Leftovers
   #config: InferenceConfig
   #engines: readonly Engine[]
   #life: AbortSignal | undefined
@@ -33,6 +35,7 @@ export class Engines {
   constructor(catalogue: Catalogue, config: InferenceConfig, parts: EnginesParts) {
     this.#catalogue = catalogue
     this.#parts = parts
+    this.#leftovers = new Leftovers(parts.clock)
     this.#config = config
     this.#engines = this.#make()
   }
@@ -42,7 +45,8 @@ export class Engines {
       for (const listener of this.#listeners) listener()
     }
     return groupByWeights(this.#catalogue).map(entries => {
-      const engine = new Engine(engineOptions(entries, this.#config), { ...this.#parts, onChange })
+      const parts = { ...this.#parts, leftovers: this.#leftovers, onChange }
+      const engine = new Engine(engineOptions(entries, this.#config), parts)
       for (const entry of entries) this.#byModel.set(entry.id, { entry, engine })
       return engine
     })

@@ -1,3 +1,5 @@
+import { backoffMs } from '../backoff.ts'
+
 const WINDOW_MS = 600_000
 const MAX_CRASHES = 5
 const MINUTE_MS = 60_000
@@ -27,6 +29,3 @@ export class Restarts {
     return { waitMs: Math.max(MINUTE_MS, first + WINDOW_MS - now), open: true }
   }
 }
-
-/** Wait before restart n (from 0): 1 s, 2 s, 4 s … at most one minute. */
-export const backoffMs = (restart: number): number => Math.min(MINUTE_MS, 1000 * 2 ** restart)

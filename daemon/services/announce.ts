@@ -18,6 +18,8 @@ export interface AnnounceOptions {
   repeatSeconds?: number
   /** Tells of changes that should be announced at once. */
   onChange: (listener: () => void) => () => void
+  /** Aborts when no new requests should come. */
+  leaving?: AbortSignal
   logger: Logger
   wait?: Wait
   /** Milliseconds of a clock that never goes back. */
@@ -49,7 +51,8 @@ export const announceService = (options: AnnounceOptions): AnnounceService => {
 
   const greet = async (): Promise<void> => {
     await birth()
-    await uplink.publish('state', { state: 'ready' } satisfies StateBody)
+    const state = options.leaving?.aborted ? 'draining' : 'ready'
+    await uplink.publish('state', { state } satisfies StateBody)
   }
   const look = () => {
     if (announced === undefined) return

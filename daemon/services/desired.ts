@@ -1,9 +1,18 @@
 import type { Logger } from 'pino'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { type CellSettings, Desired } from '../../shared/wire/desired.ts'
-import type { EngineReport } from '../../shared/wire/telemetry.ts'
+import type { EngineReport, ModelState } from '../../shared/wire/telemetry.ts'
 import { readDesired, writeDesired } from '../desired/desired-file.ts'
-import { type Event, reportOf, type State, type Step, settingsIn, step } from '../desired/trial.ts'
+import {
+  type Event,
+  isOwnTrial,
+  reportOf,
+  type State,
+  type Step,
+  settingsIn,
+  step,
+  type Trouble,
+} from '../desired/trial.ts'
 import type { Health } from '../health.ts'
 import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
@@ -38,12 +47,13 @@ export const desiredService = (options: DesiredOptions): DesiredService => {
   let last: Promise<void> = Promise.resolve()
   /** What was well when the trial began. */
   let sound: string[] = []
+  let troubleSinceMs: number | undefined
 
-  const well = (): string[] => [
+  const well = (...engineStates: ModelState[]): string[] => [
     ...Object.entries(health.view()).flatMap(([name, { state }]) =>
       state === 'running' ? [name] : [],
     ),
-    ...engines().flatMap(({ weights, state }) => (state === 'failed' ? [] : [weights])),
+    ...engines().flatMap(({ weights, state }) => (engineStates.includes(state) ? [weights] : [])),
   ]
 
   const report = (): void => {
@@ -63,7 +73,10 @@ export const desiredService = (options: DesiredOptions): DesiredService => {
     const before = state
     const next = step(state, event)
     if (next.state === before && event.type === 'tick') return
-    if (next.state.trial && !before.trial) sound = well()
+    if (next.state.trial && !before.trial) {
+      sound = well('ready')
+      troubleSinceMs = undefined
+    }
     await enter(next)
     if (next.state !== before) logChange(logger, state)
     report()
@@ -78,11 +91,23 @@ export const desiredService = (options: DesiredOptions): DesiredService => {
     await apply(settings).catch(error => enter(step(state, notApplied(error))))
   }
 
-  const trouble = (): string | undefined => {
-    const now = new Set(well())
+  /** An engine that is loaded by its first request proves nothing before. */
+  const missing = (): string | undefined => {
+    const now = new Set(well('ready', 'cold'))
     const gone = sound.filter(name => !now.has(name))
-    if (!now.has('uplink connection')) return 'the coordinator was not reached'
+    // the wishes came from the coordinator; for the own file it may have been away before
+    if (!now.has('uplink connection') && !isOwnTrial(state))
+      return 'the coordinator was not reached'
     return gone.length === 0 ? undefined : `not running any more: ${gone.join(', ')}`
+  }
+
+  const trouble = (): Trouble | undefined => {
+    const what = missing()
+    if (what === undefined) troubleSinceMs = undefined
+    else troubleSinceMs ??= nowMs()
+    if (what === undefined || troubleSinceMs === undefined) return undefined
+    const isLoading = engines().some(({ state }) => state === 'loading')
+    return { what, lastsMs: nowMs() - troubleSinceMs, isLoading }
   }
 
   const load = async (): Promise<void> => {
@@ -105,6 +130,11 @@ export const desiredService = (options: DesiredOptions): DesiredService => {
       ]
       signal.addEventListener('abort', () => {
         for (const off of undo) off()
+        // what is on probation when the daemon ends on purpose has not failed: it is wanted again
+        last = last.then(() => {
+          const { trial, ...proven } = state
+          return trial && writeDesired(stateDir, proven, logger)
+        })
       })
       const watch = async (): Promise<void> => {
         while (!signal.aborted) {

@@ -30,6 +30,9 @@ export interface UplinkOptions {
   random?: () => number
 }
 
+/** A spool opens in far less time than it takes to make so many samples. */
+const MAX_EARLY = 32
+
 const DRAINING: StateBody = { state: 'draining' }
 
 /**
@@ -47,6 +50,8 @@ export class Uplink implements Service {
   #session: MqttSession | undefined
   #greeted = false
   #spool: Spool | undefined
+  /** Samples that came before the spool was tried for the first time. */
+  #early: string[] | undefined = []
   /** Samples that came when there was neither a connection nor a spool. */
   #lost = 0
 
@@ -115,7 +120,12 @@ export class Uplink implements Service {
   /** Sends the newest sample, or keeps it for later. */
   offer(sample: Sample): void {
     if (this.#session && this.#greeted) this.#session.offer(this.#envelope('telemetry', sample))
-    else if (this.#spool) this.#spool.append(JSON.stringify(sample))
+    else this.#keep(JSON.stringify(sample))
+  }
+
+  #keep(text: string): void {
+    if (this.#spool) this.#spool.append(text)
+    else if (this.#early && this.#early.length < MAX_EARLY) this.#early.push(text)
     else this.#lost++
   }
 
@@ -231,6 +241,9 @@ export class Uplink implements Service {
     } catch (error) {
       health.report('spool', 'waiting', (error as Error).message)
     }
+    const early = this.#early ?? []
+    this.#early = undefined
+    for (const text of early) this.#keep(text)
     return this.#spool
   }
 

@@ -2,37 +2,42 @@ import * as z from 'zod'
 
 const MIB = 1024 * 1024
 
+/** Bounds of the numbers and texts that a cell takes, from its own file and from afar alike. */
+export const Setting = {
+  intervalSeconds: z.number().min(1).max(3600),
+  logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+  slots: z.int().min(1).max(256),
+  threads: z.int().min(1).max(1024),
+  spoolBytes: z
+    .int()
+    .min(MIB)
+    .max(64 * 1024 * MIB),
+  drainBytesPerSecond: z
+    .int()
+    .min(1024)
+    .max(1024 * MIB),
+  tags: z.array(z.string().min(1).max(64)).max(64),
+}
+
 /**
  * What of a cell's configuration may be set from the coordinator. Strict, and nothing in it can
  * cut the cell off or run anything. What is absent is as the cell's own file has it.
  */
 export const Settings = z.strictObject({
   telemetry: z
-    .strictObject({ interval_seconds: z.number().min(1).max(3600).exactOptional() })
+    .strictObject({ interval_seconds: Setting.intervalSeconds.exactOptional() })
     .exactOptional(),
-  log: z
-    .strictObject({
-      level: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).exactOptional(),
-    })
-    .exactOptional(),
+  log: z.strictObject({ level: Setting.logLevel.exactOptional() }).exactOptional(),
   inference: z
     .strictObject({
-      slots: z.int().min(1).max(256).exactOptional(),
-      threads: z.int().min(1).max(1024).exactOptional(),
+      slots: Setting.slots.exactOptional(),
+      threads: Setting.threads.exactOptional(),
     })
     .exactOptional(),
   spool: z
     .strictObject({
-      max_bytes: z
-        .int()
-        .min(MIB)
-        .max(64 * 1024 * MIB)
-        .exactOptional(),
-      drain_bytes_per_second: z
-        .int()
-        .min(1024)
-        .max(1024 * MIB)
-        .exactOptional(),
+      max_bytes: Setting.spoolBytes.exactOptional(),
+      drain_bytes_per_second: Setting.drainBytesPerSecond.exactOptional(),
     })
     .exactOptional(),
 })
@@ -40,7 +45,7 @@ export type Settings = z.infer<typeof Settings>
 
 /** As for one cell alone: a tag that gave tags could give them to itself for ever. */
 export const CellSettings = Settings.extend({
-  tags: z.array(z.string().min(1).max(64)).max(64).exactOptional(),
+  tags: Setting.tags.exactOptional(),
 })
 export type CellSettings = z.infer<typeof CellSettings>
 

@@ -8,7 +8,10 @@ import { PROTOCOL_VERSION } from '../version.ts'
  */
 export const Envelope = z.object({
   v: z.literal(PROTOCOL_VERSION),
-  /** Unique per message; a receiver that has seen it drops the copy. */
+  /**
+   * Unique per message; a batch of history that is sent again keeps it. Receivers do not look for
+   * copies: most messages say the same when they come twice, and samples count twice in their mean.
+   */
   id: z.string().min(1).max(64),
   /** Cell id, or `coordinator`. */
   sender: z.string().min(1).max(64),

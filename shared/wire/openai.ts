@@ -15,6 +15,9 @@ const Content = z.union([z.string(), z.array(TextPart).min(1).max(MAX_PARTS)], {
   error: 'content must be a string or an array of text parts',
 })
 
+/** A list that holds nothing, as some libraries write what an answer did not have. */
+const Nothing = z.array(z.unknown()).max(0, { error: 'must be empty: it is not served' }).nullable()
+
 export const ChatMessage = z.discriminatedUnion('role', [
   z.strictObject({
     role: z.enum(['system', 'developer']),
@@ -25,8 +28,13 @@ export const ChatMessage = z.discriminatedUnion('role', [
   z.strictObject({
     role: z.literal('assistant'),
     content: Content.nullable(),
-    name: z.string().exactOptional(),
+    name: z.string().nullable().exactOptional(),
     refusal: z.null().exactOptional(),
+    // a client sends back the answer as its library wrote it down, with what it did not hold
+    audio: z.null().exactOptional(),
+    function_call: z.null().exactOptional(),
+    tool_calls: Nothing.exactOptional(),
+    annotations: Nothing.exactOptional(),
   }),
 ])
 export type ChatMessage = z.infer<typeof ChatMessage>

@@ -11,11 +11,14 @@ export const Endorsement = z.object({
 export type Endorsement = z.infer<typeof Endorsement>
 export const ENDORSE_PURPOSE = 'endorse'
 
+/** So many keep a message within a packet of the control plane. */
+export const MAX_ENDORSEMENTS = 1000
+
 /** Body of the `trust` topic: the key the coordinator signs with now, and how it came to it. */
 export const TrustBody = z.object({
   signing_key: PublicKey,
   /** Oldest first. */
-  endorsements: z.array(Endorsement).max(1000),
+  endorsements: z.array(Endorsement).max(MAX_ENDORSEMENTS),
 })
 export type TrustBody = z.infer<typeof TrustBody>
 

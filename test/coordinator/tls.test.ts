@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t from 'tap'
@@ -38,6 +39,8 @@ t.test('DER', async t => {
     ['2001:db8::a:1', '20010db80000000000000000000a0001'],
     ['fd00:1:2:3:4:5:6:7', 'fd000001000200030004000500060007'],
     ['fe80::', 'fe800000000000000000000000000000'],
+    ['::ffff:10.0.0.1', '0a000001'],
+    ['64:ff9b::192.0.2.33', '0064ff9b0000000000000000c0000221'],
   ] as const)
     t.equal(addressBytes(address).toString('hex'), hex, address)
 })
@@ -108,6 +111,9 @@ t.test("the coordinator's own certificate", async t => {
     writeFileSync(join(folder, 'tls', 'server.pem'), 'rubbish')
     const mended = await ownCertificate(folder, ['a.example', '10.0.0.9'], now + 61 * DAY)
     t.not(mended.cert, renamed.cert)
+    const mapped = ['::ffff:10.0.0.9']
+    const both = await ownCertificate(folder, mapped, now)
+    t.equal((await ownCertificate(folder, mapped, now)).cert, both.cert, 'a mapped address is good')
     for (const { fingerprint } of [later, renamed, mended]) t.equal(fingerprint, first.fingerprint)
   })
 
@@ -188,6 +194,20 @@ t.test('what the listener shows', async t => {
     })
     await t.rejects(serverIdentity(files), { code: 'config_invalid', message: /no.c\.pem/ })
   })
+})
+
+t.test('Host may be every name that our own certificate is for', async t => {
+  const config = CoordinatorConfig.parse({
+    http: { host: '::', allowed_hosts: ['Fleet.local', 'fd00::9'] },
+    public: { base_url: 'https://shoal.example' },
+  })
+  const check = headerCheck(config)
+  for (const name of namesOf(config)) {
+    const host = name.includes(':') ? `[${name}]` : name
+    const request = { headers: { host }, rawHeaders: ['Host', host], socket: {} } as never
+    t.doesNotThrow(() => check(request), host)
+  }
+  t.ok(namesOf(config).includes(hostname().toLowerCase()))
 })
 
 t.test('Host may be the address that a request came to, and no other address', async t => {

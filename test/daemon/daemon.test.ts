@@ -5,6 +5,7 @@ import t from 'tap'
 import { DaemonConfig } from '../../daemon/config.ts'
 import { daemon, type Inference } from '../../daemon/daemon.ts'
 import { loadConfig } from '../../shared/config.ts'
+import { exitCode } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { Announce } from '../../shared/wire/announce.ts'
 import { Sample } from '../../shared/wire/telemetry.ts'
@@ -148,6 +149,18 @@ t.test('configuration', async t => {
         env: {},
       })
     t.throws(load, { code: 'config_invalid', message: /coordinator.url: .*use https/ })
+  })
+
+  t.test('what may not be set from afar may not stand in the file either', async t => {
+    for (const [flag, value, key] of [
+      ['--spool-max-bytes', 65 * 1024 ** 3, 'spool.max_bytes'],
+      ['--spool-drain-bytes-per-second', 2 * 1024 ** 3, 'spool.drain_bytes_per_second'],
+    ] as const) {
+      const argv = [flag, String(value)]
+      const load = () => loadConfig({ program: 'shoald', schema: DaemonConfig, argv, env: {} })
+      t.throws(load, { code: 'config_invalid', message: new RegExp(key) })
+    }
+    t.equal(exitCode('config_invalid'), 78)
   })
 
   t.test('the token is not printed', async t => {

@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -9,10 +11,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import https from 'node:https'
+import net, { type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { certify, newAuthority, pemOf } from '../../coordinator/tls/certificate.ts'
 import { addressFault, coordinatorPath } from '../../daemon/coordinator-url.ts'
 import { enrol } from '../../daemon/enrol.ts'
 import { beginEpoch, readIdentity, writeIdentity } from '../../daemon/identity.ts'
@@ -83,7 +87,34 @@ t.test('identity', async t => {
     await lockState(folder, first.signal)
     await t.rejects(lockState(folder, second.signal), { code: 'conflict' })
     first.abort()
+    t.strictSame(readdirSync(folder), [])
     await lockState(folder, second.signal)
+  })
+
+  t.test('the lock of a daemon that was killed is free', async t => {
+    const folder = join(newFolder(t), 'a'.repeat(120))
+    const stop = new AbortController()
+    const rival = new AbortController()
+    t.teardown(() => stop.abort())
+    mkdirSync(folder)
+    const listenAndDie = `require('net').createServer().listen('lock', () =>
+      process.kill(process.pid, 'SIGKILL'))`
+    const { signal } = spawnSync(process.execPath, ['-e', listenAndDie], { cwd: folder })
+    t.strictSame([signal, readdirSync(folder)], ['SIGKILL', ['lock']])
+    await lockState(folder, stop.signal)
+    await t.rejects(lockState(folder, rival.signal), { code: 'conflict' })
+    t.strictSame(readdirSync(folder), ['lock'])
+  })
+
+  t.test('nobody outside the folder can hold the lock', async t => {
+    const folder = newFolder(t)
+    const { dev, ino } = statSync(folder)
+    const squatter = net.createServer().listen(`\0shoald-${dev}-${ino}`)
+    await once(squatter, 'listening')
+    t.teardown(() => squatter.close())
+    const stop = new AbortController()
+    t.teardown(() => stop.abort())
+    await lockState(folder, stop.signal)
   })
 })
 
@@ -134,7 +165,7 @@ t.test('enrolment', async t => {
   await once(server, 'listening')
   t.teardown(() => server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const run = (pauses: number[] = []) =>
+  const run = (pauses: number[] = [], given: { url?: string; token?: string } = {}) =>
     enrol({
       url,
       token: 'tok',
@@ -146,6 +177,7 @@ t.test('enrolment', async t => {
       logger,
       wait: noWait(pauses),
       random: () => 0,
+      ...given,
     })
   const good = { status: 201, body: '{"cell_id":"cell_1","credential":"c"}' }
 
@@ -179,12 +211,40 @@ t.test('enrolment', async t => {
     await t.rejects(run(), new ShoalError('auth_required', 'the token has expired'))
   })
 
+  t.test('a 401 of somebody else says nothing about the token', async t => {
+    answers.push({ status: 401, body: '<h1>log in</h1>' }, good)
+    t.match(await run(), { cell_id: 'cell_1' })
+  })
+
   t.test('an answer that is none ends it', async t => {
     for (const body of ['', '{}', 'x'.repeat(100_000)]) {
       answers.push({ status: 201, body })
       await t.rejects(run(), { code: 'upgrade_required' })
     }
   })
+
+  t.test(
+    'a token with a fingerprint goes to nobody else, however the address is written',
+    async t => {
+      const life = { from: Date.now() - 1000, to: Date.now() + 60_000 }
+      const authority = newAuthority('shoal', life)
+      const { certificate, key } = certify(authority, ['127.0.0.1'], life)
+      const other = https.createServer({
+        key: key.export({ type: 'pkcs8', format: 'pem' }),
+        cert: pemOf(certificate) + pemOf(authority.certificate),
+      })
+      other.listen(0, '127.0.0.1')
+      await once(other, 'listening')
+      t.teardown(() => other.close())
+      const { port } = other.address() as AddressInfo
+      const { length } = asked
+      for (const address of [`https://127.0.0.1:${port}`, `HTTPS://127.0.0.1:${port}`, url])
+        await t.rejects(run([], { url: address, token: `tok.${'A'.repeat(43)}` }), {
+          code: 'forbidden',
+        })
+      t.equal(asked.length, length)
+    },
+  )
 
   t.test('a signal ends it', async t => {
     const stop = new AbortController()

@@ -135,6 +135,40 @@ t.test('the renewal of a credential', async t => {
     t.match(await cells.authenticate(cellId, first), { id: cellId })
   })
 
+  for (const [title, cause, good] of [
+    ['that was taken with an answer that makes no sense holds', new Error('cut'), true],
+    ['that an old coordinator refused is tried again', undefined, false],
+  ] as const)
+    t.test(title, async t => {
+      const { folder, first } = await enrolled(t)
+      const identity = await started(folder)
+      const error = new ShoalError('upgrade_required', 'no', cause && { cause })
+      const renewed = renewCredential(identity, {
+        renew: async () => 'next',
+        confirm: () => Promise.reject(error),
+      })
+      if (good) await renewed
+      else await t.rejects(renewed, { code: 'upgrade_required' })
+      const kept = await readIdentity(folder)
+      t.match(kept, good ? { credential: 'next' } : { credential: first, next_credential: 'next' })
+      t.equal(kept?.next_credential === undefined, good)
+    })
+
+  t.test('keeps both when both are refused, and settles later', async t => {
+    const { cells, folder, cellId, first } = await enrolled(t)
+    const questions = questionsTo(cells, cellId)
+    const identity = await started(folder)
+    await t.rejects(killedAt(KILL_POINTS[4], identity, questions), { message: KILL_POINTS[4] })
+    const again = await started(folder)
+    const refuse = async () => {
+      throw new ShoalError('auth_required', 'no')
+    }
+    await t.rejects(settleCredential(again, { confirm: refuse }), { code: 'auth_required' })
+    t.equal(again.credential, first)
+    await settleCredential(again, questions)
+    t.match(await cells.authenticate(cellId, again.credential), { id: cellId })
+  })
+
   t.test('is not asked for many times in a row', async t => {
     const { cells, cellId, later } = await enrolled(t)
     await cells.renew(cellId)

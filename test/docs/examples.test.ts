@@ -24,7 +24,7 @@ t.test('every shell example in the documents works on a running service', async 
   const env = {
     PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}`,
     SHOAL_URL: url,
-    SHOAL_KEY: keys.pro,
+    SHOAL_KEY: keys.operator,
     SHOAL_STATE_DIR: join(folder, 'coordinator'),
     XDG_CACHE_HOME: join(folder, 'cache'),
     COORDINATOR_PID: String(coordinator.pid),

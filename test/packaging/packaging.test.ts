@@ -47,4 +47,6 @@ t.test('the installer is a script that a shell can read, and asks for what it ne
   const file = join(root, 'packaging', 'install.sh')
   t.ok(isShell(readFileSync(file, 'utf8')))
   t.equal(spawnSync('sh', [file]).status, 64)
+  const text = readFileSync(file, 'utf8')
+  t.match(text, /shoald join "\$url" --token-file "\$file"/, 'no token among the arguments')
 })

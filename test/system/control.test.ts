@@ -173,14 +173,15 @@ t.test('a cell is commanded and configured', async t => {
     }
   })
 
-  t.test('a daemon that ends on probation comes back with what held before', async t => {
+  t.test('a daemon that is stopped on probation is asked for the same again', async t => {
     await cell.end()
+    const file = join(at.folder, 'cell', 'desired.json')
+    while (readFileSync(file, 'utf8').includes('"trying"')) await new Promise(setImmediate)
     const again = startDaemon(t, at)
-    const { reported } = await at.until(`${path}/config`, ({ reported }) => {
-      return (reported as Json)?.state === 'rolled_back'
-    })
-    t.match(reported, { desired_version: 2, applied_version: 0 })
     t.equal(again.logger.level, 'silent')
+    const { reported } = await at.until(`${path}/config`, () => again.restarts.length > 0)
+    t.match(reported, { desired_version: 2, applied_version: 2, state: 'probation' })
+    t.match(again.restarts, [{ slots: 3 }])
   })
 })
 

@@ -267,7 +267,8 @@ t.test('on loopback', async t => {
     const asCell = async (method: string, path: string, secret: string) => {
       const authorization = `Basic ${Buffer.from(`${identity.cell_id}:${secret}`).toString('base64')}`
       const url = `${at.url}/v1/cells/${identity.cell_id}/${path}`
-      const response = await fetch(url, { method, headers: { authorization } })
+      const headers = { authorization, 'x-shoal-boot-id': 'a'.repeat(32) }
+      const response = await fetch(url, { method, headers })
       return (await response.json()) as { credential: string }
     }
     const next_credential = (await asCell('POST', 'credential', identity.credential)).credential

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { DaemonConfig } from '../../daemon/config.ts'
 
 /** Name, and the highest exposure `systemd-analyze security` may find, in tenths. */
 const UNITS = [
@@ -43,6 +44,15 @@ for (const [name, threshold] of UNITS)
       t.equal(judged.status, 0, String(judged.stdout).slice(-200))
     })
   })
+
+/** What `shoald` gives itself to close everything after its answers have ended. */
+const CLOSE_SECONDS = 9
+
+t.test('a daemon that is stopped has the time that it gives its running answers', async t => {
+  const text = readFileSync(new URL('../../systemd/shoald.service', import.meta.url), 'utf8')
+  const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1])
+  t.ok(seconds > DaemonConfig.parse({}).drain_seconds + CLOSE_SECONDS)
+})
 
 t.test('a daemon that only a person can help is not started again', async t => {
   const text = readFileSync(new URL('../../systemd/shoald.service', import.meta.url), 'utf8')

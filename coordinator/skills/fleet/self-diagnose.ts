@@ -34,7 +34,7 @@ export default defineSkill({
   },
 })
 
-const observe = async ({ fleet, catalogue, vitals }: Context) => ({
+const observe = async ({ fleet, cells, catalogue, monitor, vitals }: Context) => ({
   storeProblem: vitals.storeProblem(),
   // A file system that does not answer is a finding, not a failure of the diagnosis.
   disk: await vitals.disk().catch(() => undefined),
@@ -47,4 +47,8 @@ const observe = async ({ fleet, catalogue, vitals }: Context) => ({
     clockAheadMs,
   })),
   models: catalogue.map(({ id }) => ({ id, served: fleet.serves(id) })),
+  alerts: monitor.alerts().filter(({ clearedAt }) => clearedAt === undefined),
+  quarantined: (await cells.list())
+    .filter(cell => cell.quarantinedAt !== undefined && cell.revokedAt === undefined)
+    .map(({ id }) => id),
 })

@@ -5,6 +5,7 @@ import {
   type CommandsParts,
   createCommands,
 } from '../../../coordinator/control/commands.ts'
+import type { Store } from '../../../coordinator/store/store.ts'
 import { newId } from '../../../shared/ids.ts'
 import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
 import {
@@ -58,11 +59,17 @@ const rig = async (t: Test, given: Partial<CommandsParts> = {}) => {
       })
       .execute()
   })
+  const failing = { writes: false }
+  const ledger: Store['ledger'] = {
+    ...store.ledger,
+    write: run =>
+      failing.writes ? Promise.reject(new Error('disk full')) : store.ledger.write(run),
+  }
   const world = { now: 1_800_000_000_000, here: true, sent: [] as Command[] }
   const parts: CommandsParts = {
-    ledger: store.ledger,
+    ledger,
     signer: coordinator,
-    verbs: () => [facts('ping', 'safe'), facts('fly', 'unsafe')],
+    verbs: () => [facts('ping', 'safe'), facts('open', 'caution'), facts('fly', 'unsafe')],
     isHere: () => world.here,
     cellKey: async () => cell.publicKey,
     publish: async command => void world.sent.push(command),
@@ -76,7 +83,7 @@ const rig = async (t: Test, given: Partial<CommandsParts> = {}) => {
     const rows = store.ledger.read.selectFrom('audit').select(['action', 'outcome']).orderBy('seq')
     return (await rows.execute()).map(({ action, outcome }) => `${action} ${outcome}`)
   }
-  return { commands, restart, world, audit }
+  return { commands, restart, world, audit, failing }
 }
 
 const ping = {
@@ -254,6 +261,72 @@ t.test('a command', async t => {
       commands.sweep()
       t.equal(await stateOf(commands, id), end)
     })
+
+  t.test('that acts is on the disk as sent before it goes out', async t => {
+    const onDisk: unknown[] = []
+    const gone = Promise.withResolvers<void>()
+    const { commands, restart } = await rig(t, {
+      publish: async ({ id }) => {
+        const { state, sends } = (await (await restart()).get(id)) ?? {}
+        onDisk.push([state, sends])
+        gone.resolve()
+      },
+    })
+    await commands.create({ ...ping, verb: 'open' }, BY)
+    await gone.promise
+    t.strictSame(onDisk, [['sent', 1]])
+  })
+
+  t.test('that acts does not go out when the disk cannot keep that', async t => {
+    const { commands, world, failing } = await rig(t)
+    world.here = false
+    await commands.create({ ...ping, verb: 'open' }, BY)
+    world.here = true
+    failing.writes = true
+    commands.connected(CELL)
+    await new Promise(setImmediate)
+    t.strictSame(world.sent, [])
+  })
+
+  t.test('that was queued on the disk at a start may have run, and is never not sent', async t => {
+    const { commands, world, restart } = await rig(t)
+    const { id } = await commands.create(ping, BY)
+    world.now += 60_000
+    const again = await restart()
+    again.sweep()
+    t.match(await again.get(id), { state: 'unknown', reason: 'no_answer' })
+    await again.acknowledge(CELL, ack(id, 'succeeded'))
+    t.equal(await stateOf(again, id), 'succeeded')
+    await again.close()
+  })
+
+  t.test('that was said never to have been sent is known when the cell tells it', async t => {
+    const { commands, world } = await rig(t)
+    world.here = false
+    const { id } = await commands.create(ping, BY)
+    world.now += 60_000
+    commands.sweep()
+    t.match(await commands.get(id), { state: 'expired', reason: 'not_sent' })
+    await commands.acknowledge(CELL, ack(id, 'executing'))
+    const known = await commands.get(id)
+    t.equal(known?.state, 'executing')
+    t.notOk(known && 'reason' in known)
+  })
+
+  t.test('of the same millisecond as others goes out in their order after a restart', async t => {
+    const { commands, world, restart } = await rig(t)
+    world.here = false
+    for (let i = 0; i < 20; i++) await commands.create(ping, BY)
+    const again = await restart()
+    world.here = true
+    again.connected(CELL)
+    const fences = world.sent.map(({ fence }) => fence)
+    t.equal(fences.length, 20)
+    t.strictSame(
+      fences,
+      fences.toSorted((a, b) => a - b),
+    )
+  })
 
   t.test('that was given up is known when the cell tells it after all', async t => {
     const { commands, world } = await rig(t)

@@ -41,6 +41,7 @@ const set = () => {
     limits: { suspectAfterMs: 7500, deadAfterMs: 12_000 },
     nowMs: () => clock.ms,
     changed: (cell, from) => changes.push(`${from} -> ${cell.presence}`),
+    setBack: ({ staleEpoch, epoch }) => changes.push(`set back: ${staleEpoch} < ${epoch}`),
   })
   const id = newId('cell')
   fleet.admit(id, 3)
@@ -51,6 +52,27 @@ const set = () => {
   }
   return { clock, changes, fleet, id, comeUp }
 }
+
+t.test('the epoch of a birth', async t => {
+  t.test('that is lower than one before is not heard, but told', async t => {
+    const { changes, fleet, id } = set()
+    fleet.birth(id, 2, announce())
+    t.notOk(fleet.cell(id)?.announce)
+    t.strictSame(changes, ['set back: 2 < 3'])
+    t.equal(fleet.cell(id)?.staleEpoch, 2)
+    fleet.birth(id, 3, announce())
+    t.ok(fleet.cell(id)?.announce)
+    t.equal(fleet.cell(id)?.staleEpoch, undefined)
+  })
+
+  t.test('may be a million higher, not more', async t => {
+    const { fleet, id } = set()
+    t.throws(() => fleet.birth(id, 1_000_004, announce()), { code: 'invalid_request' })
+    t.equal(fleet.cell(id)?.epoch, 3)
+    fleet.birth(id, 1_000_003, announce())
+    t.equal(fleet.cell(id)?.epoch, 1_000_003)
+  })
+})
 
 t.test('the fleet', async t => {
   t.test('routes to a cell only after birth, ready and link', async t => {

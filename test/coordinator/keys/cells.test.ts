@@ -4,7 +4,8 @@ import { createToken, listTokens, revokeToken } from '../../../coordinator/keys/
 import { newSecret, TOKEN_PREFIX } from '../../../coordinator/keys/secret.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { CELL_ID } from '../../../shared/ids.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { newPrivateKey, type Signer, signerOf } from '../../../shared/signing.ts'
+import { ENROL_PURPOSE } from '../../../shared/wire/announce.ts'
 import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 import { auditRows, logger } from './fixtures.ts'
 
@@ -56,7 +57,8 @@ t.test('enrolment', async t => {
     t.equal(outcomes.filter(outcome => outcome.status === 'fulfilled').length, 1)
     t.equal((await createCells({ store: first }).list()).length, 1)
     t.match(await listTokens(first.ledger), [{ uses: 1, usesLeft: 0 }])
-    t.equal((await auditRows(first)).filter(row => row.outcome === 'refused').length, 99)
+    const refused = (await auditRows(first)).filter(row => row.outcome === 'refused').length
+    t.ok(refused >= 1 && refused <= 99, 'each of a hundred processes audits a reason once an hour')
   })
 
   t.test('is refused in the same words for every bad token; the log says why', async t => {
@@ -89,10 +91,53 @@ t.test('enrolment', async t => {
     const audited = (await auditRows(store)).filter(row => row.outcome === 'refused')
     t.strictSame(
       audited.map(row => row.details.reason),
-      ['wrong secret', over, over],
-      'invented token ids leave no row',
+      ['wrong secret', over],
+      'invented token ids leave no row, and a reason one an hour',
     )
     t.match(await listTokens(store.ledger), [{ usesLeft: 1 }], 'a refusal uses nothing up')
+  })
+
+  t.test('whose answer was lost can be asked for again, by the same key alone', async t => {
+    const store = await temporaryStore(t)
+    let now = Date.now()
+    const cells = createCells({ store, logger, now: () => now })
+    const { secret } = await token(store, 1, now)
+    const asked = (signer: Signer, name = 'rack 1') => {
+      const claim = { token: secret, name, public_key: signer.publicKey }
+      return { ...claim, proof: signer.sign(ENROL_PURPOSE, claim) }
+    }
+    const [own, other] = [signerOf(newPrivateKey()), signerOf(newPrivateKey())]
+    const refused = { code: 'auth_required', message: 'the join token is not valid' }
+    const lost = await cells.enrol(asked(own))
+    await t.rejects(cells.enrol(asked(other)), refused)
+    await t.rejects(cells.enrol({ token: secret, name: 'rack 1' }), refused, 'without a key')
+    const again = await cells.enrol(asked(own))
+    t.equal(again.cellId, lost.cellId)
+    t.match(await cells.authenticate(again.cellId, again.credential), { id: lost.cellId })
+    t.equal(await cells.authenticate(lost.cellId, lost.credential), undefined)
+    t.equal((await cells.list()).length, 1)
+    t.match((await auditRows(store)).at(-1), { action: 'cell.enrol', details: { again: true } })
+
+    now += 60_000
+    await t.rejects(cells.enrol(asked(own)), refused, 'the token has expired')
+    now -= 60_000
+    await cells.noteEpoch(again.cellId, 1)
+    await t.rejects(cells.enrol(asked(own)), refused, 'the cell has come')
+  })
+
+  t.test('that is refused again and again is audited once an hour for each reason', async t => {
+    const store = await temporaryStore(t)
+    let now = 1_000_000
+    const cells = createCells({ store, logger, now: () => now })
+    const { token: known } = await token(store, 1, now)
+    const wrong = () => cells.enrol({ token: newSecret(TOKEN_PREFIX, known.id).text, name: 'x' })
+    const refusals = async () =>
+      (await auditRows(store)).filter(row => row.outcome === 'refused').length
+    for (let i = 0; i < 5; i++) await t.rejects(wrong(), { code: 'auth_required' })
+    t.equal(await refusals(), 1)
+    now += 3_600_000
+    await t.rejects(wrong(), { code: 'auth_required' })
+    t.equal(await refusals(), 2)
   })
 
   t.test('tokens need at least one use, and only a known one can be revoked', async t => {
@@ -165,6 +210,7 @@ t.test('the key of a cell', async t => {
     const cells = createCells({ store })
     const { cellId } = await cells.enrol(request)
     t.equal((await cells.get(cellId))?.publicKey, signer.publicKey)
+    await cells.noteEpoch(cellId, 1)
     await t.rejects(cells.enrol(request), { code: 'auth_required' }, 'replayed')
   })
 
@@ -195,6 +241,17 @@ t.test('a cell in quarantine', async t => {
     await t.rejects(cells.release(cellId, BY), { code: 'conflict' })
     const actions = (await auditRows(store)).map(({ actor, action }) => `${actor} ${action}`)
     t.strictSame(actions.slice(-2), ['coordinator cell.quarantine', 'test cell.release'])
+  })
+
+  t.test('begins to count its starts anew when it is released', async t => {
+    const store = await temporaryStore(t)
+    const { cells, cellId, credential } = await enrolled(store)
+    await cells.noteEpoch(cellId, 900)
+    await cells.quarantine(cellId, 'two machines')
+    t.match(await cells.release(cellId, BY), { epoch: 0 })
+    t.match(await cells.authenticate(cellId, credential), { epoch: 0 })
+    await cells.noteEpoch(cellId, 7)
+    t.match(await cells.release(cellId, BY, true), { epoch: 0 }, 'also one that was set back')
   })
 
   t.test('that leaves is gone for good, by its own word', async t => {

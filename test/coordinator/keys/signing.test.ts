@@ -1,9 +1,11 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openSigning } from '../../../coordinator/keys/signing.ts'
 import { isSignedBy, newPrivateKey, signerOf } from '../../../shared/signing.ts'
-import { followedKey, type TrustBody } from '../../../shared/wire/trust.ts'
+import { SelfAnswer } from '../../../shared/wire/cell-self.ts'
+import { MAX_PACKET_BYTES } from '../../../shared/wire/topics.ts'
+import { followedKey, MAX_ENDORSEMENTS, TrustBody } from '../../../shared/wire/trust.ts'
 import { temporaryFolder } from '../store/temporary.ts'
 
 t.test("the coordinator's signing key", async t => {
@@ -32,6 +34,45 @@ t.test("the coordinator's signing key", async t => {
     t.equal(again.publicKey, keys.at(-1))
     t.ok(isSignedBy(again.publicKey, 'command', { x: 1 }, again.sign('command', { x: 1 })))
     for (const pinned of keys) t.equal(followedKey(pinned, again.trust()), again.publicKey)
+  })
+
+  t.test('that is changed many times at once has one way from each to the last', async t => {
+    const folder = await temporaryFolder(t)
+    const signing = await openSigning(folder)
+    const first = signing.publicKey
+    const changes = await Promise.all(Array.from({ length: 20 }, () => signing.rotate()))
+    const keys = [first, ...changes.map(({ signing_key }) => signing_key)]
+    t.equal(new Set(keys).size, 21)
+    t.equal(signing.publicKey, keys.at(-1))
+    t.equal((await openSigning(folder)).publicKey, signing.publicKey)
+    for (const key of keys) t.equal(followedKey(key, signing.trust(key)), signing.publicKey)
+  })
+
+  t.test('that could not be kept stays, and can be changed later', async t => {
+    const folder = await temporaryFolder(t)
+    const signing = await openSigning(folder)
+    const before = signing.publicKey
+    renameSync(folder, `${folder}-away`)
+    writeFileSync(folder, '')
+    await t.rejects(signing.rotate())
+    t.equal(signing.publicKey, before)
+    rmSync(folder)
+    renameSync(`${folder}-away`, folder)
+    const { signing_key } = await signing.rotate()
+    t.equal((await openSigning(folder)).publicKey, signing_key)
+  })
+
+  t.test('that was changed 500 times is told in short, or in full to who needs it', async t => {
+    const signing = await openSigning(await temporaryFolder(t))
+    const pinned = signing.publicKey
+    for (let i = 0; i < 500; i++) await signing.rotate()
+    const self = { cell_id: 'cell_x', name: 'n', tags: [], credential_at: 0, now: 0 }
+    const answer = JSON.stringify(SelfAnswer.parse({ ...self, ...signing.trust() }))
+    t.ok(Buffer.byteLength(answer) < 16 * 1024, `${answer.length} bytes`)
+    const full = TrustBody.parse(signing.trust(pinned))
+    t.equal(followedKey(pinned, full), signing.publicKey)
+    const most = (JSON.stringify(full).length / 500) * MAX_ENDORSEMENTS
+    t.ok(most < MAX_PACKET_BYTES - 1024, `${most} bytes`)
   })
 })
 

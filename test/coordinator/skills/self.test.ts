@@ -7,6 +7,7 @@ import {
 } from '../../../coordinator/fleet/diagnosis.ts'
 import { createFleet } from '../../../coordinator/fleet/fleet.ts'
 import { createCallStats, KEPT_DURATIONS } from '../../../coordinator/operations/call-stats.ts'
+import type { Views } from '../../../coordinator/operations/context.ts'
 import { createVitals } from '../../../coordinator/vitals.ts'
 import { appWith, views } from '../../support/app.ts'
 
@@ -20,6 +21,8 @@ const well: Observations = {
   brokerConnected: true,
   cells: [cell('a'), cell('b')],
   models: [{ id: 'm', served: true }],
+  alerts: [],
+  quarantined: [],
 }
 
 const check = (seen: Partial<Observations>, id: string): Check | undefined =>
@@ -45,6 +48,9 @@ t.test('each check has its edges, and says what to do when it does not pass', as
     ['a delay of 250 ms', { loopDelayMs: 250 }, 'event-loop', 'pass'],
     ['a delay of 251 ms', { loopDelayMs: 251 }, 'event-loop', 'warn'],
     ['a delay of 1001 ms', { loopDelayMs: 1001 }, 'event-loop', 'fail'],
+    ['a warning', { alerts: [{ level: 'warn', message: 'x' }] }, 'alerts', 'warn'],
+    ['a critical alert', { alerts: [{ level: 'critical', message: 'x' }] }, 'alerts', 'fail'],
+    ['a copied identity', { quarantined: ['a'] }, 'quarantine', 'fail'],
     ['no broker', { brokerConnected: false }, 'broker', 'fail'],
     ['no cell', { cells: [] }, 'cells', 'warn'],
     ['one of two cells away', { cells: [cell('a'), cell('b', dead)] }, 'cells', 'warn'],
@@ -121,7 +127,9 @@ t.test('the skills', async t => {
     nowMs: () => 0,
     changed: () => {},
   })
-  const app = await appWith({ views: views({ fleet, now: () => 60_000 }) })
+  const monitor = { alerts: () => [] } as unknown as Views['monitor']
+  const cells = { list: async () => [] } as unknown as Views['cells']
+  const app = await appWith({ views: views({ fleet, monitor, cells, now: () => 60_000 }) })
   t.teardown(() => app.close())
   const run = async (id: string, payload = '{}', headers: Record<string, string> = bearer) =>
     app.inject({ method: 'POST', url: `/v1/skills/${id}`, headers, payload })

@@ -382,7 +382,7 @@ t.test('the journal', async t => {
     const { id, fence, signature } = command({ fence: 77_000 })
     const ended = { command_id: id, cell_id: CELL, state: 'failed' as const, at: NOW }
     const ack = { ...ended, key_id: cell.publicKey, signature }
-    await journal.write({ id, fence, signature, at: NOW, ack })
+    await journal.write({ id, fence, at: NOW, ack })
     await journal.close()
     clock.now += 24 * 3_600_000 + 1
     const later = await Journal.open(file, () => clock.now)

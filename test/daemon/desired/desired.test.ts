@@ -9,11 +9,14 @@ import { readDesired, startingConfig, writeDesired } from '../../../daemon/desir
 import { faultsOf, overlay, settingsOf } from '../../../daemon/desired/settings.ts'
 import {
   type Event,
+  LASTING_MS,
+  LOADING_MS,
   PROBATION_MS,
   reportOf,
   type State,
   settingsIn,
   step,
+  type Trouble,
 } from '../../../daemon/desired/trial.ts'
 import { desiredService } from '../../../daemon/services/desired.ts'
 import { type CellSettings, mergeDocuments, type Reported } from '../../../shared/wire/desired.ts'
@@ -30,7 +33,21 @@ const wanted = (version: number, document: object, nowMs = 0): Event => ({
   wanted: { version, document: document as Record<string, unknown> },
   nowMs,
 })
-const tick = (nowMs: number, trouble?: string): Event => ({ type: 'tick', nowMs, trouble })
+const troubleOf = (
+  what: string | undefined,
+  lastsMs = LASTING_MS,
+  isLoading = false,
+): Trouble | undefined => (what === undefined ? undefined : { what, lastsMs, isLoading })
+const tick = (nowMs: number, ...trouble: Partial<Parameters<typeof troubleOf>>): Event => ({
+  type: 'tick',
+  nowMs,
+  trouble: troubleOf(...(trouble as Parameters<typeof troubleOf>)),
+})
+const reload = (seconds: number, nowMs = 0): Event => ({
+  type: 'reload',
+  local: { ...local, ...every(seconds) },
+  nowMs,
+})
 
 /** What comes of events, and all settings that were brought into force on the way. */
 const after = (...events: Event[]) => {
@@ -54,6 +71,34 @@ t.test('the trial of new settings', async t => {
       'probation',
       1,
       9,
+    ],
+    [
+      'forgives what has only just gone at the end',
+      [wanted(1, every(9)), tick(PROBATION_MS, 'gone', LASTING_MS - 1)],
+      'probation',
+      1,
+      9,
+    ],
+    [
+      'keeps what held when that is there again',
+      [wanted(1, every(9)), tick(PROBATION_MS, 'gone', 0), tick(PROBATION_MS + 1000)],
+      'applied',
+      1,
+      9,
+    ],
+    [
+      'waits for an engine that loads',
+      [wanted(1, every(9)), tick(PROBATION_MS + LOADING_MS - 1, 'gone', LASTING_MS, true)],
+      'probation',
+      1,
+      9,
+    ],
+    [
+      'does not wait for ever for an engine that loads',
+      [wanted(1, every(9)), tick(PROBATION_MS + LOADING_MS, 'gone', LASTING_MS, true)],
+      'rolled_back',
+      0,
+      5,
     ],
     ['keeps what held', [wanted(1, every(9)), tick(PROBATION_MS)], 'applied', 1, 9],
     [
@@ -121,6 +166,25 @@ t.test('the trial of new settings', async t => {
       t.match(report, { state, applied_version: appliedVersion, settings: every(seconds) })
     })
 
+  t.test('a reload does not forget what the coordinator wants in vain', async t => {
+    const refused = [wanted(1, every(9)), tick(PROBATION_MS, 'gone')]
+    for (const more of [
+      [reload(7)],
+      [reload(7), tick(2 * PROBATION_MS)],
+      [reload(7), tick(2 * PROBATION_MS, 'gone')],
+      [reload(7), tick(2 * PROBATION_MS), reload(7)],
+    ]) {
+      const { report, state } = after(...refused, ...more)
+      t.match(report, { desired_version: 1, applied_version: 0 })
+      t.equal(step(state, wanted(1, every(9))).state, state, 'it is not tried again')
+    }
+    t.match(after(reload(7), tick(PROBATION_MS, 'gone')).report, {
+      desired_version: 0,
+      applied_version: 0,
+      state: 'rolled_back',
+    })
+  })
+
   t.test('the report says which key is wrong', async t => {
     const { report } = after(wanted(3, { ...every(0), log: { level: 'loud' } }))
     t.strictSame(
@@ -155,7 +219,7 @@ t.test('in every order of events what is in force is what the cell says', async 
       for (const [one, passedMs] of events) {
         nowMs += passedMs
         const before = state
-        const trouble = 'trouble' in one ? (one.trouble ?? undefined) : undefined
+        const trouble = troubleOf(one.type === 'tick' && one.trouble ? 'gone' : undefined)
         const next = step(state, { ...one, nowMs, trouble } as Event)
         state = next.state
         inForce = next.apply ?? inForce
@@ -296,7 +360,11 @@ const rig = async (t: Test, folder: string) => {
   })
   const fail = (error: Error): void => void t.fail(error.message)
   await service.start({ signal: stop.signal, fail })
-  t.teardown(() => stop.abort())
+  t.teardown(() => {
+    stop.abort()
+    // what it still writes comes before
+    return service.reload(local)
+  })
   /** Resolves with the next report. */
   const reported = async (): Promise<Reported | undefined> => {
     const { length } = world.reports
@@ -315,7 +383,15 @@ const rig = async (t: Test, folder: string) => {
     tick()
     return next
   }
-  return { world, want, pass }
+  /** Lets time pass in which nothing is reported. */
+  const passQuietly = async (ms: number) => {
+    const { length } = world.reports
+    world.ms += ms
+    tick()
+    for (let i = 0; i < 10; i++) await new Promise(resolve => setImmediate(resolve))
+    t.equal(world.reports.length, length)
+  }
+  return { world, want, pass, passQuietly, stop, service }
 }
 
 t.test('the service', async t => {
@@ -341,16 +417,45 @@ t.test('the service', async t => {
   ] as [string, (world: Awaited<ReturnType<typeof rig>>['world']) => unknown][])
     t.test(`goes back when ${title} at the end`, async t => {
       const at = folder()
-      const { world, want, pass } = await rig(t, at)
+      const { world, want, pass, passQuietly } = await rig(t, at)
       world.engines = [{ weights: 'm', state: 'ready' }]
       await want(1, every(9))
       change(world)
-      const report = await pass(PROBATION_MS)
+      await passQuietly(PROBATION_MS)
+      const report = await pass(LASTING_MS)
       t.match(report, { state: 'rolled_back', applied_version: 0, settings: every(5) })
       t.not(report?.errors[0]?.message, '')
       t.match(world.applied, [every(9), every(5)])
       t.match(await readDesired(at), { good: { version: 0 }, failure: { wanted: { version: 1 } } })
     })
+
+  t.test('waits for engines that load again', async t => {
+    const { world, want, pass, passQuietly } = await rig(t, folder())
+    world.engines = [{ weights: 'm', state: 'ready' }]
+    await want(1, every(9))
+    world.engines = [{ weights: 'm', state: 'loading' }]
+    await passQuietly(PROBATION_MS)
+    await passQuietly(LASTING_MS)
+    world.engines = [{ weights: 'm', state: 'ready' }]
+    t.match(await pass(1000), { state: 'applied', applied_version: 1 })
+  })
+
+  t.test('tries the own file also while the coordinator is away', async t => {
+    const { world, pass, service } = await rig(t, folder())
+    world.services.set('uplink connection', 'waiting')
+    await service.reload({ ...local, ...every(7) })
+    t.match(await pass(PROBATION_MS), { state: 'applied', settings: every(7) })
+  })
+
+  t.test('does not take an end on purpose for a failure', async t => {
+    const at = folder()
+    const { want, stop } = await rig(t, at)
+    await want(1, every(9))
+    t.match(await readDesired(at), { failure: { wanted: { version: 1 } } }, 'as after a crash')
+    stop.abort()
+    while ((await readDesired(at)).failure) await new Promise(resolve => setImmediate(resolve))
+    t.strictSame(await readDesired(at), { good: { version: 0, document: {} } })
+  })
 
   t.test('does not ask for what did not run before', async t => {
     const { want, pass } = await rig(t, folder())

@@ -10,8 +10,9 @@ import type { ChildListener } from '../../../daemon/inference/engine-child.ts'
 import { Engines } from '../../../daemon/inference/engines.ts'
 import { gpuMayBePresent } from '../../../daemon/inference/gpu-present.ts'
 import type { EngineEvent, Work } from '../../../daemon/inference/jobs.ts'
+import { Leftovers } from '../../../daemon/inference/leftovers.ts'
 import type { Order, Reply } from '../../../daemon/inference/protocol.ts'
-import { backoffMs, Restarts } from '../../../daemon/inference/restarts.ts'
+import { Restarts } from '../../../daemon/inference/restarts.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { Catalogue } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
@@ -127,7 +128,6 @@ t.test('admission', async t => {
 })
 
 t.test('the wait before a restart', async t => {
-  t.strictSame([0, 1, 2, 5, 6, 50].map(backoffMs), [1000, 2000, 4000, 32_000, 60_000, 60_000])
   const restarts = new Restarts()
   const plans = [0, 1, 2, 3].map(at => restarts.crashed(at).waitMs)
   t.strictSame(plans, [1000, 2000, 4000, 8000])
@@ -173,6 +173,8 @@ const setup = async (t: Test, sha256?: string) => {
   writeRandomModel(file, SMALL)
   const clock = new TestClock()
   const children: { orders: Order[]; killed: boolean; listener: ChildListener }[] = []
+  /** Whether a child that is killed ends. */
+  const world = { mortal: true }
   let spawned = (): void => {}
   const states: string[] = []
   const engine: Engine = new Engine(
@@ -190,6 +192,7 @@ const setup = async (t: Test, sha256?: string) => {
     {
       clock,
       logger: pino({ level: 'silent' }),
+      leftovers: new Leftovers(clock),
       onChange: () => states.push(engine.report().state),
       spawn: (_slots, listener) => {
         const child = { orders: [] as Order[], killed: false, listener }
@@ -200,7 +203,7 @@ const setup = async (t: Test, sha256?: string) => {
           send: order => child.orders.push(order),
           kill: () => {
             child.killed = true
-            queueMicrotask(() => listener.onEnd('was ended by SIGKILL'))
+            if (world.mortal) queueMicrotask(() => listener.onEnd('was ended by SIGKILL'))
           },
         }
       },
@@ -223,7 +226,8 @@ const setup = async (t: Test, sha256?: string) => {
   }
   const events: EngineEvent[] = []
   const submit = () => engine.submit(WORK, 2, event => events.push(event))
-  return { file, engine, clock, children, states, nextChild, reply, ready, start, events, submit }
+  const told = { reply, ready, start, events, submit }
+  return { file, engine, clock, children, world, states, nextChild, ...told }
 }
 
 t.test('an engine', async t => {
@@ -311,10 +315,55 @@ t.test('an engine', async t => {
     reply({ type: 'step', counts: COUNTS, events: [] })
     clock.advance(59_999)
     t.equal(children[0]?.killed, false, 'a step counts')
-    clock.advance(60_000)
+    clock.advance(1)
     t.equal(children[0]?.killed, true)
     await Promise.resolve()
     t.match(engine.report().reason, /made no step for 60 s/)
+  })
+
+  t.test('that cannot be killed is given up, and no other starts beside it', async t => {
+    const all = await setup(t)
+    const { engine, clock, children, world, states, nextChild, start, submit, events, reply } = all
+    await start()
+    world.mortal = false
+    submit()
+    clock.advance(60_000)
+    t.strictSame([children[0]?.killed, engine.report().state], [true, 'ready'])
+    clock.advance(2000)
+    t.match(events, [{ type: 'error', error: { code: 'cell_unavailable' } }])
+    t.match(engine.report(), { state: 'failed', slots_busy: 0, restarts: 1 })
+    t.match(engine.report().reason, /^the engine made no step for 60 s, and cannot be ended;/)
+    clock.advance(100_000)
+    t.match(engine.report(), { state: 'failed', reason: /before cannot be ended/ })
+    t.throws(submit, { code: 'cell_unavailable', message: /before cannot be ended/ })
+    reply({ type: 'step', counts: COUNTS, events: [{ type: 'text', job: 1, text: 'a' }] })
+    t.strictSame([children.length, events.length, states.includes('cold')], [1, 1, false])
+
+    children[0]?.listener.onEnd('was ended by SIGKILL')
+    const spawning = nextChild()
+    clock.advance(5000)
+    await spawning
+    t.equal(engine.report().state, 'loading')
+    world.mortal = true
+  })
+
+  t.test('that is started again waits for the process before', async t => {
+    const { engine, clock, children, world, nextChild, start } = await setup(t)
+    await start()
+    world.mortal = false
+    engine.stop()
+    engine.start()
+    const settled = engine.load()
+    t.equal(engine.report().state, 'loading')
+    clock.advance(2000)
+    await settled
+    t.match(engine.report(), { state: 'failed', reason: /before cannot be ended/ })
+    t.equal(children.length, 1)
+    const spawning = nextChild()
+    children[0]?.listener.onEnd('was ended by SIGKILL')
+    clock.advance(5000)
+    await spawning
+    world.mortal = true
   })
 
   t.test('that does not become ready is ended', async t => {

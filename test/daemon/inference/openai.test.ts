@@ -134,6 +134,24 @@ t.test('a chat request becomes an order', async t => {
     const stop = (value: unknown) => samplingOf(parse({ stop: value }), () => 5).stop
     t.strictSame([stop('a'), stop(['a', 'b'])], [['a'], ['a', 'b']])
   })
+  t.test('with answers as libraries write them down', async t => {
+    const answer = { role: 'assistant', content: 'b', refusal: null, name: null }
+    for (const more of [
+      { annotations: null, audio: null, function_call: null, tool_calls: null },
+      { annotations: [], tool_calls: [] },
+    ])
+      t.match(plainMessages(parse({ messages: [{ ...answer, ...more }] })), [{ text: 'b' }])
+    for (const [name, value] of [
+      ['tool_calls', [{ id: 'x' }]],
+      ['annotations', [{ type: 'url_citation' }]],
+      ['function_call', { name: 'f' }],
+      ['audio', { id: 'x' }],
+    ] as const)
+      t.throws(() => parse({ messages: [{ ...answer, [name]: value }] }), {
+        code: 'invalid_request',
+        param: `messages.0.${name}`,
+      })
+  })
   t.test('with messages of plain text', async t => {
     const parts = [
       { type: 'text', text: 'a' },

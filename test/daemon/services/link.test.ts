@@ -173,7 +173,8 @@ t.test('link', async t => {
 
   t.test('does not wait any longer when another connection is up', async t => {
     const coordinator = await standIn()
-    coordinator.state.refuse = { status: 401, body: '' }
+    const body = JSON.stringify({ error: { message: 'no', code: 'auth_required' } })
+    coordinator.state.refuse = { status: 401, body }
     const nudge = new Nudge()
     const { state } = await link(t, coordinator, echo, forever, nudge)
     await until(() => state() === 'waiting')

@@ -78,6 +78,7 @@ const cell = async (
     ...given,
   })
   const now = { about }
+  const leave = new AbortController()
   const changes: (() => void)[] = []
   const announce = announceService({
     uplink,
@@ -87,6 +88,7 @@ const cell = async (
       changes.push(listener)
       return () => {}
     },
+    leaving: leave.signal,
     logger,
     wait: (_ms, signal) =>
       new Promise(resolve => signal.addEventListener('abort', () => resolve())),
@@ -108,7 +110,7 @@ const cell = async (
     now.about = next
     for (const listener of changes) listener()
   }
-  return { uplink, identity, health, stop, pauses, state, change, folder }
+  return { uplink, identity, health, stop, leave, pauses, state, change, folder }
 }
 
 const heardOf = (coordinator: StandIn, topic: string) =>
@@ -231,6 +233,21 @@ t.test('uplink', async t => {
     )
   })
 
+  t.test('a cell that is leaving does not say again that it is ready', async t => {
+    const coordinator = await standIn()
+    const { uplink, leave, state } = await cell(t, coordinator)
+    await until(() => state() === 'running')
+    leave.abort()
+    uplink.sayDraining()
+    await until(() => heardOf(coordinator, 'state').length === 2)
+    coordinator.cut()
+    await until(() => heardOf(coordinator, 'birth').length === 2 && state() === 'running')
+    t.strictSame(
+      heardOf(coordinator, 'state').map(({ message }) => (message.body as { state: string }).state),
+      ['ready', 'draining', 'lost', 'draining'],
+    )
+  })
+
   t.test('samples of an outage arrive as history, none is lost, and in order', async t => {
     const coordinator = await standIn()
     coordinator.state.refuse = { status: 503, body: '' }
@@ -302,25 +319,29 @@ t.test('uplink', async t => {
     t.strictSame(pauses.slice(0, 8), [250, 500, 1000, 2000, 4000, 4000, 4000, 4000])
   })
 
-  for (const [status, pause] of [
-    [401, 60_000],
-    [403, 60_000],
-    [426, 60_000],
-    [503, 7000],
+  for (const [status, pause, code] of [
+    [401, 60_000, 'auth_required'],
+    [401, 7000, undefined],
+    [403, 60_000, undefined],
+    [426, 60_000, undefined],
+    [503, 7000, undefined],
   ] as const)
-    t.test(`after a refusal with ${status} it says why and pauses ${pause} ms`, async t => {
-      const coordinator = await standIn()
-      const message = `because of ${status}`
-      coordinator.state.refuse = {
-        status,
-        body: JSON.stringify({ error: { message } }),
-        headers: { 'Retry-After': 7 },
-      }
-      const { pauses, health } = await cell(t, coordinator)
-      await until(() => pauses.length > 0)
-      t.equal(pauses[0], pause)
-      t.match(health.view()['uplink connection']?.reason, message)
-    })
+    t.test(
+      `after a refusal with ${status} ${code ?? ''} it says why and pauses ${pause} ms`,
+      async t => {
+        const coordinator = await standIn()
+        const message = `because of ${status}`
+        coordinator.state.refuse = {
+          status,
+          body: JSON.stringify({ error: { message, code } }),
+          headers: { 'Retry-After': 7 },
+        }
+        const { pauses, health } = await cell(t, coordinator)
+        await until(() => pauses.length > 0)
+        t.equal(pauses[0], pause)
+        t.match(health.view()['uplink connection']?.reason, message)
+      },
+    )
 
   t.test('without a disk it connects all the same', async t => {
     const coordinator = await standIn()

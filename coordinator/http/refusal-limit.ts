@@ -1,0 +1,37 @@
+import { ShoalError } from '../../shared/errors.ts'
+import { MinuteWindow } from '../quota/minute-window.ts'
+
+export const REFUSALS_PER_MINUTE = 30
+const CAPACITY = 10_000
+
+/**
+ * Runs what an address asks for, unless so much was refused to it within 60 seconds that it is
+ * guessing: then `rate_limited`. What is granted does not count, so that a whole fleet behind one
+ * address can join at once. `ticks` never goes back.
+ */
+export const createRefusalLimit = (ticks: () => number = () => performance.now()) => {
+  const windows = new Map<string, MinuteWindow>()
+
+  const count = (address: string): void => {
+    const window = windows.get(address) ?? new MinuteWindow()
+    windows.delete(address)
+    windows.set(address, window)
+    window.add(ticks())
+    const oldest = windows.size > CAPACITY ? windows.keys().next().value : undefined
+    if (oldest !== undefined) windows.delete(oldest)
+  }
+
+  return async <T>(address: string, run: () => Promise<T>): Promise<T> => {
+    const waitMs = windows.get(address)?.waitMs(REFUSALS_PER_MINUTE, ticks()) ?? 0
+    if (waitMs > 0)
+      throw new ShoalError('rate_limited', 'too many join tokens that are not valid', {
+        retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+      })
+    try {
+      return await run()
+    } catch (error) {
+      if (error instanceof ShoalError && error.code === 'auth_required') count(address)
+      throw error
+    }
+  }
+}

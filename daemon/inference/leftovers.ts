@@ -1,0 +1,45 @@
+import type { Clock } from './clock.ts'
+
+/** A process that was killed and is still there after this time is not waited for. */
+export const KILL_MS = 2000
+
+/**
+ * The engine processes that there are, by what they serve. One that hangs in a driver outlives its
+ * SIGKILL and keeps its memory: a second one beside it would find too little.
+ */
+export class Leftovers {
+  readonly #clock: Clock
+  /** Who waits for the end of each. */
+  readonly #waiting = new Map<string, Set<() => void>>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** There is a process of that name. The answer is to be called when it is no more. */
+  add(name: string): () => void {
+    const waiting = new Set<() => void>()
+    this.#waiting.set(name, waiting)
+    return () => {
+      this.#waiting.delete(name)
+      for (const resolve of waiting) resolve()
+    }
+  }
+
+  has(name: string): boolean {
+    return this.#waiting.has(name)
+  }
+
+  /** Resolves with true as soon as there is none, and with false when there still is one. */
+  none(name: string): Promise<boolean> {
+    const waiting = this.#waiting.get(name)
+    if (waiting === undefined) return Promise.resolve(true)
+    return new Promise(resolve => {
+      const callOff = this.#clock.after(KILL_MS, () => resolve(false))
+      waiting.add(() => {
+        callOff()
+        resolve(true)
+      })
+    })
+  }
+}
