@@ -213,6 +213,49 @@ const probeTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
     .execute()
 }
 
+const gateTables = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('gate_requests')
+    .addColumn('id', 'text', column => column.primaryKey().notNull())
+    .addColumn('gate_id', 'text', column => column.notNull())
+    .addColumn('tenant_id', 'text', column => column.notNull().references('tenants.id'))
+    .addColumn('requester_id', 'text', column => column.notNull())
+    .addColumn('requester_key_id', 'text', column => column.notNull())
+    .addColumn('subject', 'text', column => column.notNull())
+    .addColumn('summary', 'text', column => column.notNull())
+    .addColumn('plan_json', 'text', column => column.notNull())
+    .addColumn('plan_hash', 'text', column => column.notNull())
+    .addColumn('policy_hash', 'text', column => column.notNull())
+    .addColumn('evidence_json', 'text', column => column.notNull())
+    .addColumn('state', 'text', column => column.notNull())
+    .addColumn('reason', 'text')
+    .addColumn('created_at', 'bigint', column => column.notNull())
+    .addColumn('expires_at', 'bigint', column => column.notNull())
+    .addColumn('approved_at', 'bigint')
+    .addColumn('approval_expires_at', 'bigint')
+    .addColumn('consumed_at', 'bigint')
+    .execute()
+  const index = schema.createIndex('gate_requests_tenant').on('gate_requests')
+  await index.columns(['tenant_id', 'gate_id', 'id']).execute()
+  await schema.createIndex('gate_requests_state').on('gate_requests').column('state').execute()
+  await schema
+    .createTable('gate_votes')
+    .addColumn('request_id', 'text', column => column.notNull().references('gate_requests.id'))
+    .addColumn('person_id', 'text', column => column.notNull())
+    .addColumn('decision', 'text', column => column.notNull())
+    .addColumn('key_id', 'text', column => column.notNull())
+    .addColumn('roles_json', 'text', column => column.notNull())
+    .addColumn('reason', 'text', column => column.notNull())
+    .addColumn('at', 'bigint', column => column.notNull())
+    .addPrimaryKeyConstraint('gate_votes_key', ['request_id', 'person_id', 'decision'])
+    .execute()
+  await schema
+    .createTable('clocks')
+    .addColumn('name', 'text', column => column.primaryKey().notNull())
+    .addColumn('at', 'bigint', column => column.notNull())
+    .execute()
+}
+
 export const ledgerMigrations: Record<string, Migration> = {
   '0001_tenants_and_persons': { up: ledgerTables },
   '0002_keys': { up: keyTables },
@@ -224,6 +267,7 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0008_commands': { up: commandTables },
   '0009_configs': { up: configTable },
   '0010_probe': { up: probeTable },
+  '0020_gates': { up: gateTables },
 }
 
 export const recordMigrations: Record<string, Migration> = {

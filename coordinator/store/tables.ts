@@ -16,6 +16,9 @@ export interface LedgerTables {
   commands: CommandRow
   command_fences: CommandFenceRow
   configs: ConfigRow
+  gate_requests: GateRequestRow
+  gate_votes: GateVoteRow
+  clocks: ClockRow
   probe: ProbeRow
 }
 
@@ -199,4 +202,44 @@ export interface ConfigRow {
   document_json: string
   changed_at: number
   changed_by: string
+}
+
+/** One request at a gate; `coordinator/gates/request.ts` says what its columns mean. */
+export interface GateRequestRow {
+  id: string
+  gate_id: string
+  tenant_id: string
+  requester_id: string
+  requester_key_id: string
+  /** What it is about; a newer request about the same thing takes the place of this one. */
+  subject: string
+  summary: string
+  plan_json: string
+  plan_hash: string
+  policy_hash: string
+  evidence_json: string
+  state: string
+  reason: string | null
+  created_at: number
+  expires_at: number
+  approved_at: number | null
+  approval_expires_at: number | null
+  consumed_at: number | null
+}
+
+/** What one person said to one request. */
+export interface GateVoteRow {
+  request_id: string
+  person_id: string
+  decision: 'approve' | 'reject'
+  key_id: string
+  roles_json: string
+  reason: string
+  at: number
+}
+
+/** The latest time that was seen, so that a clock that was set back is noticed. */
+export interface ClockRow {
+  name: string
+  at: number
 }

@@ -1,0 +1,388 @@
+import { hash } from 'node:crypto'
+import type { Transaction } from 'kysely'
+import { canonicalJson } from '../../shared/canonical-json.ts'
+import { ShoalError } from '../../shared/errors.ts'
+import { newId } from '../../shared/ids.ts'
+import type { Signer } from '../../shared/signing.ts'
+import { type Approval, signApproval } from '../../shared/wire/approval.ts'
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { Events } from '../events/bus.ts'
+import { keyOf } from '../keys/key.ts'
+import type { Scope } from '../keys/scope.ts'
+import type { Ledger, Store } from '../store/store.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import type { Gates as Definitions, GateDefinition } from './definition.ts'
+import { passTime } from './high-water.ts'
+import { canonical, planHash } from './plan-hash.ts'
+import { type GateRequest, requestEnd, stateAt } from './request.ts'
+import { columnsOf, type RequestFilter, readRequest, readRequests, voteRowOf } from './rows.ts'
+import { approve, type Change, type Person, reject, useFault, withdraw } from './rules.ts'
+
+export interface NewRequest {
+  gateId: string
+  /** What it is about; the hash of the plan by default. */
+  subject?: string | undefined
+  summary: string
+  /** Exactly what is to be done. */
+  plan: unknown
+  evidence?: unknown
+}
+
+export interface Decision {
+  /** In the words of who decides. */
+  reason?: string | undefined
+}
+
+/** Who asks, for which tenant, and who is written into the audit. */
+export interface Caller {
+  person: Person
+  tenantId: string
+  by: Actor
+}
+
+export interface Use {
+  /** The plan that is about to be carried out. */
+  plan: unknown
+  /** Looks again at what the plan takes for granted; throws when it no longer holds. */
+  precondition?: () => Promise<void> | void
+}
+
+/**
+ * The gates: requests that are bound to one exact plan, decided by people, used once. Everything
+ * is in the ledger, so several coordinators see the same.
+ */
+export interface GateKeeper {
+  definitions: Definitions
+  /** Throws `not_found` for a gate that there is not. */
+  definition(gateId: string): GateDefinition
+  /** The same request again, while it waits, is the one that waits. */
+  request(request: NewRequest, caller: Caller): Promise<GateRequest>
+  get(id: string, scope: Scope): Promise<GateRequest>
+  list(filter: RequestFilter, scope: Scope): Promise<GateRequest[]>
+  approve(id: string, caller: Caller, decision?: Decision): Promise<GateRequest>
+  reject(id: string, caller: Caller, decision?: Decision): Promise<GateRequest>
+  withdraw(id: string, caller: Caller): Promise<GateRequest>
+  /**
+   * Uses an approval up: exactly one of many callers at once gets it. Throws `forbidden` when the
+   * approval does not cover this plan now.
+   */
+  consume(id: string, caller: Caller, use: Use): Promise<GateRequest>
+  /** What a cell can check by itself. Throws `conflict` unless it is approved or was used. */
+  approval(id: string, scope: Scope): Promise<Approval>
+  /** Notes what has expired. */
+  sweep(): Promise<void>
+}
+
+export interface GateParts {
+  store: Pick<Store, 'ledger'>
+  definitions: Definitions
+  signer: Signer
+  publish: Events['publish']
+  now: () => number
+}
+
+type Trx = Transaction<LedgerTables>
+
+const EXPIRED: Change = { state: 'expired', reason: 'nobody decided or used it in time' }
+
+export const createGates = (parts: GateParts): GateKeeper => {
+  const { definitions, signer, publish, now } = parts
+  const { ledger } = parts.store
+
+  const definition = (gateId: string): GateDefinition => {
+    const found = Object.hasOwn(definitions, gateId) ? definitions[gateId] : undefined
+    if (found === undefined) throw new ShoalError('not_found', `no gate ${gateId}`)
+    return found
+  }
+
+  /** Writes one change with its row of the audit. */
+  const apply = async (
+    trx: Trx,
+    request: GateRequest,
+    change: Change,
+    entry: Actor,
+  ): Promise<GateRequest> => {
+    const { vote } = change
+    if (vote !== undefined)
+      await trx.insertInto('gate_votes').values(voteRowOf(request.id, vote)).execute()
+    await trx
+      .updateTable('gate_requests')
+      .set(columnsOf(change))
+      .where('id', '=', request.id)
+      .execute()
+    await appendAudit(trx, { ...entry, ...auditOf(request, change), at: now() })
+    return readRequest(trx, request.id, 'all')
+  }
+
+  const change = async (
+    id: string,
+    { tenantId, by }: Caller,
+    decide: (request: GateRequest, definition: GateDefinition) => Change | undefined,
+  ): Promise<GateRequest> => {
+    const [before, after] = await ledger.write(async trx => {
+      const request = await readRequest(trx, id, { tenantId })
+      await passTime(trx, now())
+      const rules = definition(request.gateId)
+      const decided = decide(request, rules)
+      return [request, decided === undefined ? request : await apply(trx, request, decided, by)]
+    })
+    tell(before, after)
+    return after
+  }
+
+  const tell = (before: GateRequest | undefined, after: GateRequest): void => {
+    if (before === after) return
+    const event = before?.state === after.state ? 'voted' : after.state
+    const { id, gateId, tenantId, summary, planHash } = after
+    const data = { gate_id: gateId, tenant_id: tenantId, summary, plan_hash: planHash }
+    publish(`shoal.gate.${before === undefined ? 'requested' : event}`, data, id)
+  }
+
+  const requireSameRules = (request: GateRequest, rules: GateDefinition): void => {
+    if (request.policyHash === policyHash(rules)) return
+    throw new ShoalError('conflict', `the rules of ${request.gateId} have changed; ask again`)
+  }
+
+  const request: GateKeeper['request'] = async (asked, caller) => {
+    const row = rowOf(asked, caller, definition(asked.gateId), now())
+    const { made, superseded } = await ledger.write(async trx => {
+      await passTime(trx, now())
+      const open = await openRequests(trx, row, now())
+      const same = open.find(one => isSame(one, row))
+      if (same !== undefined) return { made: same, superseded: [] }
+      await trx.insertInto('gate_requests').values(row).execute()
+      await appendAudit(trx, { ...caller.by, ...requested(row), at: now() })
+      const over: Change = { state: 'superseded', reason: `superseded by ${row.id}` }
+      const superseded: GateRequest[] = []
+      for (const one of open) superseded.push(await apply(trx, one, over, caller.by))
+      return { made: await readRequest(trx, row.id, 'all'), superseded }
+    })
+    for (const one of superseded) tell({ ...one, state: 'pending' }, one)
+    if (made.id === row.id) tell(undefined, made)
+    return made
+  }
+
+  const consume: GateKeeper['consume'] = async (id, caller, { plan, precondition }) => {
+    await precondition?.()
+    const used = planHash(plan)
+    const outcome = await ledger.write(async trx => {
+      await passTime(trx, now())
+      const found = await readRequest(trx, id, { tenantId: caller.tenantId })
+      const fault =
+        caller.person.personId === found.requesterId
+          ? useFault(found, definition(found.gateId), {
+              planHash: used,
+              policyHash: policyHash(definition(found.gateId)),
+              rolesNow: await rolesNow(trx, found, now()),
+              now: now(),
+            })
+          : 'only who asked can use it'
+      if (fault !== undefined) return { found, fault }
+      return { found, after: await useUp(trx, found, caller.by, now()) }
+    })
+    if (outcome.after !== undefined) {
+      tell(outcome.found, outcome.after)
+      return outcome.after
+    }
+    throw await noteRefusal(ledger, outcome.found, outcome.fault ?? 'it was used before', caller.by)
+  }
+
+  const approval: GateKeeper['approval'] = async (id, scope) => {
+    const found = await readRequest(ledger.read, id, scope)
+    const { approvedAt, approvalExpiresAt } = found
+    const state = stateAt(found, now())
+    if ((state !== 'approved' && state !== 'consumed') || approvedAt === undefined)
+      throw new ShoalError('conflict', `request ${id} is ${state}`)
+    return signApproval(
+      {
+        request_id: id,
+        gate_id: found.gateId,
+        plan_hash: found.planHash,
+        policy_hash: found.policyHash,
+        requester_id: found.requesterId,
+        approver_ids: found.votes.filter(isApproval).map(({ personId }) => personId),
+        approved_at: approvedAt,
+        expires_at: approvalExpiresAt ?? approvedAt,
+      },
+      signer,
+    )
+  }
+
+  const sweep: GateKeeper['sweep'] = async () => {
+    const at = now()
+    const due = await ledger.read
+      .selectFrom('gate_requests')
+      .select('id')
+      .where(({ and, eb, or }) =>
+        or([
+          and([eb('state', '=', 'pending'), eb('expires_at', '<=', at)]),
+          and([eb('state', '=', 'approved'), eb('approval_expires_at', '<=', at)]),
+        ]),
+      )
+      .limit(100)
+      .execute()
+    for (const { id } of due) await expire(id)
+  }
+
+  const expire = async (id: string): Promise<void> => {
+    const [before, after] = await ledger.write(async trx => {
+      const found = await readRequest(trx, id, 'all')
+      const isDue = found.state !== 'expired' && stateAt(found, now()) === 'expired'
+      return [found, isDue ? await apply(trx, found, EXPIRED, { actor: 'coordinator' }) : found]
+    })
+    tell(before, after)
+  }
+
+  const decide =
+    (rule: typeof approve | typeof reject) =>
+    (id: string, caller: Caller, { reason = '' }: Decision = {}) =>
+      change(id, caller, (found, rules) => {
+        requireSameRules(found, rules)
+        return rule(found, rules, caller.person, { now: now(), reason })
+      })
+
+  return {
+    definitions,
+    definition,
+    request,
+    get: (id, scope) => readRequest(ledger.read, id, scope),
+    list: (filter, scope) => readRequests(ledger.read, filter, scope),
+    approve: decide(approve),
+    reject: decide(reject),
+    withdraw: (id, caller) => change(id, caller, found => withdraw(found, caller.person, now())),
+    consume,
+    approval,
+    sweep,
+  }
+}
+
+/** What a definition says, as a hash: a request is decided by the rules under which it was made. */
+export const policyHash = (definition: GateDefinition): string =>
+  hash('sha256', canonicalJson(definition))
+
+const isApproval = ({ decision }: GateRequest['votes'][number]): boolean => decision === 'approve'
+
+const rowOf = (
+  { gateId, subject, summary, plan, evidence = null }: NewRequest,
+  { person, tenantId }: Caller,
+  rules: GateDefinition,
+  now: number,
+) => {
+  const hashed = planHash(plan)
+  return {
+    id: newId('gate', now),
+    gate_id: gateId,
+    tenant_id: tenantId,
+    requester_id: person.personId,
+    requester_key_id: person.keyId,
+    subject: subject ?? hashed,
+    summary,
+    plan_json: canonical(plan, 'plan'),
+    plan_hash: hashed,
+    policy_hash: policyHash(rules),
+    evidence_json: canonical(evidence, 'evidence'),
+    state: 'pending',
+    reason: null,
+    created_at: now,
+    expires_at: requestEnd(rules, now),
+    approved_at: null,
+    approval_expires_at: null,
+    consumed_at: null,
+  }
+}
+type NewRow = ReturnType<typeof rowOf>
+
+/** The same person's requests about the same thing that wait or may be used. */
+const openRequests = async (trx: Trx, row: NewRow, now: number): Promise<GateRequest[]> => {
+  const found = await readRequests(
+    trx,
+    {
+      gateId: row.gate_id,
+      requesterId: row.requester_id,
+      subject: row.subject,
+      states: ['pending', 'approved'],
+      limit: 100,
+    },
+    { tenantId: row.tenant_id },
+  )
+  return found.filter(one => stateAt(one, now) === one.state)
+}
+
+const isSame = (one: GateRequest, row: NewRow): boolean =>
+  one.planHash === row.plan_hash && one.policyHash === row.policy_hash
+
+/** The roles that the keys of those who approved have now. */
+const rolesNow = async (
+  trx: Trx,
+  { votes }: GateRequest,
+  now: number,
+): Promise<Map<string, readonly string[]>> => {
+  const ids = votes.map(({ keyId }) => keyId)
+  if (ids.length === 0) return new Map()
+  const rows = await trx.selectFrom('keys').selectAll().where('id', 'in', ids).execute()
+  const live = rows
+    .map(keyOf)
+    .filter(({ revokedAt, expiresAt = Infinity }) => revokedAt === undefined && expiresAt > now)
+  return new Map(live.map(({ id, roles }) => [id, roles]))
+}
+
+/**
+ * One conditional UPDATE decides who uses it; undefined for everybody else.
+ */
+const useUp = async (
+  trx: Trx,
+  found: GateRequest,
+  by: Actor,
+  now: number,
+): Promise<GateRequest | undefined> => {
+  const { numUpdatedRows } = await trx
+    .updateTable('gate_requests')
+    .set({ state: 'consumed', consumed_at: now })
+    .where('id', '=', found.id)
+    .where('state', '=', 'approved')
+    .where('plan_hash', '=', found.planHash)
+    .where('approval_expires_at', '>', now)
+    .executeTakeFirst()
+  if (numUpdatedRows !== 1n) return undefined
+  await appendAudit(trx, { ...by, ...auditOf(found, { state: 'consumed' }), at: now })
+  return readRequest(trx, found.id, 'all')
+}
+
+/** A use that was refused is on record, and its error. */
+const noteRefusal = async (
+  ledger: Ledger,
+  found: GateRequest,
+  fault: string,
+  by: Actor,
+): Promise<ShoalError> => {
+  const entry = { ...by, ...auditOf(found, { state: 'consumed' }), outcome: 'refused' as const }
+  await ledger.write(trx =>
+    appendAudit(trx, { ...entry, details: { ...entry.details, why: fault } }),
+  )
+  return new ShoalError('forbidden', fault)
+}
+
+const requested = (row: NewRow) => ({
+  tenant: row.tenant_id,
+  action: 'gate.request',
+  subject: row.id,
+  outcome: 'done' as const,
+  details: { gate: row.gate_id, plan_hash: row.plan_hash, person: row.requester_id },
+})
+
+const auditOf = (
+  { id, gateId, tenantId, planHash }: GateRequest,
+  { state, vote, reason }: Change,
+) => ({
+  tenant: tenantId,
+  action: `gate.${vote?.decision ?? state}`,
+  subject: id,
+  outcome: 'done' as const,
+  details: {
+    gate: gateId,
+    plan_hash: planHash,
+    state,
+    ...(vote === undefined ? {} : { person: vote.personId, key: vote.keyId }),
+    ...(reason === undefined ? {} : { reason }),
+  },
+})

@@ -1,0 +1,82 @@
+import type { GateDefinition } from './definition.ts'
+import type { Voter } from './seats.ts'
+
+/**
+ * pending -> approved -> consumed; pending -> blocked (one rejection); pending or approved ->
+ * expired, superseded (a newer request of the same person for the same subject), withdrawn.
+ */
+export const REQUEST_STATES = [
+  'pending',
+  'approved',
+  'consumed',
+  'blocked',
+  'expired',
+  'superseded',
+  'withdrawn',
+] as const
+export type RequestState = (typeof REQUEST_STATES)[number]
+
+export interface Vote extends Voter {
+  keyId: string
+  decision: 'approve' | 'reject'
+  /** Unix milliseconds, as all times here. */
+  at: number
+  reason: string
+}
+
+/** One request at a gate, bound to the exact plan. */
+export interface GateRequest {
+  id: string
+  gateId: string
+  tenantId: string
+  /** Who asks, by person: none of that person's keys can approve. */
+  requesterId: string
+  requesterKeyId: string
+  /** What it is about: a release, a device. A newer request about it supersedes an older one. */
+  subject: string
+  /** In one line, for those who approve. */
+  summary: string
+  plan: unknown
+  /** SHA-256 of the plan in canonical JSON, hexadecimal. */
+  planHash: string
+  /** SHA-256 of the gate's definition when it was asked. */
+  policyHash: string
+  /** Kept beside the request for the audit: tickets, reports, labels of the caller. */
+  evidence: unknown
+  state: RequestState
+  /** Why it ended, in plain words. */
+  reason: string | undefined
+  createdAt: number
+  /** A pending request ends then. */
+  expiresAt: number
+  approvedAt: number | undefined
+  /** An approval ends then. */
+  approvalExpiresAt: number | undefined
+  consumedAt: number | undefined
+  votes: readonly Vote[]
+}
+
+/** The state as of now: what has run out is expired, whether or not somebody has noted it. */
+export const stateAt = (
+  request: Pick<GateRequest, 'state' | 'expiresAt' | 'approvalExpiresAt'>,
+  now: number,
+): RequestState => {
+  const { state, expiresAt, approvalExpiresAt = Number.NEGATIVE_INFINITY } = request
+  if (state === 'pending' && now >= expiresAt) return 'expired'
+  if (state === 'approved' && now >= approvalExpiresAt) return 'expired'
+  return state
+}
+
+export type PublicStatus = 'approved' | 'pending' | 'blocked'
+
+/** What the check says: interface specification section 3; the reason says which end it was. */
+export const publicStatus = (state: RequestState): PublicStatus =>
+  state === 'approved' || state === 'pending' ? state : 'blocked'
+
+/** When a request at this gate ends that nobody approves. */
+export const requestEnd = ({ request_minutes }: GateDefinition, now: number): number =>
+  now + request_minutes * 60_000
+
+/** When an approval given now ends. */
+export const approvalEnd = ({ approval_minutes }: GateDefinition, now: number): number =>
+  now + approval_minutes * 60_000

@@ -1,0 +1,120 @@
+import { ShoalError } from '../../shared/errors.ts'
+import type { KeyKind } from '../keys/key.ts'
+import type { GateDefinition } from './definition.ts'
+import { approvalEnd, type GateRequest, stateAt, type Vote } from './request.ts'
+import { areSeatsFilled } from './seats.ts'
+
+/** Who acts at a gate, as the authenticated key says. */
+export interface Person {
+  personId: string
+  keyId: string
+  kind: KeyKind
+  roles: readonly string[]
+}
+
+export type Change = Pick<GateRequest, 'state'> &
+  Partial<Pick<GateRequest, 'reason' | 'approvedAt' | 'approvalExpiresAt' | 'consumedAt'>> & {
+    vote?: Vote
+  }
+
+const refuse = (message: string): never => {
+  throw new ShoalError('forbidden', message)
+}
+
+const requireState = (request: GateRequest, wanted: string, now: number): void => {
+  const state = stateAt(request, now)
+  if (state !== wanted)
+    throw new ShoalError('conflict', `request ${request.id} is ${state}, not ${wanted}`)
+}
+
+/** People decide, never programs, and never those who ask. */
+const requireJudge = (request: GateRequest, definition: GateDefinition, judge: Person): void => {
+  if (judge.kind !== 'person') refuse(`a key of kind ${judge.kind} cannot decide at a gate`)
+  if (judge.personId === request.requesterId) refuse('who asks cannot decide: ask somebody else')
+  const wanted = new Set(definition.approvals.flat())
+  if (!judge.roles.some(role => wanted.has(role as never)))
+    refuse(`${request.gateId} is decided by ${[...wanted].join(' or ')}`)
+}
+
+/**
+ * What an approval changes: nothing when this person has approved before. The request is approved
+ * when different people fill all seats. Throws `forbidden` for who may not, `conflict` when it is
+ * not pending any more.
+ */
+export const approve = (
+  request: GateRequest,
+  definition: GateDefinition,
+  judge: Person,
+  { now, reason }: { now: number; reason: string },
+): Change | undefined => {
+  requireJudge(request, definition, judge)
+  if (hasApproved(request, judge) && stateAt(request, now) !== 'expired') return undefined
+  requireState(request, 'pending', now)
+  const vote = voteOf(judge, 'approve', now, reason)
+  if (!areSeatsFilled(definition.approvals, [...request.votes, vote]))
+    return { state: 'pending', vote }
+  const approvalExpiresAt = approvalEnd(definition, now)
+  return { state: 'approved', approvedAt: now, approvalExpiresAt, vote }
+}
+
+const hasApproved = ({ votes }: GateRequest, { personId }: Person): boolean =>
+  votes.some(vote => vote.personId === personId && vote.decision === 'approve')
+
+/** One rejection blocks, also after others have approved, until the approval is used. */
+export const reject = (
+  request: GateRequest,
+  definition: GateDefinition,
+  judge: Person,
+  { now, reason }: { now: number; reason: string },
+): Change => {
+  requireJudge(request, definition, judge)
+  if (stateAt(request, now) !== 'approved') requireState(request, 'pending', now)
+  const vote = voteOf(judge, 'reject', now, reason)
+  const why = reason === '' ? `rejected by ${judge.personId}` : `rejected: ${reason}`
+  return { state: 'blocked', reason: why, vote }
+}
+
+/** Who has asked may take it back as long as it was not used. */
+export const withdraw = (request: GateRequest, person: Person, now: number): Change => {
+  if (person.personId !== request.requesterId) refuse('only who asked can withdraw it')
+  if (stateAt(request, now) !== 'approved') requireState(request, 'pending', now)
+  return { state: 'withdrawn', reason: 'withdrawn by who asked' }
+}
+
+/** What is true at the moment of use, looked up anew. */
+export interface UseFacts {
+  /** Hash of the plan that is about to be carried out. */
+  planHash: string
+  /** Hash of the gate's definition now. */
+  policyHash: string
+  /** Roles that the keys of the voters have now; none for a key that is revoked or expired. */
+  rolesNow: ReadonlyMap<string, readonly string[]>
+  now: number
+}
+
+/**
+ * Why an approval cannot be used now; undefined when it can. Everything is looked at again: state,
+ * time, plan, policy, and whether those who approved may still approve.
+ */
+export const useFault = (
+  request: GateRequest,
+  definition: GateDefinition,
+  { planHash, policyHash, rolesNow, now }: UseFacts,
+): string | undefined => {
+  const state = stateAt(request, now)
+  if (state !== 'approved') return `request ${request.id} is ${state}`
+  if (planHash !== request.planHash) return 'the plan is not the one that was approved'
+  if (policyHash !== request.policyHash) return 'the rules of the gate have changed since'
+  const still = request.votes
+    .filter(({ decision, personId }) => decision === 'approve' && personId !== request.requesterId)
+    .map(vote => ({ ...vote, roles: rolesNow.get(vote.keyId) ?? [] }))
+  if (!areSeatsFilled(definition.approvals, still)) return 'who approved may no longer approve'
+  return undefined
+}
+
+const voteOf = (
+  { personId, keyId, roles }: Person,
+  decision: Vote['decision'],
+  at: number,
+  reason: string,
+): Vote => ({ personId, keyId, roles, decision, at, reason })

@@ -1,0 +1,53 @@
+import * as z from 'zod'
+import { isSignedBy, PublicKey, Signature, type Signer } from '../signing.ts'
+
+/**
+ * An approval as it travels: who has the coordinator's public key can check it without asking
+ * anybody. Times are unix milliseconds by the coordinator's clock.
+ */
+export const Approval = z.strictObject({
+  request_id: z.string().max(64),
+  gate_id: z.string().max(128),
+  /** SHA-256 of the approved plan in canonical JSON, hexadecimal. */
+  plan_hash: z.string().regex(/^[0-9a-f]{64}$/),
+  /** SHA-256 of the gate's rules under which it was given, hexadecimal. */
+  policy_hash: z.string().regex(/^[0-9a-f]{64}$/),
+  requester_id: z.string().max(128),
+  /** Different people, none of them the requester. */
+  approver_ids: z.array(z.string().max(128)).min(1).max(16),
+  approved_at: z.int().nonnegative(),
+  expires_at: z.int().nonnegative(),
+  /** Public key of the coordinator that signed. */
+  key_id: PublicKey,
+  /** Over all other fields. */
+  signature: Signature,
+})
+export type Approval = z.infer<typeof Approval>
+
+const PURPOSE = 'approval'
+
+export const signApproval = (
+  approval: Omit<Approval, 'key_id' | 'signature'>,
+  signer: Signer,
+): Approval => {
+  const named = { ...approval, key_id: signer.publicKey }
+  return { ...named, signature: signer.sign(PURPOSE, named) }
+}
+
+/**
+ * Why an approval does not allow this plan now; undefined when it does. Single use is not seen
+ * here: the coordinator counts it, and a cell by the command's fence.
+ */
+export const approvalFault = (
+  approval: Approval,
+  { publicKey, planHash, now }: { publicKey: string; planHash: string; now: number },
+): string | undefined => {
+  const { signature, ...body } = approval
+  if (!isSignedBy(publicKey, PURPOSE, body, signature)) return 'the signature is not genuine'
+  if (approval.plan_hash !== planHash) return 'it is for another plan'
+  if (now >= approval.expires_at) return 'it has expired'
+  if (new Set(approval.approver_ids).size !== approval.approver_ids.length)
+    return 'one person is named twice'
+  if (approval.approver_ids.includes(approval.requester_id)) return 'who asked has approved'
+  return undefined
+}

@@ -1,0 +1,306 @@
+import t, { type Test } from 'tap'
+import { Gates, shippedGates } from '../../../coordinator/gates/definition.ts'
+import { createGates, type GateKeeper } from '../../../coordinator/gates/gates.ts'
+import type { Person } from '../../../coordinator/gates/rules.ts'
+import { openSeats } from '../../../coordinator/gates/seats.ts'
+import { visible } from '../../../coordinator/gates/visible.ts'
+import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { createPerson } from '../../../coordinator/keys/people.ts'
+import { createTenant } from '../../../coordinator/keys/tenants.ts'
+import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { approvalFault } from '../../../shared/wire/approval.ts'
+import { runHistories } from '../../support/gate-histories.ts'
+import { auditRows, logger } from '../keys/fixtures.ts'
+import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
+
+const MINUTE_MS = 60_000
+const signer = signerOf(newPrivateKey())
+
+/** Two tenants, three people in the first with a key each, and gates over their store. */
+const scene = async (t: Pick<Test, 'teardown'>, definitions = shippedGates()) => {
+  const folder = await temporaryFolder(t)
+  const store = await temporaryStore(t, folder)
+  const clock = { now: Date.now() }
+  const keys = createKeys({ store, logger, now: () => clock.now })
+  t.teardown(() => keys.close())
+  for (const id of ['one', 'two']) await createTenant(store.ledger, { id, name: id }, BY)
+  const enter = async (id: string, roles: string[], options = {}): Promise<Person> => {
+    await createPerson(store.ledger, { id, tenantId: 'one', name: id }, BY).catch(() => {})
+    const spec = { tenantId: 'one', personId: id, tier: 'enterprise' as const, roles, ...options }
+    const { key } = await keys.create(spec as never, BY)
+    return { personId: id, keyId: key.id, kind: key.kind, roles: key.roles }
+  }
+  const events: string[] = []
+  const open = (own = store): GateKeeper =>
+    createGates({
+      store: own,
+      definitions,
+      signer,
+      publish: type => {
+        events.push(type)
+        return {} as never
+      },
+      now: () => clock.now,
+    })
+  return {
+    ...{ folder, store, clock, keys, events, open, enter, gates: open() },
+    builder: await enter('bea', ['builder']),
+    architect: await enter('art', ['architect', 'operator_admin']),
+    admin: await enter('ada', ['operator_admin']),
+  }
+}
+
+const as = (person: Person, tenantId = 'one') => ({ person, tenantId, by: BY })
+const PLAN = { release: '2.0.0', sha: 'abc' }
+const MAJOR = { gateId: 'gate.major-release-approve', summary: 'release 2.0.0', plan: PLAN }
+const DEVICE = { gateId: 'gate.device-command-live', summary: 'move', plan: PLAN }
+
+t.test('a gate that asks two people', async t => {
+  const { gates, builder, architect, admin, events, store } = await scene(t)
+  const { id } = await gates.request(MAJOR, as(builder))
+
+  await t.rejects(gates.approve(id, as({ ...builder, roles: ['architect'] })), {
+    code: 'forbidden',
+    message: /who asks/,
+  })
+  t.match(await gates.approve(id, as(architect)), { state: 'pending' })
+  t.match((await gates.approve(id, as(architect))).votes.length, 1, 'again changes nothing')
+  await t.rejects(gates.consume(id, as(builder), { plan: PLAN }), { message: /is pending/ })
+  t.match(await gates.approve(id, as(admin)), { state: 'approved' })
+  await t.rejects(gates.consume(id, as(admin), { plan: PLAN }), { message: /only who asked/ })
+  await t.rejects(gates.consume(id, as(builder), { plan: { ...PLAN, sha: 'other' } }), {
+    message: /not the one that was approved/,
+  })
+  t.match(await gates.consume(id, as(builder), { plan: { sha: 'abc', release: '2.0.0' } }), {
+    state: 'consumed',
+  })
+  await t.rejects(gates.consume(id, as(builder), { plan: PLAN }), { message: /is consumed/ })
+  t.strictSame(events, [
+    'shoal.gate.requested',
+    'shoal.gate.voted',
+    'shoal.gate.approved',
+    'shoal.gate.consumed',
+  ])
+  const rows = (await auditRows(store)).filter(({ action }) => action.startsWith('gate.'))
+  t.strictSame(
+    rows.map(({ action, outcome }) => `${action} ${outcome}`),
+    [
+      'gate.request done',
+      'gate.approve done',
+      'gate.consumed refused',
+      'gate.approve done',
+      'gate.consumed refused',
+      'gate.consumed refused',
+      'gate.consumed done',
+      'gate.consumed refused',
+    ],
+  )
+})
+
+t.test('who may decide', async t => {
+  const { gates, builder, architect, admin, enter } = await scene(t)
+  const second = await enter('bea', ['operator_admin'])
+  const agent = await enter('bot', ['operator_admin'], { kind: 'ai_agent' })
+  const pipeline = await enter('ci', ['operator_admin'], { kind: 'ci_pipeline' })
+  const { id } = await gates.request(DEVICE, as(builder))
+  for (const [who, person] of [
+    ['another key of who asked', second],
+    ['an agent', agent],
+    ['a pipeline', pipeline],
+    ['somebody without the role', { ...admin, personId: 'zoe', roles: ['legal'] }],
+  ] as const)
+    await t.test(`${who} may not approve and not reject`, async t => {
+      await t.rejects(gates.approve(id, as(person)), { code: 'forbidden' })
+      await t.rejects(gates.reject(id, as(person)), { code: 'forbidden' })
+    })
+  await t.test('another tenant does not even learn that there is such a request', async t => {
+    const gone = { code: 'not_found', message: `no request ${id}` }
+    await t.rejects(gates.approve(id, as(admin, 'two')), gone)
+    await t.rejects(gates.get(id, { tenantId: 'two' }), gone)
+    await t.rejects(gates.get('gate_nothing', { tenantId: 'two' }), { code: 'not_found' })
+    t.strictSame(await gates.list({ limit: 10 }, { tenantId: 'two' }), [])
+  })
+  await t.test('one rejection blocks, even after another has approved', async t => {
+    await gates.approve(id, as(admin))
+    t.match(await gates.reject(id, as(architect), { reason: 'too fast' }), {
+      state: 'blocked',
+      reason: 'rejected: too fast',
+    })
+    await t.rejects(gates.consume(id, as(builder), { plan: PLAN }), { message: /is blocked/ })
+    await t.rejects(gates.reject(id, as(admin)), { code: 'conflict' })
+  })
+})
+
+t.test('one person with two keys takes one seat', async t => {
+  const { gates, builder, architect, enter } = await scene(t)
+  const other = await enter('art', ['operator_admin'])
+  const { id } = await gates.request(MAJOR, as(builder))
+  await gates.approve(id, as(architect))
+  t.match(await gates.approve(id, as(other)), { state: 'pending' })
+})
+
+t.test('time', async t => {
+  for (const [minutes, state] of [
+    [14.99, 'consumed'],
+    [15, 'expired'],
+  ] as const)
+    await t.test(`an approval for a device used after ${minutes} minutes is ${state}`, async t => {
+      const { gates, builder, admin, clock } = await scene(t)
+      const { id } = await gates.request(DEVICE, as(builder))
+      await gates.approve(id, as(admin))
+      clock.now += minutes * MINUTE_MS
+      const used = gates.consume(id, as(builder), { plan: PLAN })
+      if (state === 'consumed') t.match(await used, { state })
+      else await t.rejects(used, { message: /is expired/ })
+    })
+
+  await t.test('a request nobody decides ends after a day and is noted', async t => {
+    const { gates, builder, admin, clock, events } = await scene(t)
+    const { id } = await gates.request(DEVICE, as(builder))
+    clock.now += 24 * 60 * MINUTE_MS
+    await t.rejects(gates.approve(id, as(admin)), { code: 'conflict', message: /is expired/ })
+    await gates.sweep()
+    await gates.sweep()
+    t.match(await gates.get(id, 'all'), { state: 'expired' })
+    t.strictSame(events, ['shoal.gate.requested', 'shoal.gate.expired'])
+  })
+
+  await t.test('a clock that was set back brings no approval back to life', async t => {
+    const { gates, builder, admin, clock, open } = await scene(t)
+    const { id } = await gates.request(DEVICE, as(builder))
+    await gates.approve(id, as(admin))
+    clock.now += 20 * MINUTE_MS
+    await gates.request(MAJOR, as(builder))
+    clock.now -= 10 * MINUTE_MS
+    const again = open()
+    await t.rejects(again.consume(id, as(builder), { plan: PLAN }), { message: /the clock/ })
+    await t.rejects(again.approve(id, as(admin)), { message: /the clock/ })
+  })
+})
+
+t.test('what changed since the approval', async t => {
+  await t.test('the rules of the gate: the approval is not good any more', async t => {
+    const { gates, builder, admin, store, clock } = await scene(t)
+    const { id } = await gates.request(DEVICE, as(builder))
+    await gates.approve(id, as(admin))
+    const stricter = Gates.parse({
+      'gate.device-command-live': {
+        purpose: 'two people now',
+        approvals: [['architect'], ['operator_admin']],
+      },
+    })
+    const changed = createGates({
+      ...{ store, signer, definitions: stricter, now: () => clock.now },
+      publish: () => ({}) as never,
+    })
+    await t.rejects(changed.consume(id, as(builder), { plan: PLAN }), { message: /rules/ })
+  })
+
+  await t.test('the key of who approved was revoked', async t => {
+    const { gates, builder, admin, keys } = await scene(t)
+    const { id } = await gates.request(DEVICE, as(builder))
+    await gates.approve(id, as(admin))
+    await keys.revoke(admin.keyId, 'all', BY)
+    await t.rejects(gates.consume(id, as(builder), { plan: PLAN }), { message: /no longer/ })
+  })
+
+  await t.test('what the plan takes for granted does not hold', async t => {
+    const { gates, builder, admin } = await scene(t)
+    const { id } = await gates.request(DEVICE, as(builder))
+    await gates.approve(id, as(admin))
+    const precondition = () => {
+      throw new Error('battery is at 4 %')
+    }
+    await t.rejects(gates.consume(id, as(builder), { plan: PLAN, precondition }), /battery/)
+    t.match(await gates.get(id, 'all'), { state: 'approved' }, 'it was not used')
+  })
+})
+
+t.test('requests about the same thing', async t => {
+  const { gates, builder, admin } = await scene(t)
+  const about = { ...DEVICE, subject: 'robot-1' }
+  const { id } = await gates.request(about, as(builder))
+  t.equal((await gates.request(about, as(builder))).id, id, 'the same plan is the same request')
+  await gates.approve(id, as(admin))
+  const next = await gates.request({ ...about, plan: { speed: 2 } }, as(builder))
+  t.match(await gates.get(id, 'all'), { state: 'superseded', reason: `superseded by ${next.id}` })
+  const other = await gates.request({ ...about, plan: { speed: 3 } }, as(admin))
+  t.match(await gates.get(next.id, 'all'), { state: 'pending' }, 'not by another person')
+  await t.rejects(gates.withdraw(other.id, as(builder)), { code: 'forbidden' })
+  t.match(await gates.withdraw(other.id, as(admin)), { state: 'withdrawn' })
+})
+
+t.test('a hundred uses at once of one approval, over two coordinators: exactly one', async t => {
+  const { gates, builder, admin, open, folder } = await scene(t)
+  const second = open(await temporaryStore(t, folder))
+  const { id } = await gates.request(DEVICE, as(builder))
+  await gates.approve(id, as(admin))
+  const uses = Array.from({ length: 100 }, (_, n) =>
+    (n % 2 === 0 ? gates : second).consume(id, as(builder), { plan: PLAN }),
+  )
+  const outcomes = await Promise.allSettled(uses)
+  t.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+})
+
+t.test('an approval that travels', async t => {
+  const { gates, builder, admin, clock } = await scene(t)
+  const { id, planHash } = await gates.request(DEVICE, as(builder))
+  await t.rejects(gates.approval(id, 'all'), { code: 'conflict' })
+  await gates.approve(id, as(admin))
+  const approval = await gates.approval(id, 'all')
+  const facts = { publicKey: signer.publicKey, planHash, now: clock.now }
+  t.equal(approvalFault(approval, facts), undefined)
+  for (const [what, change, seen] of [
+    ['another plan', {}, { ...facts, planHash: '0'.repeat(64) }],
+    ['another coordinator', {}, { ...facts, publicKey: signerOf(newPrivateKey()).publicKey }],
+    ['a later time', {}, { ...facts, now: approval.expires_at }],
+    ['a longer life', { expires_at: approval.expires_at + 1 }, facts],
+    ['another approver', { approver_ids: ['zoe'] }, facts],
+    ['another gate', { gate_id: 'gate.minor-release-approve' }, facts],
+  ] as const)
+    t.ok(approvalFault({ ...approval, ...change } as typeof approval, seen), `not for ${what}`)
+})
+
+t.test('plans that cannot be bound to are refused', async t => {
+  const { gates, builder } = await scene(t)
+  for (const plan of [Number.NaN, { a: '\ud800' }, { big: 'x'.repeat(70_000) }])
+    await t.rejects(gates.request({ ...DEVICE, plan }, as(builder)), {
+      code: 'invalid_request',
+      param: 'plan',
+    })
+  await t.rejects(gates.request({ ...DEVICE, gateId: 'gate.none' }, as(builder)), {
+    code: 'not_found',
+  })
+  await t.rejects(gates.request({ ...DEVICE, gateId: '__proto__' }, as(builder)), {
+    code: 'not_found',
+  })
+})
+
+t.test('open seats count what is missing at least', t => {
+  const seats = [['architect'], ['operator_admin']]
+  const both = { personId: 'a', roles: ['architect', 'operator_admin'] }
+  t.equal(openSeats(seats, []), 2)
+  t.equal(openSeats(seats, [both]), 1)
+  t.equal(openSeats(seats, [both, { personId: 'b', roles: ['architect'] }]), 0)
+  t.equal(openSeats(seats, [both, { personId: 'c', roles: ['legal'] }]), 1)
+  t.end()
+})
+
+t.test('an approver sees what hides', t => {
+  t.equal(visible('move \u202e0.1\u202c m\u200b\n'), 'move \\u{202e}0.1\\u{202c} m\\u{200b}\\u{a}')
+  t.equal(visible('Zürich 北京 🚀'), 'Zürich 北京 🚀')
+  t.end()
+})
+
+t.test('the shipped gates are those of the specification and ours', t => {
+  t.equal(Object.keys(shippedGates()).length, 13)
+  t.throws(() => Gates.parse({ 'gate.x': { purpose: 'x', approvals: [] } }))
+  t.throws(() => Gates.parse({ nothing: { purpose: 'x', approvals: [['legal']] } }))
+  t.end()
+})
+
+t.test('random histories agree with an oracle', async t => {
+  const store = await temporaryStore(t)
+  const { used, refused } = await runHistories(store, { count: 60, seed: 7 })
+  t.ok(used > 0 && refused > 0, `${used} used, ${refused} refused`)
+})
