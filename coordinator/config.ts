@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import * as z from 'zod'
 import { Catalogue, CatalogueEntry, SHIPPED_CATALOGUE } from '../shared/catalogue.ts'
+import { Gates } from './gates/definition.ts'
 import { Tiers } from './quota/tiers.ts'
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/
@@ -138,6 +139,7 @@ export const CoordinatorConfig = z
     mqtt: Mqtt.prefault({}),
     log: Log.prefault({}),
     tiers: Tiers.prefault({}),
+    gates: Gates,
     catalogue: Catalogue.default(
       SHIPPED_CATALOGUE.map(entry => CatalogueEntry.parse(entry)),
     ).describe('Models clients may name; see docs/operations.md.'),

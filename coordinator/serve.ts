@@ -5,6 +5,8 @@ import { type CellPortParts, openMqttPort, openUpgrades } from './cell-ports.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { type ControlPlane, openControlPlane } from './control-plane.ts'
 import { createEvents } from './events/bus.ts'
+import { createGates } from './gates/gates.ts'
+import { sweepGates } from './gates/sweep.ts'
 import { createKeys } from './keys/keys.ts'
 import { openSigning } from './keys/signing.ts'
 import { listenError } from './listen-error.ts'
@@ -15,10 +17,10 @@ import { createUsage, type Usage } from './quota/usage.ts'
 import { createRunning } from './running.ts'
 import { skills } from './skills/index.ts'
 import { probeStore } from './store/probe.ts'
-import { openStore, type Store } from './store/store.ts'
+import { openStore } from './store/store.ts'
 import { keepServerIdentity } from './tls/keep.ts'
 import { serverIdentity } from './tls/server-identity.ts'
-import { createVitals, type Vitals } from './vitals.ts'
+import { createVitals } from './vitals.ts'
 
 export interface Coordinator {
   /** Where it listens: `http://127.0.0.1:7070`. */
@@ -48,6 +50,14 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
   const { fleet, admission, monitor, bus } = plane
   const { state_dir } = config
   const brokerConnected = bus.connected
+  const gates = createGates({
+    store,
+    definitions: config.gates,
+    signer: signing,
+    publish: events.publish,
+    now,
+  })
+  const stopSweeping = sweepGates(gates, logger)
   const vitals = createVitals({ store: probe, stateDir: state_dir, brokerConnected, nowMs })
 
   const app = await buildApp({
@@ -69,7 +79,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
       trust: signing.trust,
       now,
     },
-    views: viewsOf(plane, { config, store, now, vitals }),
+    views: viewsOf(plane, { config, store, gates, now, vitals }),
     degraded: monitor.degraded,
     notReady: () => {
       if (running.draining()) return 'the coordinator is stopping'
@@ -89,6 +99,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     await Promise.race([running.drain(), delay(config.http.drain_seconds * 1000)])
     stopRenewing()
     mqtt?.close()
+    stopSweeping()
     await plane.close()
     await app.close()
     vitals.close()
@@ -104,7 +115,10 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
 /** What operations may look at and act on. */
 const viewsOf = (
   plane: ControlPlane,
-  rest: { config: CoordinatorConfig; store: Store; now: () => number; vitals: Vitals },
+  rest: { config: CoordinatorConfig; now: () => number } & Pick<
+    Views,
+    'store' | 'gates' | 'vitals'
+  >,
 ): Views => ({
   fleet: plane.fleet,
   cells: plane.cells,
@@ -114,6 +128,7 @@ const viewsOf = (
   configs: plane.control.configs,
   monitor: plane.monitor,
   store: rest.store,
+  gates: rest.gates,
   now: rest.now,
   catalogue: rest.config.catalogue,
   skillIds: skills.map(skill => skill.id),

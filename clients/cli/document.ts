@@ -15,6 +15,10 @@ export const FieldSchema = z.looseObject({
 })
 export type FieldSchema = z.infer<typeof FieldSchema>
 
+/** What the program ends with, by the value of one field of the answer. */
+const ExitCodes = z.object({ field: Name, codes: z.record(z.string(), z.int().min(0).max(125)) })
+export type ExitCodes = z.infer<typeof ExitCodes>
+
 const Described = z.object({
   summary: z.string().default(''),
   parameters: z
@@ -48,6 +52,7 @@ const Described = z.object({
       .transform(text => text.split(' '))
       .pipe(z.array(Word).min(1).max(4)),
     arguments: z.array(Name),
+    exit: ExitCodes.optional(),
   }),
 })
 
@@ -71,6 +76,7 @@ export interface DescribedOperation {
   /** Fields of the path, in order. */
   arguments: string[]
   fields: Field[]
+  exit: ExitCodes | undefined
 }
 
 /** The operations of an API document that have a place on the command line. */
@@ -99,6 +105,7 @@ const operationOf = (
     summary,
     words: [cli.group, ...cli.verb],
     arguments: cli.arguments,
+    exit: cli.exit,
     fields: [
       ...query.map(({ name, required, description, schema }): Field => {
         const said = description === undefined ? {} : { description }

@@ -1,7 +1,7 @@
 import { type Command, CommanderError } from 'commander'
 import { exitCode, ShoalError } from '../../shared/errors.ts'
 import { type Printable, printed, visible } from '../../shared/print.ts'
-import { operationsOf } from './document.ts'
+import { type ExitCodes, operationsOf } from './document.ts'
 import { cacheFolder, loadDocument } from './document-cache.ts'
 import { handMade } from './hand-made.ts'
 import { nextStep } from './next-step.ts'
@@ -39,13 +39,21 @@ const addDescribed = async (program: Command, argv: string[], env: Environment):
   const { api, format, write } = openSession(options, env)
   try {
     const document = await loadDocument(api, options.url, cacheFolder(env))
-    addOperationCommands(program, operationsOf(document), async call =>
-      write(printed((await api.call(call)) as Printable, format)),
-    )
+    addOperationCommands(program, operationsOf(document), async (call, exit) => {
+      const answer = (await api.call(call)) as Printable
+      write(printed(answer, format))
+      process.exitCode = exitOf(answer, exit)
+    })
   } catch (error) {
     if (operands.length > 0 || !(error instanceof ShoalError)) throw error
     process.stderr.write(`shoal: ${error.message}; only the commands of this program are shown\n`)
   }
+}
+
+/** What the answer itself means for a script: `pending` is no success. */
+const exitOf = (answer: Printable, exit: ExitCodes | undefined): number => {
+  const value = exit && (answer as Record<string, unknown>)[exit.field]
+  return exit?.codes[String(value)] ?? 0
 }
 
 /** True when these words already lead to a command that does something. */

@@ -2,14 +2,14 @@ import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import { visible } from '../../shared/print.ts'
 import type { Call } from './api.ts'
-import type { DescribedOperation } from './document.ts'
+import type { DescribedOperation, ExitCodes } from './document.ts'
 import { jsonObject, optionsOf, typedValues } from './flags.ts'
 
 /** Adds a command for every operation: `shoal <group> <verb> <arguments> [flags]`. */
 export const addOperationCommands = (
   program: Command,
   operations: readonly DescribedOperation[],
-  run: (call: Call) => Promise<void>,
+  run: (call: Call, exit: ExitCodes | undefined) => Promise<void>,
 ): void => {
   const taken = new Set<string>()
   for (const operation of operations) {
@@ -23,7 +23,7 @@ export const addOperationCommands = (
       for (const option of optionsOf(field)) command.addOption(option)
     if (operation.fields.length > 0 || hasBody(operation))
       command.option('--json <object>', 'the input as JSON; flags win over it', jsonObject)
-    command.action(() => run(callOf(operation, command)))
+    command.action(() => run(callOf(operation, command), operation.exit))
   }
   for (const group of program.commands) describeGroup(program, group)
 }

@@ -15,7 +15,14 @@ import type { Gates as Definitions, GateDefinition } from './definition.ts'
 import { passTime } from './high-water.ts'
 import { canonical, planHash } from './plan-hash.ts'
 import { type GateRequest, requestEnd, stateAt } from './request.ts'
-import { columnsOf, type RequestFilter, readRequest, readRequests, voteRowOf } from './rows.ts'
+import {
+  columnsOf,
+  countPending,
+  type RequestFilter,
+  readRequest,
+  readRequests,
+  voteRowOf,
+} from './rows.ts'
 import { approve, type Change, type Person, reject, useFault, withdraw } from './rules.ts'
 
 export interface NewRequest {
@@ -59,6 +66,8 @@ export interface GateKeeper {
   request(request: NewRequest, caller: Caller): Promise<GateRequest>
   get(id: string, scope: Scope): Promise<GateRequest>
   list(filter: RequestFilter, scope: Scope): Promise<GateRequest[]>
+  /** How many requests wait, by gate. */
+  pending(scope: Scope): Promise<Map<string, number>>
   approve(id: string, caller: Caller, decision?: Decision): Promise<GateRequest>
   reject(id: string, caller: Caller, decision?: Decision): Promise<GateRequest>
   withdraw(id: string, caller: Caller): Promise<GateRequest>
@@ -247,6 +256,7 @@ export const createGates = (parts: GateParts): GateKeeper => {
     request,
     get: (id, scope) => readRequest(ledger.read, id, scope),
     list: (filter, scope) => readRequests(ledger.read, filter, scope),
+    pending: scope => countPending(ledger.read, scope, now()),
     approve: decide(approve),
     reject: decide(reject),
     withdraw: (id, caller) => change(id, caller, found => withdraw(found, caller.person, now())),

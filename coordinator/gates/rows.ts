@@ -47,6 +47,22 @@ export const readRequests = async (
   return withVotes(db, await query.execute())
 }
 
+/** Requests that wait, by gate. */
+export const countPending = async (
+  db: Reader,
+  scope: Scope,
+  now: number,
+): Promise<Map<string, number>> => {
+  let query = db
+    .selectFrom('gate_requests')
+    .select(({ fn }) => ['gate_id', fn.countAll<number>().as('waiting')])
+    .where('state', '=', 'pending')
+    .where('expires_at', '>', now)
+    .groupBy('gate_id')
+  if (scope !== 'all') query = query.where('tenant_id', '=', scope.tenantId)
+  return new Map((await query.execute()).map(row => [row.gate_id, row.waiting]))
+}
+
 const withVotes = async (db: Reader, rows: readonly GateRequestRow[]): Promise<GateRequest[]> => {
   if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)

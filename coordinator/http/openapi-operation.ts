@@ -48,7 +48,11 @@ const ofOperation = (operation: Operation, route: DocumentedRoute): OpenApiOpera
     'x-shoal-access': operation.access,
     ...(operation.roles === undefined ? {} : { 'x-shoal-roles': operation.roles }),
     'x-shoal-effect': operation.effect,
-    'x-shoal-cli': { ...cliOf(operation), arguments: named },
+    'x-shoal-cli': {
+      ...cliOf(operation),
+      arguments: named,
+      ...(operation.exit === undefined ? {} : { exit: operation.exit }),
+    },
   }
 }
 

@@ -5,6 +5,7 @@ import type { Configs } from '../control/configs.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Monitor } from '../fleet/monitor.ts'
 import type { FleetIdentity } from '../fleet-identity.ts'
+import type { GateKeeper } from '../gates/gates.ts'
 import type { CellSettingsStore } from '../keys/cell-settings.ts'
 import type { Cells } from '../keys/cells.ts'
 import type { Key } from '../keys/key.ts'
@@ -22,6 +23,7 @@ export interface Views {
   monitor: Monitor
   commands: Pick<Commands, 'create' | 'get' | 'list'>
   configs: Pick<Configs, 'set' | 'show'>
+  gates: GateKeeper
   store: Store
   /** Ids of the skills on the agent card, in its order. */
   skillIds: readonly string[]

@@ -13,6 +13,15 @@ import cellsShow from './cells/cells-show.ts'
 import commandsCreate from './commands/commands-create.ts'
 import commandsList from './commands/commands-list.ts'
 import commandsShow from './commands/commands-show.ts'
+import gatesApprove from './gates/gates-approve.ts'
+import gatesCheck from './gates/gates-check.ts'
+import gatesConsume from './gates/gates-consume.ts'
+import gatesList from './gates/gates-list.ts'
+import gatesReject from './gates/gates-reject.ts'
+import gatesRequest from './gates/gates-request.ts'
+import gatesRequests from './gates/gates-requests.ts'
+import gatesShow from './gates/gates-show.ts'
+import gatesWithdraw from './gates/gates-withdraw.ts'
 import type { Operation } from './operation.ts'
 import signingKeyRotate from './signing-key/signing-key-rotate.ts'
 import signingKeyShow from './signing-key/signing-key-show.ts'
@@ -46,6 +55,15 @@ export const operations: readonly Operation[] = [
   signingKeyShow,
   signingKeyRotate,
   alertsList,
+  gatesList,
+  gatesCheck,
+  gatesRequests,
+  gatesShow,
+  gatesRequest,
+  gatesApprove,
+  gatesReject,
+  gatesWithdraw,
+  gatesConsume,
   skillsList,
   skillsShow,
 ]

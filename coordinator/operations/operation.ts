@@ -31,6 +31,8 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   timeoutSeconds?: number
   /** Where the command line has it, when that does not follow from the id. */
   cli?: { group: string; verb: string }
+  /** Exit codes of the command line for values of one field of the answer; 0 for others. */
+  exit?: { field: string; codes: Readonly<Record<string, number>> }
   run: (input: z.output<I>, context: Context) => Promise<z.input<O>> | z.input<O>
 }
 

@@ -1,0 +1,16 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { callerOf, Reason, RequestView, viewFor } from './gate-view.ts'
+
+export default defineOperation({
+  id: 'gates-approve',
+  description: 'Approve a request of somebody else, as a person with the right role.',
+  method: 'POST',
+  path: '/v1/gates/requests/{request_id}/approve',
+  access: 'operator',
+  effect: 'write',
+  input: z.strictObject({ request_id: z.string(), reason: Reason }),
+  output: RequestView,
+  run: async ({ request_id, reason }, context) =>
+    viewFor(await context.gates.approve(request_id, callerOf(context), { reason }), context),
+})

@@ -1,0 +1,60 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { REQUEST_STATES } from '../../gates/request.ts'
+import { defineOperation } from '../operation.ts'
+import { callerOf, STATUS_EXIT, Status, viewFor } from './gate-view.ts'
+
+export default defineOperation({
+  id: 'gates-check',
+  description: 'Whether a gate is open for what was asked: approved, pending or blocked.',
+  method: 'GET',
+  path: '/v1/gates/{gate_id}',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({
+    gate_id: z.string(),
+    request_id: z
+      .string()
+      .exactOptional()
+      .describe('Of this request; by default your newest one at this gate.'),
+  }),
+  output: z.object({
+    gate_id: z.string(),
+    status: Status,
+    /** Null when nothing was asked yet. */
+    request_id: z.string().nullable(),
+    state: z.enum(REQUEST_STATES).nullable(),
+    reason: z.string().nullable(),
+    plan_hash: z.string().nullable(),
+    approvals_missing: z.int().nullable(),
+    expires_at: z.iso.datetime().nullable(),
+  }),
+  exit: STATUS_EXIT,
+  run: async ({ gate_id, request_id }, context) => {
+    const { gates } = context
+    gates.definition(gate_id)
+    const { person, tenantId } = callerOf(context)
+    const newest = { gateId: gate_id, requesterId: person.personId, limit: 1 }
+    const request =
+      request_id === undefined
+        ? (await gates.list(newest, { tenantId }))[0]
+        : await gates.get(request_id, { tenantId })
+    if (request === undefined) return { ...NOTHING, gate_id }
+    if (request.gateId !== gate_id)
+      throw new ShoalError('not_found', `no request ${request_id} at ${gate_id}`)
+    const view = viewFor(request, context)
+    const { status, id, state, reason, plan_hash, approvals_missing, expires_at } = view
+    const facts = { status, state, reason, plan_hash, approvals_missing, expires_at }
+    return { gate_id, request_id: id, ...facts }
+  },
+})
+
+const NOTHING = {
+  status: 'pending' as const,
+  request_id: null,
+  state: null,
+  reason: 'nothing was asked yet',
+  plan_hash: null,
+  approvals_missing: null,
+  expires_at: null,
+}

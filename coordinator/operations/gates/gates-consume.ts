@@ -1,0 +1,26 @@
+import * as z from 'zod'
+import { Approval } from '../../../shared/wire/approval.ts'
+import { defineOperation } from '../operation.ts'
+import { callerOf, RequestView, viewFor } from './gate-view.ts'
+
+export default defineOperation({
+  id: 'gates-consume',
+  description: 'Use up an approval for the plan that is about to be carried out; it works once.',
+  method: 'POST',
+  path: '/v1/gates/requests/{request_id}/consume',
+  access: 'operator',
+  effect: 'write',
+  input: z.strictObject({
+    request_id: z.string(),
+    plan: z
+      .json()
+      .describe('The plan that is about to be carried out; it must be the approved one.'),
+  }),
+  output: RequestView.extend({ approval: Approval }),
+  run: async ({ request_id, plan }, context) => {
+    const caller = callerOf(context)
+    const used = await context.gates.consume(request_id, caller, { plan })
+    const approval = await context.gates.approval(request_id, { tenantId: caller.tenantId })
+    return { ...viewFor(used, context), approval }
+  },
+})

@@ -1,0 +1,37 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { callerOf } from './gate-view.ts'
+
+export default defineOperation({
+  id: 'gates-list',
+  description: 'List the gates: what passes each, who approves, and how many requests wait.',
+  method: 'GET',
+  path: '/v1/gates',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({}),
+  output: z.object({
+    gates: z.array(
+      z.object({
+        gate_id: z.string(),
+        purpose: z.string(),
+        /** For each person who must approve: the roles of which that person has one. */
+        approvals: z.array(z.array(z.string())),
+        request_minutes: z.int(),
+        approval_minutes: z.int(),
+        pending: z.int(),
+      }),
+    ),
+  }),
+  run: async (_input, context) => {
+    const { tenantId } = callerOf(context)
+    const waiting = await context.gates.pending({ tenantId })
+    return {
+      gates: Object.entries(context.gates.definitions).map(([gate_id, definition]) => ({
+        gate_id,
+        ...definition,
+        pending: waiting.get(gate_id) ?? 0,
+      })),
+    }
+  },
+})

@@ -1,0 +1,16 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { callerOf, Reason, RequestView, viewFor } from './gate-view.ts'
+
+export default defineOperation({
+  id: 'gates-reject',
+  description: 'Reject a request of somebody else: it is blocked for good.',
+  method: 'POST',
+  path: '/v1/gates/requests/{request_id}/reject',
+  access: 'operator',
+  effect: 'write',
+  input: z.strictObject({ request_id: z.string(), reason: Reason }),
+  output: RequestView,
+  run: async ({ request_id, reason }, context) =>
+    viewFor(await context.gates.reject(request_id, callerOf(context), { reason }), context),
+})

@@ -1,0 +1,18 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { callerOf, RequestView, viewFor } from './gate-view.ts'
+
+export default defineOperation({
+  id: 'gates-show',
+  description: 'Show one request at a gate with its whole plan and its votes.',
+  method: 'GET',
+  path: '/v1/gates/requests/{request_id}',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({ request_id: z.string() }),
+  output: RequestView,
+  run: async ({ request_id }, context) => {
+    const { tenantId } = callerOf(context)
+    return viewFor(await context.gates.get(request_id, { tenantId }), context)
+  },
+})

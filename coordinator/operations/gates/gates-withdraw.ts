@@ -1,0 +1,16 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { callerOf, RequestView, viewFor } from './gate-view.ts'
+
+export default defineOperation({
+  id: 'gates-withdraw',
+  description: 'Take back a request of your own.',
+  method: 'POST',
+  path: '/v1/gates/requests/{request_id}/withdraw',
+  access: 'operator',
+  effect: 'write',
+  input: z.strictObject({ request_id: z.string() }),
+  output: RequestView,
+  run: async ({ request_id }, context) =>
+    viewFor(await context.gates.withdraw(request_id, callerOf(context)), context),
+})

@@ -1,0 +1,108 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+import { bootstrap } from '../../coordinator/admin.ts'
+import { verifyAudit } from '../../coordinator/audit/audit.ts'
+import { openStore } from '../../coordinator/store/store.ts'
+import { Process } from '../support/stack.ts'
+
+const root = resolve(import.meta.dirname, '..', '..')
+const folder = mkdtempSync(join(tmpdir(), 'shoal-gates-'))
+const stateDir = join(folder, 'coordinator')
+
+interface Ran {
+  code: number | null
+  json: Record<string, unknown>
+  error: string
+}
+
+t.test('the walk of a major release on the command line', async t => {
+  const store = await openStore(stateDir)
+  const { keys } = await bootstrap(store)
+  await store.close()
+  const coordinator = new Process('shoal-coordinator', () => [
+    ...['--state-dir', stateDir, '--http-port', '0'],
+  ])
+  coordinator.start()
+  t.teardown(async () => {
+    await coordinator.end('SIGTERM')
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const [, url = ''] = await coordinator.line(/"url":"(http:\/\/127\.0\.0\.1:\d+)"/)
+
+  const shoal = (key: string, ...args: string[]): Promise<Ran> =>
+    new Promise(done => {
+      const program = join(root, 'bin', 'shoal.mjs')
+      const env = {
+        PATH: process.env.PATH,
+        HOME: folder,
+        SHOAL_URL: url,
+        SHOAL_KEY: key,
+      }
+      const child = spawn(process.execPath, [program, '--format', 'json', ...args], { env })
+      let out = ''
+      let error = ''
+      child.stdout.on('data', piece => {
+        out += piece
+      })
+      child.stderr.on('data', piece => {
+        error += piece
+      })
+      child.on('close', code => done({ code, json: out === '' ? {} : JSON.parse(out), error }))
+    })
+
+  const gate = 'gate.major-release-approve'
+  const plan = JSON.stringify({ release: '2.0.0', sha: 'abc' })
+  const ask = (text: string) =>
+    shoal(keys.operator, 'gate', 'request', gate, '--plan', text, '--summary', 'release 2.0.0')
+  const use = (id: string, text: string) =>
+    shoal(keys.operator, 'gate', 'consume', id, '--plan', text)
+
+  const before = await shoal(keys.operator, 'gate', 'check', gate)
+  t.equal(before.code, 75)
+  t.match(before.json, { status: 'pending', request_id: null })
+
+  const asked = await ask(plan)
+  t.equal(asked.code, 0, asked.error)
+  const id = String(asked.json.id)
+  t.match(asked.json, { status: 'pending', approvals_missing: 2 })
+
+  const own = await shoal(keys.operator, 'gate', 'approve', id)
+  t.equal(own.code, 77)
+  t.match(own.error, /who asks cannot decide/)
+
+  t.match((await shoal(keys.approver_a, 'gate', 'approve', id)).json, {
+    status: 'pending',
+    approvals_missing: 1,
+  })
+  t.equal((await shoal(keys.operator, 'gate', 'check', gate)).code, 75, 'one is not two')
+  t.match((await shoal(keys.approver_a, 'gate', 'approve', id)).json, {
+    status: 'pending',
+    approvals_missing: 1,
+    votes: [{ decision: 'approve' }],
+  })
+
+  t.match((await shoal(keys.approver_b, 'gate', 'approve', id)).json, { status: 'approved' })
+  t.equal((await shoal(keys.operator, 'gate', 'check', gate)).code, 0)
+
+  const changed = await use(id, '{"release":"2.0.0","sha":"other"}')
+  t.equal(changed.code, 77)
+  t.match(changed.error, /not the one that was approved/)
+
+  const used = await use(id, plan)
+  t.equal(used.code, 0, used.error)
+  t.match(used.json, { state: 'consumed', approval: { request_id: id, gate_id: gate } })
+  const again = await use(id, plan)
+  t.equal(again.code, 77)
+  t.match(again.error, /is consumed/)
+  t.equal((await shoal(keys.operator, 'gate', 'check', gate)).code, 77)
+
+  const client = await shoal(keys.pro, 'gate', 'list')
+  t.equal(client.code, 77, 'a client reads no gates')
+
+  const reading = await openStore(stateDir)
+  t.match(await verifyAudit(reading.ledger), { ok: true })
+  await reading.close()
+})
