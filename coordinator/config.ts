@@ -140,6 +140,10 @@ export const CoordinatorConfig = z
     log: Log.prefault({}),
     tiers: Tiers.prefault({}),
     gates: Gates,
+    policy_file: z
+      .string()
+      .optional()
+      .describe('Human-approval boundary, YAML; the shipped one by default. See docs/gates.md.'),
     catalogue: Catalogue.default(
       SHIPPED_CATALOGUE.map(entry => CatalogueEntry.parse(entry)),
     ).describe('Models clients may name; see docs/operations.md.'),

@@ -6,6 +6,7 @@ import type { CoordinatorConfig } from './config.ts'
 import { type ControlPlane, openControlPlane } from './control-plane.ts'
 import { createEvents } from './events/bus.ts'
 import { createGates } from './gates/gates.ts'
+import { loadPolicy, SHIPPED_POLICY_FILE } from './gates/policy.ts'
 import { sweepGates } from './gates/sweep.ts'
 import { createKeys } from './keys/keys.ts'
 import { openSigning } from './keys/signing.ts'
@@ -34,6 +35,7 @@ export interface Coordinator {
 /** Builds every part, in order, and listens. */
 export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<Coordinator> => {
   const now = Date.now
+  const policy = loadPolicy(config.policy_file ?? SHIPPED_POLICY_FILE, gateIds(config))
   const nowMs = () => performance.now()
   const shown = await serverIdentity(config)
   const store = await openStore(config.state_dir)
@@ -79,7 +81,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
       trust: signing.trust,
       now,
     },
-    views: viewsOf(plane, { config, store, gates, now, vitals }),
+    views: viewsOf(plane, { config, store, gates, policy, now, vitals }),
     degraded: monitor.degraded,
     notReady: () => {
       if (running.draining()) return 'the coordinator is stopping'
@@ -117,7 +119,7 @@ const viewsOf = (
   plane: ControlPlane,
   rest: { config: CoordinatorConfig; now: () => number } & Pick<
     Views,
-    'store' | 'gates' | 'vitals'
+    'store' | 'gates' | 'policy' | 'vitals'
   >,
 ): Views => ({
   fleet: plane.fleet,
@@ -129,6 +131,7 @@ const viewsOf = (
   monitor: plane.monitor,
   store: rest.store,
   gates: rest.gates,
+  policy: rest.policy,
   now: rest.now,
   catalogue: rest.config.catalogue,
   skillIds: skills.map(skill => skill.id),
@@ -146,6 +149,8 @@ const completing = (
     if (row.status === 'ok') monitor.completed(row.at)
   },
 })
+
+const gateIds = ({ gates }: CoordinatorConfig): ReadonlySet<string> => new Set(Object.keys(gates))
 
 const delay = (milliseconds: number): Promise<void> =>
   new Promise(resolve => setTimeout(resolve, milliseconds).unref())

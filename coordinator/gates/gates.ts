@@ -25,6 +25,8 @@ import {
 } from './rows.ts'
 import { approve, type Change, type Person, reject, useFault, withdraw } from './rules.ts'
 
+type Trx = Transaction<LedgerTables>
+
 export interface NewRequest {
   gateId: string
   /** What it is about; the hash of the plan by default. */
@@ -52,6 +54,8 @@ export interface Use {
   plan: unknown
   /** Looks again at what the plan takes for granted; throws when it no longer holds. */
   precondition?: () => Promise<void> | void
+  /** Part of what is carried out that belongs into the transaction of the use. */
+  within?: (trx: Trx) => Promise<void>
 }
 
 /**
@@ -89,8 +93,6 @@ export interface GateParts {
   publish: Events['publish']
   now: () => number
 }
-
-type Trx = Transaction<LedgerTables>
 
 const EXPIRED: Change = { state: 'expired', reason: 'nobody decided or used it in time' }
 
@@ -171,7 +173,7 @@ export const createGates = (parts: GateParts): GateKeeper => {
     return made
   }
 
-  const consume: GateKeeper['consume'] = async (id, caller, { plan, precondition }) => {
+  const consume: GateKeeper['consume'] = async (id, caller, { plan, precondition, within }) => {
     await precondition?.()
     const used = planHash(plan)
     const outcome = await ledger.write(async trx => {
@@ -187,7 +189,9 @@ export const createGates = (parts: GateParts): GateKeeper => {
             })
           : 'only who asked can use it'
       if (fault !== undefined) return { found, fault }
-      return { found, after: await useUp(trx, found, caller.by, now()) }
+      const after = await useUp(trx, found, caller.by, now())
+      if (after !== undefined) await within?.(trx)
+      return { found, after }
     })
     if (outcome.after !== undefined) {
       tell(outcome.found, outcome.after)

@@ -6,6 +6,7 @@ import type { Fleet } from '../fleet/fleet.ts'
 import type { Monitor } from '../fleet/monitor.ts'
 import type { FleetIdentity } from '../fleet-identity.ts'
 import type { GateKeeper } from '../gates/gates.ts'
+import type { Policy } from '../gates/policy.ts'
 import type { CellSettingsStore } from '../keys/cell-settings.ts'
 import type { Cells } from '../keys/cells.ts'
 import type { Key } from '../keys/key.ts'
@@ -24,6 +25,7 @@ export interface Views {
   commands: Pick<Commands, 'create' | 'get' | 'list'>
   configs: Pick<Configs, 'set' | 'show'>
   gates: GateKeeper
+  policy: Policy
   store: Store
   /** Ids of the skills on the agent card, in its order. */
   skillIds: readonly string[]

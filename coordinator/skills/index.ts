@@ -2,7 +2,18 @@ import fleetUtilization from './fleet/fleet-utilization.ts'
 import selfDiagnose from './fleet/self-diagnose.ts'
 import skillStats from './fleet/skill-stats.ts'
 import vramGuard from './fleet/vram-guard.ts'
+import gateRoutingQuery from './governance/gate-routing-query.ts'
+import hitlGate from './governance/hitl-gate.ts'
+import policyCheck from './governance/policy-check.ts'
 import type { Skill } from './skill.ts'
 
 /** Every skill on the agent card, in its order. */
-export const skills: readonly Skill[] = [fleetUtilization, vramGuard, skillStats, selfDiagnose]
+export const skills: readonly Skill[] = [
+  policyCheck,
+  hitlGate,
+  gateRoutingQuery,
+  fleetUtilization,
+  vramGuard,
+  skillStats,
+  selfDiagnose,
+]

@@ -1,0 +1,29 @@
+import type { Transaction } from 'kysely'
+import type { LedgerTables } from '../store/tables.ts'
+import type { Caller, GateKeeper, NewRequest } from './gates.ts'
+import type { GateRequest } from './request.ts'
+
+export type Passage<T> = { open: true; result: T } | { open: false; request: GateRequest }
+
+/**
+ * Does something when it is approved, and asks for the approval when it is not: the same call again
+ * carries it out once people have said yes. The approval is used up in the transaction of what it
+ * allows, so that neither happens without the other.
+ */
+export const throughGate = async <T>(
+  gates: Pick<GateKeeper, 'request' | 'consume'>,
+  asked: NewRequest,
+  caller: Caller,
+  act: (trx: Transaction<LedgerTables>) => Promise<T>,
+): Promise<Passage<T>> => {
+  const request = await gates.request(asked, caller)
+  if (request.state !== 'approved') return { open: false, request }
+  let result: T | undefined
+  await gates.consume(request.id, caller, {
+    plan: asked.plan,
+    within: async trx => {
+      result = await act(trx)
+    },
+  })
+  return { open: true, result: result as T }
+}

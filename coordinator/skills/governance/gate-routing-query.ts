@@ -1,0 +1,32 @@
+import * as z from 'zod'
+import { defineSkill } from '../skill.ts'
+
+export default defineSkill({
+  id: 'gate-routing-query',
+  name: 'Gate routing',
+  description: 'Which operator role approves a gate, and how many different people it takes.',
+  tags: ['governance', 'gates'],
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({ gate_id: z.string().max(128).describe('The gate.') }),
+  output: z.object({
+    gate_id: z.string(),
+    purpose: z.string(),
+    /** Every role that can take part. */
+    approver_roles: z.array(z.string()),
+    /** For each person who must approve: the roles of which that person has one. */
+    approvals: z.array(z.array(z.string())),
+    approvals_needed: z.int(),
+    request_minutes: z.int(),
+    approval_minutes: z.int(),
+  }),
+  examples: [{ gate_id: 'gate.major-release-approve' }],
+  run: ({ gate_id }, { gates }) => {
+    const { purpose, approvals, request_minutes, approval_minutes } = gates.definition(gate_id)
+    return {
+      ...{ gate_id, purpose, approvals, request_minutes, approval_minutes },
+      approver_roles: [...new Set(approvals.flat())],
+      approvals_needed: approvals.length,
+    }
+  },
+})

@@ -1,0 +1,50 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { callerOf, Status, viewFor } from '../../operations/gates/gate-view.ts'
+import { defineSkill } from '../skill.ts'
+
+export default defineSkill({
+  id: 'hitl-gate',
+  name: 'Human approval',
+  description: 'Ask people to approve an action at a gate, and see how it stands when asked again.',
+  tags: ['governance', 'gates'],
+  access: 'operator',
+  effect: 'write',
+  input: z.strictObject({
+    gate_id: z
+      .string()
+      .max(128)
+      .exactOptional()
+      .describe('The gate, such as `gate.production-deploy`.'),
+    requester: z
+      .string()
+      .max(128)
+      .exactOptional()
+      .describe('A label of the caller; who asks is the person of the key.'),
+    evidence: z
+      .string()
+      .max(10_000)
+      .exactOptional()
+      .describe(
+        'What is to be approved and what speaks for it; the approval is good for this text.',
+      ),
+  }),
+  output: z.object({
+    status: Status,
+    request_id: z.string(),
+    gate_id: z.string(),
+    plan_hash: z.string(),
+    approvals_missing: z.int(),
+    expires_at: z.iso.datetime(),
+  }),
+  examples: [{ gate_id: 'gate.minor-release-approve', evidence: 'release 1.4.0, all tests pass' }],
+  run: async ({ gate_id, requester, evidence }, context) => {
+    if (gate_id === undefined)
+      throw new ShoalError('invalid_request', 'gate_id is missing', { param: 'gate_id' })
+    const plan = { gate_id, evidence: evidence ?? null, requester: requester ?? null }
+    const summary = (evidence ?? gate_id).slice(0, 200)
+    const asked = await context.gates.request({ gateId: gate_id, plan, summary }, callerOf(context))
+    const { status, id, plan_hash, approvals_missing, expires_at } = viewFor(asked, context)
+    return { status, request_id: id, gate_id, plan_hash, approvals_missing, expires_at }
+  },
+})

@@ -1,0 +1,54 @@
+import t from 'tap'
+import { shippedGates } from '../../../coordinator/gates/definition.ts'
+import { loadPolicy, policyOf, SHIPPED_POLICY_FILE } from '../../../coordinator/gates/policy.ts'
+
+const gateIds = new Set(Object.keys(shippedGates()))
+const rule = { id: 'r', actions: ['a.*'], decision: 'allowed', reason: 'may' }
+const passing = { action_type: 'a.b', expect: 'allowed' }
+const document = (parts: object) => ({ version: '1', rules: [rule], tests: [passing], ...parts })
+
+t.test('the shipped boundary passes its own tests', async t => {
+  const policy = loadPolicy(SHIPPED_POLICY_FILE, gateIds)
+  const admin = { kind: 'person', roles: ['operator_admin'] } as const
+  t.match(policy.decide('release.major', admin), {
+    decision: 'needs_gate',
+    gateId: 'gate.major-release-approve',
+    ruleId: 'major-release',
+  })
+  t.match(policy.decide('nothing.known', admin), { decision: 'denied', ruleId: undefined })
+  t.match(policy.decide('device.command.unsafe', admin, { __proto__: { dry_run: true } }), {
+    decision: 'needs_gate',
+  })
+})
+
+t.test('a boundary that does not hold is not loaded', async t => {
+  for (const [what, parts, message] of [
+    [
+      'a failing test',
+      { tests: [{ ...passing, expect: 'denied' }] },
+      /a\.b by person .* is allowed/,
+    ],
+    ['no tests', { tests: [] }, /tests/],
+    ['a gate that there is not', { rules: [{ ...rule, gate: 'gate.none' }] }, /no gate\.none/],
+    ['a gate that is not named', { rules: [{ ...rule, decision: 'needs_gate' }] }, /names no gate/],
+    ['a word nobody knows', { rules: [{ ...rule, if: 1 }] }, /rules/],
+    ['a pattern with a star inside', { rules: [{ ...rule, actions: ['a.*.b'] }] }, /actions/],
+  ] as const)
+    t.throws(() => policyOf(document(parts), gateIds), { code: 'config_invalid', message }, what)
+  t.throws(() => loadPolicy('/nowhere/policy.yaml'), { code: 'config_invalid' })
+})
+
+t.test('the first rule that fits decides', async t => {
+  const rules = [
+    { ...rule, id: 'agents', kinds: ['ai_agent'], decision: 'denied' },
+    { ...rule, id: 'dry', when: { dry_run: true } },
+    { ...rule, id: 'legal', roles: ['legal'], decision: 'needs_gate', gate: 'gate.policy-change' },
+  ]
+  const tests = [{ ...passing, expect: 'denied' }]
+  const { decide } = policyOf(document({ rules, tests }), gateIds)
+  const asker = (kind: 'person' | 'ai_agent', roles: string[]) => ({ kind, roles })
+  t.equal(decide('a.b', asker('ai_agent', ['legal']), { dry_run: true }).ruleId, 'agents')
+  t.equal(decide('a.b', asker('person', ['legal']), { dry_run: true }).ruleId, 'dry')
+  t.equal(decide('a.b', asker('person', ['legal'])).ruleId, 'legal')
+  t.equal(decide('a', asker('person', ['legal'])).ruleId, undefined)
+})
