@@ -81,7 +81,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
       trust: signing.trust,
       now,
     },
-    views: viewsOf(plane, { config, store, gates, policy, now, vitals }),
+    views: viewsOf(plane, { config, store, keys, gates, policy, now, vitals }),
     degraded: monitor.degraded,
     notReady: () => {
       if (running.draining()) return 'the coordinator is stopping'
@@ -119,7 +119,7 @@ const viewsOf = (
   plane: ControlPlane,
   rest: { config: CoordinatorConfig; now: () => number } & Pick<
     Views,
-    'store' | 'gates' | 'policy' | 'vitals'
+    'store' | 'keys' | 'gates' | 'policy' | 'vitals'
   >,
 ): Views => ({
   fleet: plane.fleet,
@@ -130,6 +130,7 @@ const viewsOf = (
   configs: plane.control.configs,
   monitor: plane.monitor,
   store: rest.store,
+  keys: rest.keys,
   gates: rest.gates,
   policy: rest.policy,
   now: rest.now,

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import { type JsonSchema, jsonSchema } from '../operations/json-schema.ts'
 import { cliOf, type Operation, pathFields } from '../operations/operation.ts'
+import { PendingView } from '../operations/pending.ts'
 import type { DocumentedRoute, RouteDocs } from './route-docs.ts'
 
 export interface OpenApiOperation {
@@ -44,16 +45,25 @@ const ofOperation = (operation: Operation, route: DocumentedRoute): OpenApiOpera
     ...(inBody
       ? { requestBody: { required: body.required.length > 0, content: jsonContent(body) } }
       : {}),
-    responses: responses(200, jsonContent(jsonSchema(operation.output)), route),
+    responses: {
+      ...responses(200, jsonContent(jsonSchema(operation.output)), route),
+      ...(operation.effect === 'gated' ? { 202: PENDING } : {}),
+    },
     'x-shoal-access': operation.access,
     ...(operation.roles === undefined ? {} : { 'x-shoal-roles': operation.roles }),
     'x-shoal-effect': operation.effect,
     'x-shoal-cli': {
       ...cliOf(operation),
       arguments: named,
-      ...(operation.exit === undefined ? {} : { exit: operation.exit }),
+      ...exitOf(operation),
     },
   }
+}
+
+/** A script must be able to tell `waits for people` from `done`. */
+const exitOf = ({ exit, effect }: Operation) => {
+  if (exit !== undefined) return { exit }
+  return effect === 'gated' ? { exit: { field: 'status', codes: { pending: 75 } } } : {}
 }
 
 interface ObjectSchema {
@@ -114,6 +124,11 @@ const responses = (status: number, content: object, { access }: DocumentedRoute)
   429: error,
   default: error,
 })
+
+const PENDING = {
+  description: 'People have to approve it first; the same call again carries it out.',
+  content: { 'application/json': { schema: jsonSchema(PendingView) } },
+}
 
 const error = { $ref: '#/components/responses/Error' }
 

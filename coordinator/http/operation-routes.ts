@@ -4,6 +4,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { callOperation, requireAccess } from '../operations/call.ts'
 import type { Context, Views } from '../operations/context.ts'
 import { type Operation, pathFields } from '../operations/operation.ts'
+import { Pending } from '../operations/pending.ts'
 import { subjectOf } from './answer-headers.ts'
 import { createCallLimits } from './call-limits.ts'
 import type { RouteDocs } from './route-docs.ts'
@@ -33,7 +34,10 @@ export const operationRoutes: FastifyPluginAsync<OperationParts> = async (
         requireAccess(operation, request.key)
         countCall(subjectOf(request).id, request.key)
         const context = contextOf(request, reply, operation, views)
-        return callOperation(operation, inputOf(request, operation), context)
+        const answer = await callOperation(operation, inputOf(request, operation), context)
+        if (!(answer instanceof Pending)) return answer
+        reply.code(202)
+        return answer.view
       },
     })
 }

@@ -28,23 +28,36 @@ export interface NewToken {
 
 /**
  * A token for many machines could let in a fleet of strangers: it takes an approval at the gate
- * `gate.cell-enroll`, which cannot be asked yet. Throws `forbidden`.
+ * `gate.cell-enroll`, which is asked over the API. Throws `forbidden`.
  */
 export const requireSingleUse = (uses: number): void => {
   if (uses > 1)
     throw new ShoalError(
       'forbidden',
-      `a join token for ${uses} machines needs an approval at gate.cell-enroll; make one for each`,
+      `a join token for ${uses} machines needs an approval at gate.cell-enroll; ask with shoal tokens create --uses ${uses}`,
     )
 }
 
 /** `secret` is the whole token; it is not stored and cannot be read again. */
-export const createToken = async (
+export const createToken = (
   ledger: Ledger,
+  token: NewToken,
+  by: Actor,
+  now?: number,
+): Promise<IssuedToken> => ledger.write(trx => addToken(trx, token, by, now))
+
+export interface IssuedToken {
+  token: JoinToken
+  secret: string
+}
+
+/** The same inside a transaction. */
+export const addToken = async (
+  trx: Transaction<LedgerTables>,
   { uses, ttlMinutes, tags = [] }: NewToken,
   by: Actor,
   now: number = Date.now(),
-): Promise<{ token: JoinToken; secret: string }> => {
+): Promise<IssuedToken> => {
   if (!(Number.isInteger(uses) && uses >= 1))
     throw new ShoalError('invalid_request', 'uses must be 1 or more', { param: 'uses' })
   if (tags.length > 64 || tags.some(tag => tag === '' || tag.length > 64))
@@ -63,18 +76,10 @@ export const createToken = async (
     role: 'cell',
     tags_json: JSON.stringify(tags),
   }
-  await ledger.write(async trx => {
-    await trx.insertInto('join_tokens').values(row).execute()
-    const details = { uses, tags, role: row.role, expires_at: row.expires_at }
-    await appendAudit(trx, {
-      ...by,
-      at: now,
-      action: 'token.create',
-      subject: id,
-      outcome: 'done',
-      details,
-    })
-  })
+  await trx.insertInto('join_tokens').values(row).execute()
+  const details = { uses, tags, role: row.role, expires_at: row.expires_at }
+  const entry = { ...by, at: now, action: 'token.create', subject: id }
+  await appendAudit(trx, { ...entry, outcome: 'done', details })
   return { token: tokenOf(row), secret: text }
 }
 

@@ -8,6 +8,7 @@ import { addKey, type IssuedKey, recordKey } from './issue.ts'
 import { type Key, type KeySpec, keyOf } from './key.ts'
 import { inScope, type Scope } from './scope.ts'
 import { KEY_PREFIX, newSecret, parseSecret } from './secret.ts'
+import { addTenant, type Tenant } from './tenants.ts'
 import { type Credential, Verifier } from './verifier.ts'
 
 export type { IssuedKey } from './issue.ts'
@@ -27,6 +28,8 @@ export interface Keys {
   retire(id: string, scope: Scope, by: Actor): Promise<Key>
   /** Effective when it resolves here, and within a second in other processes. */
   revoke(id: string, scope: Scope, by: Actor): Promise<Key>
+  /** A new tenant that this key may act for: nobody else could let anybody in. */
+  foundTenant(id: string, tenant: { id?: string; name: string }, by: Actor): Promise<Tenant>
   get(id: string, scope: Scope): Promise<Key | undefined>
   /** Oldest first. */
   list(scope: Scope): Promise<Key[]>
@@ -103,6 +106,20 @@ export const createKeys = ({ store, logger, now = Date.now }: KeysOptions): Keys
     return { key, secret: text }
   }
 
+  const foundTenant: Keys['foundTenant'] = async (id, wanted, by) => {
+    const made = await ledger.write(async trx => {
+      const tenant = await addTenant(trx, wanted, by)
+      const row = await existing(trx, id, 'all')
+      const further_tenants_json = JSON.stringify([...keyOf(row).furtherTenants, tenant.id])
+      await trx.updateTable('keys').set({ further_tenants_json }).where('id', '=', id).execute()
+      const entry = { ...by, at: now(), action: 'key.admit' }
+      await recordKey(trx, row, entry, { tenant: tenant.id })
+      return tenant
+    })
+    verifier.forget(id)
+    return made
+  }
+
   const list: Keys['list'] = async scope => {
     let query = ledger.read.selectFrom('keys').selectAll().orderBy('created_at').orderBy('id')
     if (scope !== 'all') query = query.where('tenant_id', '=', scope.tenantId)
@@ -113,6 +130,7 @@ export const createKeys = ({ store, logger, now = Date.now }: KeysOptions): Keys
     authenticate,
     create,
     rotate,
+    foundTenant,
     list,
     retire: (id, scope, by) =>
       change(id, scope, { ...by, action: 'key.retire' }, () => ({ previous_digest: null })),

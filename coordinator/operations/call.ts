@@ -3,6 +3,7 @@ import { firstIssue } from '../../shared/wire/openai.ts'
 import { type Key, OPERATOR_ROLES } from '../keys/key.ts'
 import type { Context } from './context.ts'
 import type { Operation } from './operation.ts'
+import { Pending } from './pending.ts'
 
 /** Throws `auth_required` or `forbidden` unless this key may ask for this. */
 export const requireAccess = (
@@ -17,7 +18,10 @@ export const requireAccess = (
   throw new ShoalError('forbidden', `this needs a key with the role ${wanted.join(' or ')}`)
 }
 
-/** The one way in which every surface calls an operation: checks the input, runs, counts. */
+/**
+ * The one way in which every surface calls an operation: checks the input, runs, counts. The answer
+ * is the output, or `Pending` when people have to approve it first.
+ */
 export const callOperation = async (
   operation: Operation,
   input: unknown,
@@ -26,7 +30,8 @@ export const callOperation = async (
   const startedMs = performance.now()
   let failed = true
   try {
-    const output = operation.output.encode(await operation.run(valid(operation, input), context))
+    const answer = await operation.run(valid(operation, input), context)
+    const output = answer instanceof Pending ? answer : operation.output.encode(answer)
     failed = false
     return output
   } finally {

@@ -10,6 +10,7 @@ import type { Policy } from '../gates/policy.ts'
 import type { CellSettingsStore } from '../keys/cell-settings.ts'
 import type { Cells } from '../keys/cells.ts'
 import type { Key } from '../keys/key.ts'
+import type { Keys } from '../keys/keys.ts'
 import type { Store } from '../store/store.ts'
 import type { Vitals } from '../vitals.ts'
 import type { CallStats } from './call-stats.ts'
@@ -24,6 +25,7 @@ export interface Views {
   monitor: Monitor
   commands: Pick<Commands, 'create' | 'get' | 'list'>
   configs: Pick<Configs, 'set' | 'show'>
+  keys: Pick<Keys, 'get' | 'list' | 'rotate' | 'retire' | 'revoke' | 'foundTenant'>
   gates: GateKeeper
   policy: Policy
   store: Store

@@ -22,12 +22,22 @@ import gatesRequest from './gates/gates-request.ts'
 import gatesRequests from './gates/gates-requests.ts'
 import gatesShow from './gates/gates-show.ts'
 import gatesWithdraw from './gates/gates-withdraw.ts'
+import keysList from './keys/keys-list.ts'
+import keysRequest from './keys/keys-request.ts'
+import keysRetire from './keys/keys-retire.ts'
+import keysReveal from './keys/keys-reveal.ts'
+import keysRevoke from './keys/keys-revoke.ts'
+import keysRotate from './keys/keys-rotate.ts'
 import type { Operation } from './operation.ts'
+import personsCreate from './persons/persons-create.ts'
+import personsList from './persons/persons-list.ts'
 import signingKeyRotate from './signing-key/signing-key-rotate.ts'
 import signingKeyShow from './signing-key/signing-key-show.ts'
 import skillsList from './skills/skills-list.ts'
 import skillsShow from './skills/skills-show.ts'
 import tagsConfigSet from './tags/tags-config-set.ts'
+import tenantsCreate from './tenants/tenants-create.ts'
+import tenantsList from './tenants/tenants-list.ts'
 import tokensCreate from './tokens/tokens-create.ts'
 import tokensList from './tokens/tokens-list.ts'
 import tokensRevoke from './tokens/tokens-revoke.ts'
@@ -55,6 +65,16 @@ export const operations: readonly Operation[] = [
   signingKeyShow,
   signingKeyRotate,
   alertsList,
+  keysList,
+  keysRequest,
+  keysReveal,
+  keysRotate,
+  keysRetire,
+  keysRevoke,
+  personsList,
+  personsCreate,
+  tenantsList,
+  tenantsCreate,
   gatesList,
   gatesCheck,
   gatesRequests,

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import type { Role } from '../keys/key.ts'
 import type { Context } from './context.ts'
+import type { Pending } from './pending.ts'
 
 /** Who may ask: everybody, any key, or a key with one of the roles. */
 export type Access = 'none' | 'key' | 'operator'
@@ -33,7 +34,11 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   cli?: { group: string; verb: string }
   /** Exit codes of the command line for values of one field of the answer; 0 for others. */
   exit?: { field: string; codes: Readonly<Record<string, number>> }
-  run: (input: z.output<I>, context: Context) => Promise<z.input<O>> | z.input<O>
+  /** A gated one answers `Pending` as long as people have not approved it. */
+  run: (
+    input: z.output<I>,
+    context: Context,
+  ) => Promise<z.input<O> | Pending> | z.input<O> | Pending
 }
 
 /** One declaration, checked: every `{field}` of the path must be in the input. */

@@ -1,6 +1,5 @@
 import type * as z from 'zod'
 import type { Role } from '../keys/key.ts'
-import type { Context } from '../operations/context.ts'
 import {
   type Access,
   defineOperation,
@@ -35,7 +34,7 @@ interface SkillSpec<I extends z.ZodObject, O extends z.ZodType> {
   examples?: readonly z.input<I>[]
   publishesInput?: boolean
   card?: Skill['card']
-  run: (input: z.output<I>, context: Context) => Promise<z.input<O>> | z.input<O>
+  run: Operation<I, O>['run']
 }
 
 export const defineSkill = <I extends z.ZodObject, O extends z.ZodType>({

@@ -1,17 +1,24 @@
+import type { Transaction } from 'kysely'
 import * as z from 'zod'
 import { joinTokenText } from '../../../shared/join-token.ts'
-import { createToken, requireSingleUse } from '../../keys/join-tokens.ts'
+import { throughGate } from '../../gates/through-gate.ts'
+import { addToken, createToken, type IssuedToken, type NewToken } from '../../keys/join-tokens.ts'
+import type { LedgerTables } from '../../store/tables.ts'
+import type { Context } from '../context.ts'
+import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
+import { Pending } from '../pending.ts'
 import { Tags, TokenView, viewOf } from './token-view.ts'
 
 export default defineOperation({
   id: 'tokens-create',
-  description: 'Make a join token for one machine. The secret is shown once.',
+  description:
+    'Make a join token; one for many machines has to be approved first. The secret is shown once.',
   method: 'POST',
   path: '/v1/tokens',
   access: 'operator',
   roles: ['operator_admin'],
-  effect: 'write',
+  effect: 'gated',
   input: z.strictObject({
     ttl_minutes: z
       .int()
@@ -19,16 +26,32 @@ export default defineOperation({
       .max(7 * 24 * 60)
       .default(60)
       .describe('How long the token is good.'),
-    uses: z.int().min(1).default(1).describe('How many machines may join with it; now 1 alone.'),
+    uses: z.int().min(1).max(10_000).default(1).describe('How many machines may join with it.'),
     role: z.literal('cell').default('cell').describe('What the machine becomes.'),
     tags: Tags.default([]).describe('Tags that the cell gets.'),
   }),
   output: TokenView.extend({ secret: z.string() }),
-  run: async ({ ttl_minutes, uses, tags }, { store, identity, actor }) => {
-    requireSingleUse(uses)
+  run: async ({ ttl_minutes, uses, tags }, context) => {
+    const { store, identity, actor } = context
     const wanted = { uses, tags, ttlMinutes: ttl_minutes }
-    const { token, secret } = await createToken(store.ledger, wanted, actor)
+    const issued =
+      uses === 1 ? await createToken(store.ledger, wanted, actor) : await approved(wanted, context)
+    if (issued instanceof Pending) return issued
     const fingerprint = identity.fingerprint()
-    return { ...viewOf(token), secret: joinTokenText({ secret, fingerprint }) }
+    return {
+      ...viewOf(issued.token),
+      secret: joinTokenText({ secret: issued.secret, fingerprint }),
+    }
   },
 })
+
+const approved = async (wanted: NewToken, context: Context): Promise<IssuedToken | Pending> => {
+  const asked = {
+    gateId: 'gate.cell-enroll',
+    summary: `a join token for ${wanted.uses} machines, good for ${wanted.ttlMinutes} minutes`,
+    plan: { action: 'cell.enrol-many', ...wanted },
+  }
+  const act = (trx: Transaction<LedgerTables>) => addToken(trx, wanted, context.actor)
+  const passage = await throughGate(context.gates, asked, callerOf(context), act)
+  return passage.open ? passage.result : new Pending(passage.request)
+}

@@ -163,14 +163,6 @@ t.test('operations over REST', async t => {
     }
   })
 
-  t.test('a token for many machines waits for gates', async t => {
-    const headers = { ...bearer('admin-key'), 'content-type': 'application/json' }
-    const payload = '{"uses":5}'
-    const response = await app.inject({ method: 'POST', url: '/v1/tokens', headers, payload })
-    t.equal(response.statusCode, 403)
-    t.match(response.json().error, { code: 'forbidden', message: /gate\.cell-enroll/ })
-  })
-
   t.test('a revoked cell is gone for good, and the audit knows by whom', async t => {
     const url = `/v1/cells/${cellId}`
     const response = await app.inject({ method: 'DELETE', url, headers: bearer('admin-key') })

@@ -1,0 +1,53 @@
+import * as z from 'zod'
+import { TIER_NAMES } from '../../../shared/catalogue.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { KEY_KINDS, type Key, ROLES } from '../../keys/key.ts'
+import type { Context } from '../context.ts'
+
+export const KeyView = z.object({
+  id: z.string(),
+  tenant_id: z.string(),
+  further_tenants: z.array(z.string()),
+  person_id: z.string(),
+  tier: z.enum(TIER_NAMES),
+  roles: z.array(z.enum(ROLES)),
+  kind: z.enum(KEY_KINDS),
+  label: z.string(),
+  created_at: z.iso.datetime(),
+  expires_at: z.iso.datetime().nullable(),
+  revoked_at: z.iso.datetime().nullable(),
+  last_used_at: z.iso.datetime().nullable(),
+})
+
+const iso = (at: number | undefined): string | null =>
+  at === undefined ? null : new Date(at).toISOString()
+
+export const keyViewOf = (key: Key): z.input<typeof KeyView> => ({
+  id: key.id,
+  tenant_id: key.tenantId,
+  further_tenants: key.furtherTenants,
+  person_id: key.personId,
+  tier: key.tier,
+  roles: key.roles,
+  kind: key.kind,
+  label: key.label,
+  created_at: new Date(key.createdAt).toISOString(),
+  expires_at: iso(key.expiresAt),
+  revoked_at: iso(key.revokedAt),
+  last_used_at: iso(key.lastUsedAt),
+})
+
+export const isAdministrator = ({ key }: Pick<Context, 'key'>): boolean =>
+  key?.roles.includes('operator_admin') === true
+
+/**
+ * A key of the caller's tenant: any for an administrator, else one of the caller's own person.
+ * Throws `not_found` for every other, whether or not it exists.
+ */
+export const ownKey = async (id: string, context: Context): Promise<Key> => {
+  const { key, keys, tenantId = '' } = context
+  const found = await keys.get(id, { tenantId })
+  if (found !== undefined && (isAdministrator(context) || found.personId === key?.personId))
+    return found
+  throw new ShoalError('not_found', `no key ${id}`)
+}

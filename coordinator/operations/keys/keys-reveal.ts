@@ -1,0 +1,46 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { addKey, type IssuedKey } from '../../keys/issue.ts'
+import { callerOf } from '../gates/gate-view.ts'
+import { defineOperation } from '../operation.ts'
+import { KEY_GATE, KeyPlan } from './key-plan.ts'
+import { KeyView, keyViewOf } from './key-view.ts'
+
+export default defineOperation({
+  id: 'keys-reveal',
+  description: 'Read the key that you asked for and that was approved. It is shown once.',
+  method: 'POST',
+  path: '/v1/keys/requests/{request_id}/reveal',
+  access: 'key',
+  effect: 'write',
+  input: z.strictObject({ request_id: z.string() }),
+  output: KeyView.extend({ secret: z.string() }),
+  run: async ({ request_id }, context) => {
+    const caller = callerOf(context)
+    const { gates, now, actor } = context
+    const request = await gates.get(request_id, { tenantId: caller.tenantId })
+    if (request.gateId !== KEY_GATE || request.requesterId !== caller.person.personId)
+      throw new ShoalError('not_found', `no request ${request_id}`)
+    const plan = KeyPlan.parse(request.plan)
+    let issued: IssuedKey | undefined
+    await gates.consume(request_id, caller, {
+      plan,
+      within: async trx => {
+        issued = await addKey(trx, specOf(plan), actor, now())
+      },
+    })
+    const { key, secret } = issued as unknown as IssuedKey
+    return { ...keyViewOf(key), secret }
+  },
+})
+
+const specOf = (plan: KeyPlan) => ({
+  tenantId: plan.tenant_id,
+  furtherTenants: plan.further_tenants,
+  personId: plan.person_id,
+  tier: plan.tier,
+  roles: plan.roles,
+  kind: plan.kind,
+  label: plan.label,
+  ...(plan.expires_at === null ? {} : { expiresAt: Date.parse(plan.expires_at) }),
+})

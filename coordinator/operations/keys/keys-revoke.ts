@@ -1,0 +1,18 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { KeyView, keyViewOf, ownKey } from './key-view.ts'
+
+export default defineOperation({
+  id: 'keys-revoke',
+  description: 'End a key for good: within a second it opens nothing any more.',
+  method: 'DELETE',
+  path: '/v1/keys/{key_id}',
+  access: 'key',
+  effect: 'write',
+  input: z.strictObject({ key_id: z.string() }),
+  output: KeyView,
+  run: async ({ key_id }, context) => {
+    const { id, tenantId } = await ownKey(key_id, context)
+    return keyViewOf(await context.keys.revoke(id, { tenantId }, context.actor))
+  },
+})

@@ -1,0 +1,20 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { KeyView, keyViewOf, ownKey } from './key-view.ts'
+
+export default defineOperation({
+  id: 'keys-rotate',
+  description:
+    'Give a key a second secret, shown once; the one before stays good until the next rotation or keys-retire.',
+  method: 'POST',
+  path: '/v1/keys/{key_id}/rotate',
+  access: 'key',
+  effect: 'write',
+  input: z.strictObject({ key_id: z.string() }),
+  output: KeyView.extend({ secret: z.string() }),
+  run: async ({ key_id }, context) => {
+    const { id, tenantId } = await ownKey(key_id, context)
+    const { key, secret } = await context.keys.rotate(id, { tenantId }, context.actor)
+    return { ...keyViewOf(key), secret }
+  },
+})

@@ -1,0 +1,18 @@
+import * as z from 'zod'
+import { createPerson } from '../../keys/people.ts'
+import { defineOperation } from '../operation.ts'
+import { PersonView, personViewOf } from './person-view.ts'
+
+export default defineOperation({
+  id: 'persons-create',
+  description: 'Make a person known in the tenant; keys are asked for apart.',
+  method: 'POST',
+  path: '/v1/persons',
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'write',
+  input: z.strictObject({ name: z.string().min(1).max(200) }),
+  output: PersonView,
+  run: async ({ name }, { store, tenantId = '', actor }) =>
+    personViewOf(await createPerson(store.ledger, { tenantId, name }, actor)),
+})

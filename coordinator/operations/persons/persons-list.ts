@@ -1,0 +1,19 @@
+import * as z from 'zod'
+import { listPeople } from '../../keys/people.ts'
+import { defineOperation } from '../operation.ts'
+import { PersonView, personViewOf } from './person-view.ts'
+
+export default defineOperation({
+  id: 'persons-list',
+  description: 'List the people of the tenant: those who can be held to account for a key.',
+  method: 'GET',
+  path: '/v1/persons',
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'read',
+  input: z.strictObject({}),
+  output: z.object({ persons: z.array(PersonView) }),
+  run: async (_input, { store, tenantId = '' }) => ({
+    persons: (await listPeople(store.ledger, { tenantId })).map(personViewOf),
+  }),
+})

@@ -1,0 +1,235 @@
+import t, { type Test } from 'tap'
+import { shippedGates } from '../../../coordinator/gates/definition.ts'
+import { createGates } from '../../../coordinator/gates/gates.ts'
+import { loadPolicy, SHIPPED_POLICY_FILE } from '../../../coordinator/gates/policy.ts'
+import { bootstrap } from '../../../coordinator/keys/bootstrap.ts'
+import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { createPerson } from '../../../coordinator/keys/people.ts'
+import { createTenant } from '../../../coordinator/keys/tenants.ts'
+import type { Views } from '../../../coordinator/operations/context.ts'
+import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { appWith, views } from '../../support/app.ts'
+import { logger } from '../keys/fixtures.ts'
+import { BY, temporaryStore } from '../store/temporary.ts'
+
+const definitions = shippedGates()
+
+/** The server over a real store with the demo people, and a second tenant with its own operator. */
+const scene = async (t: Pick<Test, 'teardown'>) => {
+  const store = await temporaryStore(t)
+  const { keys: demo } = await bootstrap(store)
+  const now = () => Date.now()
+  const keys = createKeys({ store, logger, now })
+  await createTenant(store.ledger, { id: 'other', name: 'other' }, BY)
+  await createPerson(store.ledger, { id: 'eve', tenantId: 'other', name: 'eve' }, BY)
+  const spec = { tenantId: 'other', personId: 'eve', tier: 'enterprise' as const }
+  const stranger = await keys.create({ ...spec, roles: ['client', 'operator_admin'] }, BY)
+  const gates = createGates({
+    ...{ store, definitions, now },
+    signer: signerOf(newPrivateKey()),
+    publish: () => ({}) as never,
+  })
+  const policy = loadPolicy(SHIPPED_POLICY_FILE, new Set(Object.keys(definitions)))
+  const identity = { fingerprint: () => undefined } as unknown as Views['identity']
+  const app = await appWith({
+    keys,
+    views: views({ store, keys, gates, policy, identity, now }),
+  })
+  t.teardown(async () => {
+    keys.close()
+    await app.close()
+  })
+  const call = async (
+    key: string,
+    method: 'GET' | 'POST' | 'DELETE',
+    url: string,
+    body?: object,
+  ) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const payload = body === undefined ? {} : { payload: JSON.stringify(body) }
+    const response = await app.inject({ method, url, headers, ...payload })
+    return { status: response.statusCode, json: response.json() }
+  }
+  return { demo: { ...demo, stranger: stranger.secret }, call, keys, store }
+}
+
+t.test('an API key', async t => {
+  const { demo, call } = await scene(t)
+  const wanted = { tier: 'pro', label: 'my app' }
+  const asked = await call(demo.free, 'POST', '/v1/keys', wanted)
+  t.equal(asked.status, 202)
+  t.match(asked.json, {
+    status: 'pending',
+    gate_id: 'gate.developer-api-key-approve',
+    plan_hash: /^[0-9a-f]{64}$/,
+  })
+  const id: string = asked.json.request_id
+  const reveal = (key: string) => call(key, 'POST', `/v1/keys/requests/${id}/reveal`)
+
+  await t.test('is not shown before it is approved', async t => {
+    t.match(await reveal(demo.free), { status: 403, json: { error: { message: /is pending/ } } })
+  })
+  await t.test('is approved by an administrator who sees what it may do', async t => {
+    const seen = await call(demo.approver_a, 'GET', `/v1/gates/requests/${id}`)
+    t.match(seen.json, { summary: /pro key \(person: client\) for demo_free/, plan_text: /"pro"/ })
+    const approved = await call(demo.approver_a, 'POST', `/v1/gates/requests/${id}/approve`)
+    t.match(approved.json, { state: 'approved' })
+  })
+  await t.test('is shown once, to who asked alone', async t => {
+    t.equal((await reveal(demo.approver_a)).status, 404)
+    t.equal((await reveal(demo.stranger)).status, 404)
+    const shown = await reveal(demo.free)
+    t.match(shown, { status: 200, json: { tier: 'pro', secret: /^svc-dev-/, label: 'my app' } })
+    const again = await reveal(demo.free)
+    t.match(again, { status: 403, json: { error: { message: /is consumed/ } } })
+
+    const { secret, id: keyId } = shown.json
+    t.match((await call(secret, 'GET', '/v1/keys')).json.keys, [{}, { id: keyId }])
+    const rotated = await call(secret, 'POST', `/v1/keys/${keyId}/rotate`)
+    t.equal((await call(secret, 'GET', '/v1/keys')).status, 200, 'the old secret is still good')
+    const next: string = rotated.json.secret
+    t.equal((await call(next, 'POST', `/v1/keys/${keyId}/retire`)).status, 200)
+    t.equal((await call(secret, 'GET', '/v1/keys')).status, 401)
+    t.equal((await call(next, 'DELETE', `/v1/keys/${keyId}`)).status, 200)
+    t.equal((await call(next, 'GET', '/v1/keys')).status, 401, 'revoked at once')
+  })
+})
+
+t.test('a key nobody should get', async t => {
+  const { demo, call } = await scene(t)
+  for (const [what, key, body, status, param] of [
+    ['for somebody else', demo.free, { tier: 'pro', person_id: 'demo_pro' }, 403, null],
+    ['for nobody', demo.operator, { tier: 'pro', person_id: 'nobody' }, 422, 'person_id'],
+    [
+      'for a person of another tenant',
+      demo.operator,
+      { tier: 'pro', person_id: 'eve' },
+      422,
+      'person_id',
+    ],
+    [
+      'into another tenant',
+      demo.operator,
+      { tier: 'pro', further_tenants: ['other'] },
+      403,
+      'further_tenants',
+    ],
+    [
+      'that has expired',
+      demo.free,
+      { tier: 'pro', expires_at: '2001-01-01T00:00:00Z' },
+      422,
+      'expires_at',
+    ],
+    ['of no tier', demo.free, { tier: 'gold' }, 422, 'tier'],
+  ] as const)
+    await t.test(`${what} is ${status}`, async t => {
+      const answer = await call(key, 'POST', '/v1/keys', body)
+      t.equal(answer.status, status)
+      t.equal(answer.json.error.param, param)
+    })
+})
+
+t.test('a tenant sees nothing of another, and cannot tell absent from foreign', async t => {
+  const { demo, call } = await scene(t)
+  const asked = await call(demo.operator, 'POST', '/v1/keys', { tier: 'free' })
+  const own = (await call(demo.pro, 'GET', '/v1/keys')).json.keys[0].id
+  const foreign = [asked.json.request_id, own]
+  const absent = ['gate_00000000000000000000000000', 'aaaaaaaa']
+  for (const [n, [method, path]] of (
+    [
+      ['GET', '/v1/gates/requests/{}'],
+      ['POST', '/v1/gates/requests/{}/approve'],
+      ['POST', '/v1/gates/requests/{}/reject'],
+      ['POST', '/v1/gates/requests/{}/withdraw'],
+      ['POST', '/v1/keys/requests/{}/reveal'],
+      ['DELETE', '/v1/keys/{}'],
+      ['POST', '/v1/keys/{}/rotate'],
+      ['POST', '/v1/keys/{}/retire'],
+    ] as const
+  ).entries()) {
+    const which = n < 5 ? 0 : 1
+    const at = (id = '') => call(demo.stranger, method, path.replace('{}', id))
+    const [theirs, nothing] = [await at(foreign[which]), await at(absent[which])]
+    t.equal(theirs.status, 404, `${method} ${path}`)
+    const blank = (text: string, id = '') => text.replaceAll(id, 'ID')
+    t.equal(
+      blank(theirs.json.error.message, foreign[which]),
+      blank(nothing.json.error.message, absent[which]),
+    )
+  }
+  const lists = [
+    ['/v1/gates/requests', 'requests', 0],
+    ['/v1/keys', 'keys', 1],
+    ['/v1/persons', 'persons', 1],
+    ['/v1/tenants', 'tenants', 1],
+  ] as const
+  for (const [url, name, count] of lists)
+    t.equal((await call(demo.stranger, 'GET', url)).json[name].length, count, url)
+})
+
+t.test('who makes a tenant may act for it, at once', async t => {
+  const { demo, call } = await scene(t)
+  const made = await call(demo.operator, 'POST', '/v1/tenants', { id: 'new', name: 'new' })
+  t.match(made, { status: 200, json: { id: 'new' } })
+  t.match((await call(demo.operator, 'GET', '/v1/tenants')).json.tenants, [
+    { id: 'demo' },
+    { id: 'new' },
+  ])
+  t.equal(
+    (await call(demo.operator, 'POST', '/v1/tenants', { id: 'new', name: 'new' })).status,
+    409,
+  )
+})
+
+t.test('a join token for many machines', async t => {
+  const { demo, call } = await scene(t)
+  const ask = () => call(demo.operator, 'POST', '/v1/tokens', { uses: 500, ttl_minutes: 30 })
+  const asked = await ask()
+  t.match(asked, { status: 202, json: { status: 'pending', gate_id: 'gate.cell-enroll' } })
+  t.match((await ask()).json, { request_id: asked.json.request_id }, 'asked again, it is the same')
+  const { request_id } = asked.json
+  await call(demo.approver_b, 'POST', `/v1/gates/requests/${request_id}/approve`)
+  t.match(await ask(), { status: 200, json: { uses: 500, secret: /^shl_join_/ } })
+  t.match(await ask(), { status: 202 }, 'the approval is used up')
+})
+
+t.test('policy and gates as skills', async t => {
+  const { demo, call } = await scene(t)
+  const skill = (id: string, body: object) => call(demo.operator, 'POST', `/v1/skills/${id}`, body)
+  t.match((await skill('policy-check', { action_type: 'release.major' })).json, {
+    decision: 'needs_gate',
+    gate_id: 'gate.major-release-approve',
+  })
+  t.match(
+    (
+      await skill('policy-check', {
+        action_type: 'device.command.unsafe',
+        context: '{"dry_run":true}',
+      })
+    ).json,
+    { decision: 'allowed' },
+  )
+  t.match(await skill('policy-check', {}), {
+    status: 422,
+    json: { error: { param: 'action_type' } },
+  })
+  t.match(await skill('policy-check', { action_type: 'x', context: '{' }), { status: 422 })
+  t.match((await skill('gate-routing-query', { gate_id: 'gate.major-release-approve' })).json, {
+    approver_roles: ['architect', 'operator_admin'],
+    approvals_needed: 2,
+  })
+  t.equal((await skill('gate-routing-query', { gate_id: 'gate.none' })).status, 404)
+  const first = await skill('hitl-gate', {
+    gate_id: 'gate.minor-release-approve',
+    evidence: 'v1.4',
+  })
+  t.match(first.json, { status: 'pending', approvals_missing: 1 })
+  await call(demo.approver_a, 'POST', `/v1/gates/requests/${first.json.request_id}/approve`)
+  const second = await skill('hitl-gate', {
+    gate_id: 'gate.minor-release-approve',
+    evidence: 'v1.4',
+  })
+  t.match(second.json, { status: 'approved', request_id: first.json.request_id })
+  t.match(await skill('hitl-gate', {}), { status: 422, json: { error: { param: 'gate_id' } } })
+})
