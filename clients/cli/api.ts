@@ -8,8 +8,20 @@ export interface Call {
   body?: object
 }
 
+/** An answer that is text and no JSON, with the path of its next page. */
+export class TextAnswer {
+  readonly text: string
+  readonly next: string | undefined
+
+  constructor(text: string, next: string | undefined) {
+    this.text = text
+    this.next = next
+  }
+}
+
 export interface Api {
   get(path: string): Promise<unknown>
+  /** The JSON of the answer, or a `TextAnswer`. */
   call(call: Call): Promise<unknown>
   /** A document that may be known already: undefined when it is still the one with this tag. */
   getIfChanged(
@@ -49,7 +61,7 @@ export const createApi = ({ url, key, tenant }: ApiOptions): Api => {
       headers: { ...content, ...identity },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    return jsonOf(response)
+    return contentOf(response)
   }
 
   const getIfChanged: Api['getIfChanged'] = async (path, etag) => {
@@ -99,6 +111,17 @@ const withQuery = (path: string, query: Record<string, unknown>): string => {
       ]),
   )
   return entries.length === 0 ? path : `${path}?${new URLSearchParams(entries)}`
+}
+
+/** A page of HTML is no answer of a coordinator. */
+const TEXT = /^(text\/(csv|plain)|application\/jsonl)/
+const NEXT = /<([^>]+)>; rel="next"/
+
+const contentOf = async (response: Response): Promise<unknown> => {
+  const type = response.headers.get('content-type') ?? ''
+  if (!TEXT.test(type)) return jsonOf(response)
+  const next = NEXT.exec(response.headers.get('link') ?? '')?.[1]
+  return new TextAnswer(await response.text(), next)
 }
 
 const jsonOf = (response: Response): Promise<unknown> =>

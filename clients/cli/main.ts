@@ -1,6 +1,7 @@
 import { type Command, CommanderError } from 'commander'
 import { exitCode, ShoalError } from '../../shared/errors.ts'
 import { type Printable, printed, visible } from '../../shared/print.ts'
+import { type Api, TextAnswer } from './api.ts'
 import { type ExitCodes, operationsOf } from './document.ts'
 import { cacheFolder, loadDocument } from './document-cache.ts'
 import { handMade } from './hand-made.ts'
@@ -40,13 +41,27 @@ const addDescribed = async (program: Command, argv: string[], env: Environment):
   try {
     const document = await loadDocument(api, options.url, cacheFolder(env))
     addOperationCommands(program, operationsOf(document), async (call, exit) => {
-      const answer = (await api.call(call)) as Printable
-      write(printed(answer, format))
-      process.exitCode = exitOf(answer, exit)
+      const answer = await api.call(call)
+      if (answer instanceof TextAnswer) return writeText(api, answer, write)
+      write(printed(answer as Printable, format))
+      process.exitCode = exitOf(answer as Printable, exit)
     })
   } catch (error) {
     if (operands.length > 0 || !(error instanceof ShoalError)) throw error
     process.stderr.write(`shoal: ${error.message}; only the commands of this program are shown\n`)
+  }
+}
+
+/** Text goes out as it came, all pages of it. */
+const writeText = async (
+  api: Api,
+  first: TextAnswer,
+  write: (text: string) => void,
+): Promise<void> => {
+  let answer: unknown = first
+  while (answer instanceof TextAnswer) {
+    write(answer.text)
+    answer = answer.next && (await api.call({ method: 'GET', path: answer.next }))
   }
 }
 

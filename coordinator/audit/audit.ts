@@ -4,6 +4,7 @@ import { canonicalJson } from '../../shared/canonical-json.ts'
 import type { Ledger, Store } from '../store/store.ts'
 import type { AuditRow, LedgerTables } from '../store/tables.ts'
 import { GENESIS, linkFault, rowHash } from './chain.ts'
+import { redacted } from './redact.ts'
 
 /** Who does something, for the audit. */
 export interface Actor {
@@ -61,7 +62,7 @@ const rowOf = (entry: AuditEntry, last: Head): Omit<AuditRow, 'hash'> => ({
   action: entry.action,
   subject: entry.subject,
   outcome: entry.outcome,
-  details_json: canonicalJson(entry.details ?? {}),
+  details_json: canonicalJson(redacted(entry.details ?? {})),
   request_id: entry.requestId ?? null,
   prev: last.hash,
 })

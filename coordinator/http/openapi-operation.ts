@@ -46,7 +46,7 @@ const ofOperation = (operation: Operation, route: DocumentedRoute): OpenApiOpera
       ? { requestBody: { required: body.required.length > 0, content: jsonContent(body) } }
       : {}),
     responses: {
-      ...responses(200, jsonContent(jsonSchema(operation.output)), route),
+      ...responses(200, contentOfOperation(operation), route),
       ...(operation.effect === 'gated' ? { 202: PENDING } : {}),
     },
     'x-shoal-access': operation.access,
@@ -65,6 +65,11 @@ const exitOf = ({ exit, effect }: Operation) => {
   if (exit !== undefined) return { exit }
   return effect === 'gated' ? { exit: { field: 'status', codes: { pending: 75 } } } : {}
 }
+
+const contentOfOperation = ({ text, output }: Operation): object =>
+  text === undefined
+    ? jsonContent(jsonSchema(output))
+    : { 'text/*': { schema: { type: 'string' } } }
 
 interface ObjectSchema {
   properties?: Record<string, JsonSchema>

@@ -35,11 +35,30 @@ export const operationRoutes: FastifyPluginAsync<OperationParts> = async (
         countCall(subjectOf(request).id, request.key)
         const context = contextOf(request, reply, operation, views)
         const answer = await callOperation(operation, inputOf(request, operation), context)
+        if (operation.text !== undefined) return sendText(request, reply, operation.text, answer)
         if (!(answer instanceof Pending)) return answer
         reply.code(202)
         return answer.view
       },
     })
+}
+
+/** The next page is told as RFC 8288 has it: `link: </path?…>; rel="next"`. */
+const sendText = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { body, type, next }: NonNullable<Operation['text']>,
+  answer: unknown,
+): unknown => {
+  const fields = answer as Record<string, string | number | null>
+  const page = fields[next.field] ?? null
+  if (page !== null) {
+    const url = new URL(request.url, 'http://coordinator')
+    url.searchParams.set(next.input, String(page))
+    reply.header('link', `<${url.pathname}${url.search}>; rel="next"`)
+  }
+  reply.type(String(fields[type]))
+  return fields[body]
 }
 
 const CALL_SKILL: RouteDocs = {

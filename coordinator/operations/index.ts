@@ -1,4 +1,7 @@
 import alertsList from './alerts/alerts-list.ts'
+import auditExport from './audit/audit-export.ts'
+import auditQuery from './audit/audit-query.ts'
+import auditVerify from './audit/audit-verify.ts'
 import cellsConfigGet from './cells/cells-config-get.ts'
 import cellsConfigSet from './cells/cells-config-set.ts'
 import cellsDrain from './cells/cells-drain.ts'
@@ -65,6 +68,9 @@ export const operations: readonly Operation[] = [
   signingKeyShow,
   signingKeyRotate,
   alertsList,
+  auditQuery,
+  auditVerify,
+  auditExport,
   keysList,
   keysRequest,
   keysReveal,

@@ -32,6 +32,11 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   timeoutSeconds?: number
   /** Where the command line has it, when that does not follow from the id. */
   cli?: { group: string; verb: string }
+  /**
+   * REST sends one field of the answer as it is, with another as its type. A third, when it is not
+   * null, is where the next page begins: the value of the input field of that name.
+   */
+  text?: { body: string; type: string; next: { field: string; input: string } }
   /** Exit codes of the command line for values of one field of the answer; 0 for others. */
   exit?: { field: string; codes: Readonly<Record<string, number>> }
   /** A gated one answers `Pending` as long as people have not approved it. */

@@ -14,9 +14,13 @@ const stateDir = join(folder, 'coordinator')
 
 interface Ran {
   code: number | null
+  out: string
   json: Record<string, unknown>
   error: string
 }
+
+const jsonOf = (text: string): Record<string, unknown> =>
+  text.startsWith('{') ? JSON.parse(text) : {}
 
 t.test('the walk of a major release on the command line', async t => {
   const store = await openStore(stateDir)
@@ -50,7 +54,7 @@ t.test('the walk of a major release on the command line', async t => {
       child.stderr.on('data', piece => {
         error += piece
       })
-      child.on('close', code => done({ code, json: out === '' ? {} : JSON.parse(out), error }))
+      child.on('close', code => done({ code, out, json: jsonOf(out), error }))
     })
 
   const gate = 'gate.major-release-approve'
@@ -101,6 +105,28 @@ t.test('the walk of a major release on the command line', async t => {
 
   const client = await shoal(keys.pro, 'gate', 'list')
   t.equal(client.code, 77, 'a client reads no gates')
+
+  await t.test('what happened is in the audit, as text too', async t => {
+    const seen = await shoal(keys.operator, 'audit', 'query', '--last', '24h', '--action', 'gate.*')
+    const rows = seen.json.rows as { action: string; subject: string; outcome: string }[]
+    t.match(rows[0], { action: 'gate.consumed', subject: id, outcome: 'refused' }, 'newest first')
+    t.equal(rows.filter(row => row.action === 'gate.approve').length, 2)
+    const wrong = await shoal(keys.operator, 'audit', 'query', '--last', 'yesterday')
+    t.equal(wrong.code, 65)
+    t.match(wrong.error, /since must be a time or like 24h/)
+
+    const text = await shoal(keys.operator, 'audit', 'export', '--limit', '3', '--as', 'csv')
+    t.equal(text.code, 0, text.error)
+    const lines = text.out.trimEnd().split('\r\n')
+    const verified = await shoal(keys.operator, 'audit', 'verify')
+    t.match(verified, { code: 0, json: { ok: true } })
+    t.equal(lines.length - 1, Number(verified.json.rows), 'all pages, one header')
+    t.match(lines[0], /^seq,at,actor/)
+    const { seq, hash } = verified.json.head as { seq: number; hash: string }
+    const beyond = ['--seq', String(seq + 1), '--hash', hash]
+    const cut = await shoal(keys.operator, 'audit', 'verify', ...beyond)
+    t.match(cut, { code: 65, json: { ok: false, reason: /cut off/ } })
+  })
 
   const reading = await openStore(stateDir)
   t.match(await verifyAudit(reading.ledger), { ok: true })

@@ -1,0 +1,46 @@
+import type { AuditRow } from '../store/tables.ts'
+
+export type ExportFormat = 'csv' | 'jsonl'
+
+export const EXPORT_TYPES: Record<ExportFormat, string> = {
+  csv: 'text/csv; charset=utf-8',
+  jsonl: 'application/jsonl; charset=utf-8',
+}
+
+const COLUMNS = [
+  'seq',
+  'at',
+  'actor',
+  'tenant',
+  'action',
+  'subject',
+  'outcome',
+  'details_json',
+  'request_id',
+  'prev',
+  'hash',
+] as const satisfies (keyof AuditRow)[]
+
+/**
+ * Rows as text, one a line, all columns: with `prev` and `hash` anybody can check the chain. CSV as
+ * RFC 4180 has it, with a header line on the first page.
+ */
+export const exported = (
+  rows: readonly AuditRow[],
+  format: ExportFormat,
+  { isFirst }: { isFirst: boolean },
+): string => {
+  if (format === 'jsonl') return rows.map(row => `${JSON.stringify(row)}\n`).join('')
+  const lines = rows.map(row => COLUMNS.map(name => cell(row[name])).join(','))
+  return [...(isFirst ? [COLUMNS.join(',')] : []), ...lines].map(line => `${line}\r\n`).join('')
+}
+
+/** A spreadsheet would run a cell that begins like a formula (OWASP, CSV injection). */
+const FORMULA = /^[=+\-@\t\r]/
+
+const cell = (value: string | number | null): string => {
+  if (value === null) return ''
+  if (typeof value === 'number') return String(value)
+  const text = FORMULA.test(value) ? `'${value}` : value
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

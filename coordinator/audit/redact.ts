@@ -1,0 +1,37 @@
+import { hash } from 'node:crypto'
+
+/** Every secret that shoal makes has one of these beginnings, so that it can be found in any text. */
+const SECRETS = /\b(svc-dev-|shl_join_)[A-Za-z0-9._-]{8,}/g
+/** Members that hold what people wrote to a model, or what it answered. */
+const PROMPTS = new Set(['prompt', 'messages', 'input', 'content', 'completion', 'system'])
+/** Members that are secrets whatever they hold. */
+const SECRET_NAMES = /^(secret|password|credential|authorization|access_code|api_key|token)$/i
+const HIDDEN = '[redacted]'
+const MAX_DEPTH = 16
+
+/**
+ * What may stand in the audit: secrets are taken out wherever they are, prompts and answers are
+ * replaced by their length and SHA-256, so that one can be matched but not read.
+ */
+export const redacted = (value: unknown, depth = 0): unknown => {
+  if (typeof value === 'string') return value.replaceAll(SECRETS, HIDDEN)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > MAX_DEPTH) return HIDDEN
+  if (Array.isArray(value)) return value.map(item => redacted(item, depth + 1))
+  const members = Object.entries(value).map(([name, member]) => [
+    name,
+    redactedMember(name, member, depth),
+  ])
+  return Object.fromEntries(members)
+}
+
+const redactedMember = (name: string, member: unknown, depth: number): unknown => {
+  if (SECRET_NAMES.test(name) && typeof member === 'string') return HIDDEN
+  return PROMPTS.has(name) ? fingerprint(member) : redacted(member, depth + 1)
+}
+
+const fingerprint = (value: unknown): unknown => {
+  if (value === undefined || value === null || typeof value === 'number') return value
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return { length: text.length, sha256: hash('sha256', text) }
+}

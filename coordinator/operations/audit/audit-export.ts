@@ -1,0 +1,37 @@
+import * as z from 'zod'
+import { EXPORT_TYPES, exported } from '../../audit/export.ts'
+import { queryAudit } from '../../audit/query.ts'
+import { defineOperation } from '../operation.ts'
+import { AUDIT_FILTER, filterOf } from './audit-view.ts'
+
+export default defineOperation({
+  id: 'audit-export',
+  description: 'Rows of the audit chain as CSV or JSON Lines, oldest first, a page at a time.',
+  method: 'GET',
+  path: '/v1/audit/export',
+  access: 'operator',
+  effect: 'read',
+  timeoutSeconds: 60,
+  input: z.strictObject({
+    ...AUDIT_FILTER,
+    as: z.enum(['csv', 'jsonl']).default('jsonl').describe('CSV for spreadsheets, or JSON Lines.'),
+    after: z.int().min(0).default(0).describe('Number of the last row of the page before.'),
+    limit: z.int().min(1).max(10_000).default(10_000),
+  }),
+  output: z.object({
+    content_type: z.string(),
+    text: z.string(),
+    /** Number of the last row, for `after`; null at the end. */
+    next: z.int().nullable(),
+  }),
+  text: { body: 'text', type: 'content_type', next: { field: 'next', input: 'after' } },
+  run: async ({ as: format, after, limit, ...filter }, { store, tenantId = '', now }) => {
+    const asked = { ...filterOf(filter, now()), after, limit, order: 'oldest' as const }
+    const rows = await queryAudit(store.ledger, asked, { tenantId })
+    return {
+      content_type: EXPORT_TYPES[format],
+      text: exported(rows, format, { isFirst: after === 0 }),
+      next: rows.length === limit ? (rows.at(-1)?.seq ?? null) : null,
+    }
+  },
+})

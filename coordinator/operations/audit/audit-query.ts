@@ -1,0 +1,32 @@
+import * as z from 'zod'
+import { queryAudit } from '../../audit/query.ts'
+import { defineOperation } from '../operation.ts'
+import { AUDIT_FILTER, AuditView, auditViewOf, filterOf } from './audit-view.ts'
+
+export default defineOperation({
+  id: 'audit-query',
+  description: 'Who did what, newest first: the rows of the audit chain.',
+  method: 'GET',
+  path: '/v1/audit',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({
+    ...AUDIT_FILTER,
+    before: z.int().positive().exactOptional().describe('`next` of the page before.'),
+    limit: z.int().min(1).max(1000).default(100),
+  }),
+  output: z.object({ rows: z.array(AuditView), next: z.int().nullable() }),
+  run: async ({ before, limit, ...filter }, { store, tenantId = '', now }) => {
+    const asked = {
+      ...filterOf(filter, now()),
+      order: 'newest' as const,
+      limit,
+      ...(before === undefined ? {} : { after: before }),
+    }
+    const rows = await queryAudit(store.ledger, asked, { tenantId })
+    return {
+      rows: rows.map(auditViewOf),
+      next: rows.length === limit ? (rows.at(-1)?.seq ?? null) : null,
+    }
+  },
+})

@@ -1,0 +1,70 @@
+import t from 'tap'
+import { appendAudit } from '../../../coordinator/audit/audit.ts'
+import { exported } from '../../../coordinator/audit/export.ts'
+import { redacted } from '../../../coordinator/audit/redact.ts'
+import { KEY_PREFIX, newSecret, TOKEN_PREFIX } from '../../../coordinator/keys/secret.ts'
+import type { AuditRow } from '../../../coordinator/store/tables.ts'
+import { auditRows } from '../keys/fixtures.ts'
+import { BY, temporaryStore } from '../store/temporary.ts'
+
+const secrets = [newSecret(KEY_PREFIX).text, newSecret(TOKEN_PREFIX).text]
+
+t.test('a secret never gets into the audit, wherever it stands', async t => {
+  const store = await temporaryStore(t)
+  for (const secret of secrets) {
+    const details = { text: `key ${secret}!`, list: [{ deep: secret }], credential: 'abc' }
+    await store.ledger.write(trx =>
+      appendAudit(trx, { ...BY, action: 'test.secret', subject: 's', outcome: 'done', details }),
+    )
+  }
+  const text = JSON.stringify(await auditRows(store))
+  for (const secret of [...secrets, '"abc"']) t.notOk(text.includes(secret))
+  t.match(text, /key \[redacted\]!/)
+})
+
+t.test('prompts and answers are there as length and digest', t => {
+  const { prompt, messages, max_tokens } = redacted({
+    prompt: 'my name is Ada',
+    messages: [{ role: 'user', content: 'secret plan' }],
+    max_tokens: 5,
+  }) as Record<string, unknown>
+  t.match(prompt, { length: 14, sha256: /^[0-9a-f]{64}$/ })
+  t.notMatch(JSON.stringify(messages), /secret plan/)
+  t.equal(max_tokens, 5)
+  t.end()
+})
+
+t.test('what is nested without end is cut', t => {
+  const deep: Record<string, unknown> = {}
+  let at = deep
+  for (let n = 0; n < 100; n++) {
+    const next = {}
+    at.next = next
+    at = next
+  }
+  t.match(JSON.stringify(redacted(deep)), /redacted/)
+  t.end()
+})
+
+t.test('an export as CSV runs nothing in a spreadsheet', t => {
+  const row: AuditRow = {
+    seq: 1,
+    at: 0,
+    actor: '=HYPERLINK("http://example.invalid")',
+    tenant: null,
+    action: 'a,b',
+    subject: 'line\nbreak',
+    outcome: 'done',
+    details_json: '{"a":"b"}',
+    request_id: '@x',
+    prev: '0',
+    hash: '1',
+  }
+  const [, line] = exported([row], 'csv', { isFirst: true }).split('\r\n')
+  t.equal(
+    line,
+    `1,0,"'=HYPERLINK(""http://example.invalid"")",,"a,b","line\nbreak",done,"{""a"":""b""}",'@x,0,1`,
+  )
+  t.equal(exported([row], 'jsonl', { isFirst: false }), `${JSON.stringify(row)}\n`)
+  t.end()
+})
