@@ -116,6 +116,14 @@ const Broker = z
     error: 'passwords would travel in the clear: a broker that is not on loopback needs mqtts',
   })
 
+const Audit = z.strictObject({
+  retention_days: z
+    .int()
+    .min(183)
+    .default(400)
+    .describe('How long rows of the audit are kept at least; less than six months is refused.'),
+})
+
 const Log = z.strictObject({
   level: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
@@ -140,6 +148,7 @@ export const CoordinatorConfig = z
     log: Log.prefault({}),
     tiers: Tiers.prefault({}),
     gates: Gates,
+    audit: Audit.prefault({}),
     policy_file: z
       .string()
       .optional()

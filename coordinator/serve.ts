@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { buildApp } from './app.ts'
 import { type CellPortParts, openMqttPort, openUpgrades } from './cell-ports.ts'
-import type { CoordinatorConfig } from './config.ts'
+import { type CoordinatorConfig, isLoopback } from './config.ts'
 import { type ControlPlane, openControlPlane } from './control-plane.ts'
 import { createEvents } from './events/bus.ts'
 import { createGates } from './gates/gates.ts'
@@ -81,7 +81,16 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
       trust: signing.trust,
       now,
     },
-    views: viewsOf(plane, { config, store, keys, gates, policy, now, vitals }),
+    views: viewsOf(plane, {
+      config,
+      encrypted: shown !== undefined,
+      store,
+      keys,
+      gates,
+      policy,
+      now,
+      vitals,
+    }),
     degraded: monitor.degraded,
     notReady: () => {
       if (running.draining()) return 'the coordinator is stopping'
@@ -117,7 +126,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
 /** What operations may look at and act on. */
 const viewsOf = (
   plane: ControlPlane,
-  rest: { config: CoordinatorConfig; now: () => number } & Pick<
+  rest: { config: CoordinatorConfig; encrypted: boolean; now: () => number } & Pick<
     Views,
     'store' | 'keys' | 'gates' | 'policy' | 'vitals'
   >,
@@ -133,6 +142,11 @@ const viewsOf = (
   keys: rest.keys,
   gates: rest.gates,
   policy: rest.policy,
+  listens: {
+    loopbackOnly: isLoopback(rest.config.http.host),
+    encrypted: rest.encrypted,
+  },
+  auditDays: rest.config.audit.retention_days,
   now: rest.now,
   catalogue: rest.config.catalogue,
   skillIds: skills.map(skill => skill.id),

@@ -28,6 +28,10 @@ export interface Views {
   keys: Pick<Keys, 'get' | 'list' | 'rotate' | 'retire' | 'revoke' | 'foundTenant'>
   gates: GateKeeper
   policy: Policy
+  /** Where the coordinator listens, and whether with TLS. */
+  listens: { loopbackOnly: boolean; encrypted: boolean }
+  /** How long rows of the audit are kept. */
+  auditDays: number
   store: Store
   /** Ids of the skills on the agent card, in its order. */
   skillIds: readonly string[]

@@ -34,6 +34,7 @@ import keysRotate from './keys/keys-rotate.ts'
 import type { Operation } from './operation.ts'
 import personsCreate from './persons/persons-create.ts'
 import personsList from './persons/persons-list.ts'
+import policyChecks from './policy/policy-checks.ts'
 import signingKeyRotate from './signing-key/signing-key-rotate.ts'
 import signingKeyShow from './signing-key/signing-key-show.ts'
 import skillsList from './skills/skills-list.ts'
@@ -68,6 +69,7 @@ export const operations: readonly Operation[] = [
   signingKeyShow,
   signingKeyRotate,
   alertsList,
+  policyChecks,
   auditQuery,
   auditVerify,
   auditExport,

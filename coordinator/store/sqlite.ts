@@ -78,6 +78,13 @@ export const makeAppendOnly = async (db: Kysely<unknown>, table: string): Promis
   }
 }
 
+/** Names of the triggers of a table. */
+export const triggersOf = async <T>(db: Kysely<T>, table: string): Promise<string[]> => {
+  const found = await sql<{ name: string }>`select name from sqlite_master
+    where type = 'trigger' and tbl_name = ${table}`.execute(db)
+  return found.rows.map(({ name }) => name)
+}
+
 type SqliteError = InstanceType<typeof Sqlite.SqliteError>
 
 /** The file as a whole is not usable now: full, unreadable, read-only, locked or damaged. */

@@ -1,5 +1,10 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import {
+  POLICY_QUESTION,
+  PolicyAnswer,
+  policyAnswer,
+} from '../../operations/policy/policy-question.ts'
 import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
@@ -10,59 +15,13 @@ export default defineSkill({
   tags: ['governance', 'policy'],
   access: 'operator',
   effect: 'read',
-  input: z.strictObject({
-    action_type: z
-      .string()
-      .max(128)
-      .exactOptional()
-      .describe('What is to be done, such as `device.command.unsafe` or `release.major`.'),
-    actor_id: z
-      .string()
-      .max(128)
-      .exactOptional()
-      .describe('A label of the caller; who is judged is the person of the key.'),
-    context: z
-      .string()
-      .max(10_000)
-      .exactOptional()
-      .describe('More about it: a JSON object whose members rules may ask for.'),
-  }),
-  output: z.object({
-    action_type: z.string(),
-    actor_id: z.string().nullable(),
-    decision: z.enum(['allowed', 'needs_gate', 'denied']),
-    gate_id: z.string().nullable(),
-    rule_id: z.string().nullable(),
-    reason: z.string(),
-    policy_version: z.string(),
-  }),
+  input: z.strictObject(POLICY_QUESTION),
+  output: PolicyAnswer,
   examples: [{ action_type: 'release.major' }],
   run: ({ action_type, actor_id, context }, { policy, key }) => {
     if (action_type === undefined)
       throw new ShoalError('invalid_request', 'action_type is missing', { param: 'action_type' })
-    const asker = { kind: key?.kind ?? 'autonomous', roles: key?.roles ?? [] }
-    const verdict = policy.decide(action_type, asker, membersOf(context))
-    return {
-      action_type,
-      actor_id: actor_id ?? null,
-      decision: verdict.decision,
-      gate_id: verdict.gateId ?? null,
-      rule_id: verdict.ruleId ?? null,
-      reason: verdict.reason,
-      policy_version: policy.version,
-    }
+    const asker = { kind: key?.kind ?? ('autonomous' as const), roles: key?.roles ?? [] }
+    return policyAnswer({ action_type, actor_id, context }, policy, asker)
   },
 })
-
-/** The members of a JSON object; free text has none. */
-const membersOf = (context = ''): Record<string, unknown> => {
-  if (!context.trimStart().startsWith('{')) return {}
-  try {
-    return JSON.parse(context)
-  } catch (cause) {
-    throw new ShoalError('invalid_request', 'context begins like JSON and is none', {
-      param: 'context',
-      cause,
-    })
-  }
-}

@@ -1,0 +1,143 @@
+import t from 'tap'
+import { CHECK_IDS, CHECKS, runChecks } from '../../../coordinator/gates/checks.ts'
+import { shippedGates } from '../../../coordinator/gates/definition.ts'
+import type { GovernanceFacts } from '../../../coordinator/gates/facts.ts'
+import { loadPolicy, type Policy, SHIPPED_POLICY_FILE } from '../../../coordinator/gates/policy.ts'
+import type { GateRequest, Vote } from '../../../coordinator/gates/request.ts'
+import type { Cell } from '../../../coordinator/keys/cell.ts'
+import { type Key, OPERATOR_ROLES } from '../../../coordinator/keys/key.ts'
+
+const NOW = 1_800_000_000_000
+const DAY_MS = 86_400_000
+const gates = shippedGates()
+const policy = loadPolicy(SHIPPED_POLICY_FILE, new Set(Object.keys(gates)))
+
+const key = (personId: string, parts: Partial<Key> = {}): Key => ({
+  id: `key-${personId}`,
+  tenantId: 'one',
+  furtherTenants: [],
+  personId,
+  tier: 'enterprise',
+  roles: ['client', ...OPERATOR_ROLES],
+  kind: 'person',
+  label: '',
+  createdAt: NOW - DAY_MS,
+  lastUsedAt: NOW - DAY_MS,
+  ...parts,
+})
+const vote = (personId: string): Vote => ({
+  personId,
+  keyId: `key-${personId}`,
+  roles: ['reviewer'],
+  decision: 'approve',
+  at: NOW - 2000,
+  reason: '',
+})
+const request: GateRequest = {
+  id: 'gate_1',
+  gateId: 'gate.minor-release-approve',
+  tenantId: 'one',
+  requesterId: 'ada',
+  requesterKeyId: 'key-ada',
+  subject: 's',
+  summary: 's',
+  plan: {},
+  planHash: 'a',
+  policyHash: 'b',
+  evidence: null,
+  state: 'consumed',
+  reason: undefined,
+  createdAt: NOW - 5000,
+  expiresAt: NOW + 5000,
+  approvedAt: NOW - 2000,
+  approvalExpiresAt: NOW + 5000,
+  consumedAt: NOW - 1000,
+  votes: [vote('bob')],
+}
+const cell: Cell = {
+  id: 'cell_1',
+  name: 'one',
+  tags: [],
+  tokenId: 't',
+  enrolledAt: 0,
+  renewedAt: 0,
+  publicKey: 'k',
+  epoch: 1,
+}
+const people = ['ada', 'bob', 'cyd', 'dan']
+const healthy: GovernanceFacts = {
+  now: NOW,
+  gates,
+  policy,
+  requests: [request],
+  audit: { ok: true, reason: undefined, appendOnly: true, retentionDays: 183 },
+  gateRows: [
+    { action: 'gate.approve', subject: 'gate_1', outcome: 'done' },
+    { action: 'gate.consumed', subject: 'gate_1', outcome: 'done' },
+  ],
+  keys: people.map(id => key(id)),
+  persons: people.map(id => ({ id, tenantId: 'one', name: id, createdAt: 0 })),
+  cells: [cell],
+  listens: { loopbackOnly: false, encrypted: true },
+}
+
+const without = (id: string) => {
+  const { [id]: _, ...rest } = gates
+  return rest
+}
+const changed = (id: string, parts: object) => ({ ...gates, [id]: { ...gates[id], ...parts } })
+const always = (decision: 'allowed' | 'denied'): Policy => ({
+  ...policy,
+  decide: () => ({ decision, gateId: undefined, ruleId: undefined, reason: '' }),
+})
+const withRequest = (parts: Partial<GateRequest>) => ({ requests: [{ ...request, ...parts }] })
+
+/** For each check, what breaks it and nothing else it should see. */
+const BROKEN: Record<string, Partial<GovernanceFacts>> = {
+  'gates-present': { gates: without('gate.avv-signature-confirm') as never },
+  'dual-approval': {
+    gates: changed('gate.policy-change', { approvals: [['architect']] }) as never,
+  },
+  'short-approvals': { gates: changed('gate.repair-run', { approval_minutes: 16 }) as never },
+  'unsafe-is-gated': { policy: always('allowed') },
+  'unknown-is-denied': { policy: always('allowed') },
+  'programs-never-approve': { policy: always('allowed') },
+  'stop-is-free': { policy: always('denied') },
+  'approvers-exist': { keys: [key('ada'), key('bob', { roles: ['client'] })] },
+  'requester-apart': withRequest({ votes: [vote('ada'), vote('bob')] }),
+  'seats-filled': withRequest({ votes: [] }),
+  'used-in-time': withRequest({ consumedAt: NOW + 5000 }),
+  'votes-by-people': {
+    keys: [...healthy.keys.slice(0, 1), key('bob', { kind: 'ai_agent', expiresAt: NOW + 1 })],
+  },
+  'audit-whole': { audit: { ...healthy.audit, ok: false, reason: 'row 3 was changed' } },
+  'audit-append-only': { audit: { ...healthy.audit, appendOnly: false } },
+  'audit-retention': { audit: { ...healthy.audit, retentionDays: 182 } },
+  'decisions-audited': { gateRows: healthy.gateRows.slice(1) },
+  'keys-have-people': { persons: healthy.persons.slice(1) },
+  'program-keys-end': { keys: [...healthy.keys, key('cyd', { id: 'k2', kind: 'ci_pipeline' })] },
+  'no-sleeping-operators': { keys: people.map(id => key(id, { lastUsedAt: NOW - 91 * DAY_MS })) },
+  'no-demo-in-public': { keys: [...healthy.keys, key('cyd', { tenantId: 'demo' })] },
+  'encrypted-off-loopback': { listens: { loopbackOnly: false, encrypted: false } },
+  'cells-sign': { cells: [{ ...cell, publicKey: undefined } as unknown as Cell] },
+  'quarantine-looked-at': { cells: [{ ...cell, quarantinedAt: NOW - 2 * DAY_MS }] },
+}
+
+t.test('there are 23 governance checks, each with a function', async t => {
+  t.equal(CHECKS.length, 23)
+  t.strictSame(CHECKS.map(({ id }) => id).toSorted(), CHECK_IDS.toSorted())
+  t.strictSame(Object.keys(BROKEN).toSorted(), CHECK_IDS.toSorted())
+})
+
+t.test('all hold where everything is well', async t => {
+  t.strictSame(
+    runChecks(healthy).filter(({ passed }) => !passed),
+    [],
+  )
+})
+
+for (const [id, parts] of Object.entries(BROKEN))
+  t.test(`${id} fails where it is broken`, async t => {
+    const result = runChecks({ ...healthy, ...parts }).find(check => check.id === id)
+    t.match(result, { passed: false, reason: /.+/ })
+  })
