@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import * as z from 'zod'
 import { Catalogue, CatalogueEntry, SHIPPED_CATALOGUE } from '../shared/catalogue.ts'
+import { Declarations } from './gates/compliance/report.ts'
 import { Gates } from './gates/definition.ts'
 import { Tiers } from './quota/tiers.ts'
 
@@ -149,6 +150,7 @@ export const CoordinatorConfig = z
     tiers: Tiers.prefault({}),
     gates: Gates,
     audit: Audit.prefault({}),
+    compliance: Declarations,
     policy_file: z
       .string()
       .optional()

@@ -142,6 +142,7 @@ const viewsOf = (
   keys: rest.keys,
   gates: rest.gates,
   policy: rest.policy,
+  declarations: rest.config.compliance,
   listens: {
     loopbackOnly: isLoopback(rest.config.http.host),
     encrypted: rest.encrypted,

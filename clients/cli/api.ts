@@ -113,13 +113,14 @@ const withQuery = (path: string, query: Record<string, unknown>): string => {
   return entries.length === 0 ? path : `${path}?${new URLSearchParams(entries)}`
 }
 
-/** A page of HTML is no answer of a coordinator. */
+/** Other pages of HTML, such as a proxy's, are no answer of a coordinator. */
 const TEXT = /^(text\/(csv|plain)|application\/jsonl)/
 const NEXT = /<([^>]+)>; rel="next"/
 
 const contentOf = async (response: Response): Promise<unknown> => {
   const type = response.headers.get('content-type') ?? ''
-  if (!TEXT.test(type)) return jsonOf(response)
+  const ours = response.headers.has('x-shoal-version') && type.startsWith('text/html')
+  if (!ours && !TEXT.test(type)) return jsonOf(response)
   const next = NEXT.exec(response.headers.get('link') ?? '')?.[1]
   return new TextAnswer(await response.text(), next)
 }

@@ -69,7 +69,7 @@ const exitOf = ({ exit, effect }: Operation) => {
 const contentOfOperation = ({ text, output }: Operation): object =>
   text === undefined
     ? jsonContent(jsonSchema(output))
-    : { 'text/*': { schema: { type: 'string' } } }
+    : { ...jsonContent(jsonSchema(output)), 'text/*': { schema: { type: 'string' } } }
 
 interface ObjectSchema {
   properties?: Record<string, JsonSchema>

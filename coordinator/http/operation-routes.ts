@@ -51,8 +51,9 @@ const sendText = (
   answer: unknown,
 ): unknown => {
   const fields = answer as Record<string, string | number | null>
-  const page = fields[next.field] ?? null
-  if (page !== null) {
+  if (fields[type] === null) return withoutText(fields, [body, type])
+  const page = (next && fields[next.field]) ?? null
+  if (next !== undefined && page !== null) {
     const url = new URL(request.url, 'http://coordinator')
     url.searchParams.set(next.input, String(page))
     reply.header('link', `<${url.pathname}${url.search}>; rel="next"`)
@@ -60,6 +61,9 @@ const sendText = (
   reply.type(String(fields[type]))
   return fields[body]
 }
+
+const withoutText = (fields: object, names: readonly string[]): object =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
 
 const CALL_SKILL: RouteDocs = {
   id: 'call-skill',

@@ -5,6 +5,7 @@ import type { Configs } from '../control/configs.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Monitor } from '../fleet/monitor.ts'
 import type { FleetIdentity } from '../fleet-identity.ts'
+import type { Declarations } from '../gates/compliance/report.ts'
 import type { GateKeeper } from '../gates/gates.ts'
 import type { Policy } from '../gates/policy.ts'
 import type { CellSettingsStore } from '../keys/cell-settings.ts'
@@ -28,6 +29,8 @@ export interface Views {
   keys: Pick<Keys, 'get' | 'list' | 'rotate' | 'retire' | 'revoke' | 'foundTenant'>
   gates: GateKeeper
   policy: Policy
+  /** What the operator says of controls that shoal cannot see. */
+  declarations: Declarations
   /** Where the coordinator listens, and whether with TLS. */
   listens: { loopbackOnly: boolean; encrypted: boolean }
   /** How long rows of the audit are kept. */

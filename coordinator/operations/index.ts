@@ -16,6 +16,7 @@ import cellsShow from './cells/cells-show.ts'
 import commandsCreate from './commands/commands-create.ts'
 import commandsList from './commands/commands-list.ts'
 import commandsShow from './commands/commands-show.ts'
+import complianceReport from './compliance/compliance-report.ts'
 import gatesApprove from './gates/gates-approve.ts'
 import gatesCheck from './gates/gates-check.ts'
 import gatesConsume from './gates/gates-consume.ts'
@@ -70,6 +71,7 @@ export const operations: readonly Operation[] = [
   signingKeyRotate,
   alertsList,
   policyChecks,
+  complianceReport,
   auditQuery,
   auditVerify,
   auditExport,

@@ -33,10 +33,10 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   /** Where the command line has it, when that does not follow from the id. */
   cli?: { group: string; verb: string }
   /**
-   * REST sends one field of the answer as it is, with another as its type. A third, when it is not
-   * null, is where the next page begins: the value of the input field of that name.
+   * REST sends one field of the answer as it is, with another as its type, unless that is null. A
+   * third, when it is not null, is where the next page begins: the value of that input field.
    */
-  text?: { body: string; type: string; next: { field: string; input: string } }
+  text?: { body: string; type: string; next?: { field: string; input: string } }
   /** Exit codes of the command line for values of one field of the answer; 0 for others. */
   exit?: { field: string; codes: Readonly<Record<string, number>> }
   /** A gated one answers `Pending` as long as people have not approved it. */

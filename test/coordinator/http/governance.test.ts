@@ -3,6 +3,7 @@ import { shippedGates } from '../../../coordinator/gates/definition.ts'
 import { createGates } from '../../../coordinator/gates/gates.ts'
 import { loadPolicy, SHIPPED_POLICY_FILE } from '../../../coordinator/gates/policy.ts'
 import { bootstrap } from '../../../coordinator/keys/bootstrap.ts'
+import { createCells } from '../../../coordinator/keys/cells.ts'
 import { createKeys } from '../../../coordinator/keys/keys.ts'
 import { createPerson } from '../../../coordinator/keys/people.ts'
 import { createTenant } from '../../../coordinator/keys/tenants.ts'
@@ -33,7 +34,13 @@ const scene = async (t: Pick<Test, 'teardown'>) => {
   const identity = { fingerprint: () => undefined } as unknown as Views['identity']
   const app = await appWith({
     keys,
-    views: views({ store, keys, gates, policy, identity, now }),
+    views: views({
+      ...{ store, keys, gates, policy, identity, now },
+      cells: createCells({ store, logger }),
+      listens: { loopbackOnly: true, encrypted: false },
+      auditDays: 400,
+      declarations: {},
+    }),
   })
   t.teardown(async () => {
     keys.close()
@@ -50,7 +57,11 @@ const scene = async (t: Pick<Test, 'teardown'>) => {
     const response = await app.inject({ method, url, headers, ...payload })
     return { status: response.statusCode, json: response.json() }
   }
-  return { demo: { ...demo, stranger: stranger.secret }, call, keys, store }
+  const text = async (key: string, url: string) => {
+    const response = await app.inject({ url, headers: { authorization: `Bearer ${key}` } })
+    return [response.headers['content-type'], response.body]
+  }
+  return { demo: { ...demo, stranger: stranger.secret }, call, text, keys, store }
 }
 
 t.test('an API key', async t => {
@@ -192,6 +203,32 @@ t.test('a join token for many machines', async t => {
   await call(demo.approver_b, 'POST', `/v1/gates/requests/${request_id}/approve`)
   t.match(await ask(), { status: 200, json: { uses: 500, secret: /^shl_join_/ } })
   t.match(await ask(), { status: 202 }, 'the approval is used up')
+})
+
+t.test('checks and compliance over REST', async t => {
+  const { demo, call, text } = await scene(t)
+  const checks = await call(demo.operator, 'GET', '/v1/policy/checks')
+  t.equal(checks.json.checks.length, 23)
+  t.strictSame(
+    checks.json.checks.filter((check: { passed: boolean }) => !check.passed),
+    [],
+  )
+  const asked = await call(demo.operator, 'GET', '/v1/policy/checks?action_type=release.major')
+  t.match(asked.json, { status: 'needs_gate', answer: { gate_id: 'gate.major-release-approve' } })
+
+  const url = '/portal/api/compliance/report'
+  const report = await call(demo.operator, 'GET', `${url}?framework=gdpr`)
+  t.match(report.json, { frameworks: [{ framework: 'gdpr', counts: { met: Number } }] })
+  t.notOk('text' in report.json)
+  t.match(await text(demo.operator, `${url}?as=html`), [/text\/html/, /^<!doctype html>/])
+  t.match(await text(demo.operator, `${url}?as=text`), [/text\/plain/, /EU|Regulation/])
+  t.equal((await call(demo.pro, 'GET', url)).status, 403)
+  const status = await call(demo.operator, 'POST', '/v1/skills/compliance-status', {})
+  t.equal(status.json.frameworks.length, 3)
+  const check = await call(demo.operator, 'POST', '/v1/skills/compliance-check', {
+    framework: 'iso42001',
+  })
+  t.equal(check.json.frameworks[0].controls.length, 38)
 })
 
 t.test('policy and gates as skills', async t => {

@@ -1,0 +1,108 @@
+import * as z from 'zod'
+import type { CheckResult } from '../checks.ts'
+import { type Control, type FrameworkId, features, frameworks } from './frameworks.ts'
+
+export const CONTROL_STATES = ['met', 'partly', 'missing', 'not_applicable'] as const
+export type ControlState = (typeof CONTROL_STATES)[number]
+
+/** What an operator declares of a control: evidence outside of shoal, or that it does not apply. */
+export const Declarations = z
+  .record(
+    z.string().regex(/^(iso42001|eu-ai-act|gdpr)\/.+/),
+    z.strictObject({
+      state: z.enum(['done', 'not_applicable']),
+      evidence: z.string().min(1).describe('Where it can be seen, or why it does not apply.'),
+      by: z.string().min(1).describe('Who says so.'),
+      on: z.iso.date(),
+    }),
+  )
+  .default({})
+  .describe('By framework and control, `gdpr/art. 30`; see docs/compliance.md.')
+export type Declarations = z.output<typeof Declarations>
+
+export interface ControlReport {
+  id: string
+  title: string
+  state: ControlState
+  /** What is behind the state, one line each. */
+  evidence: string[]
+  /** What is missing, one line each. */
+  open: string[]
+}
+
+export interface FrameworkReport {
+  framework: FrameworkId
+  title: string
+  source: string
+  dates: { date: string; what: string; status: string }[]
+  counts: Record<ControlState, number>
+  controls: ControlReport[]
+}
+
+/** Control -> evidence -> state. It says what there is; it is no verdict on anything. */
+export const complianceReport = (
+  id: FrameworkId,
+  checks: readonly CheckResult[],
+  declarations: Declarations,
+): FrameworkReport => {
+  const { title, source, dates, controls } = frameworks[id]
+  const results = new Map(checks.map(check => [check.id, check]))
+  const reports = controls.map(control =>
+    controlReport(control, results, declarations[`${id}/${control.id}`]),
+  )
+  const counts = { met: 0, partly: 0, missing: 0, not_applicable: 0 }
+  for (const { state } of reports) counts[state]++
+  return { framework: id, title, source, dates, counts, controls: reports }
+}
+
+const controlReport = (
+  control: Control,
+  results: ReadonlyMap<string, CheckResult>,
+  declared: Declarations[string] | undefined,
+): ControlReport => {
+  const { id, title } = control
+  if (declared?.state === 'not_applicable') {
+    const why = `does not apply: ${declared.evidence} (${declared.by}, ${declared.on})`
+    return { id, title, state: 'not_applicable', evidence: [why], open: [] }
+  }
+  const parts = [
+    ...control.checks.map(name => checkPart(name, results.get(name))),
+    ...control.features.map(name => featurePart(name)),
+    ...(control.duty === undefined ? [] : [dutyPart(control.duty, declared)]),
+  ]
+  const evidence = parts.filter(part => part.holds).map(({ text }) => text)
+  const open = parts.filter(part => !part.holds).map(({ text }) => text)
+  return { id, title, state: stateOf(evidence.length, open.length), evidence, open }
+}
+
+interface Part {
+  holds: boolean
+  text: string
+}
+
+const stateOf = (evidence: number, open: number): ControlState => {
+  if (open === 0) return 'met'
+  return evidence === 0 ? 'missing' : 'partly'
+}
+
+const checkPart = (name: string, result: CheckResult | undefined): Part => {
+  if (result === undefined) return { holds: false, text: `check ${name} was not run` }
+  const { passed, title, evidence, reason } = result
+  return passed
+    ? { holds: true, text: `${title} [${evidence}]` }
+    : { holds: false, text: `${title} It does not hold: ${reason}` }
+}
+
+const featurePart = (name: string): Part => {
+  const feature = features[name]
+  if (feature === undefined) return { holds: false, text: `nothing is known of ${name}` }
+  return { holds: true, text: `${feature.what} [${feature.evidence}]` }
+}
+
+const dutyPart = (duty: string, declared: Declarations[string] | undefined): Part =>
+  declared === undefined
+    ? { holds: false, text: `${duty} Nobody has declared it.` }
+    : {
+        holds: true,
+        text: `${duty} Declared by ${declared.by} on ${declared.on}: ${declared.evidence}`,
+      }

@@ -1,0 +1,39 @@
+import * as z from 'zod'
+import { reportHtml, reportText } from '../../gates/compliance/print.ts'
+import { defineOperation } from '../operation.ts'
+import { FrameworkChoice, FrameworkView, reportsFor } from './framework-report.ts'
+
+export default defineOperation({
+  id: 'compliance-report',
+  description:
+    'For each control of a framework: the evidence there is, and what is open. No verdict.',
+  method: 'GET',
+  path: '/portal/api/compliance/report',
+  access: 'operator',
+  effect: 'read',
+  timeoutSeconds: 300,
+  input: z.strictObject({
+    framework: FrameworkChoice.default('all'),
+    as: z
+      .enum(['json', 'text', 'html'])
+      .default('json')
+      .describe('JSON for programs, text to read, HTML to print.'),
+  }),
+  output: z.object({
+    generated_at: z.iso.datetime(),
+    frameworks: z.array(FrameworkView),
+    /** With `as` text or html: the same to read. */
+    content_type: z.string().nullable(),
+    text: z.string().nullable(),
+  }),
+  text: { body: 'text', type: 'content_type' },
+  run: async ({ framework, as }, context) => {
+    const generated_at = new Date(context.now()).toISOString()
+    const frameworks = await reportsFor(framework, context)
+    const base = { generated_at, frameworks }
+    if (as === 'json') return { ...base, content_type: null, text: null }
+    const print = as === 'html' ? reportHtml : reportText
+    const content_type = `text/${as === 'html' ? 'html' : 'plain'}; charset=utf-8`
+    return { ...base, content_type, text: print(frameworks, generated_at) }
+  },
+})

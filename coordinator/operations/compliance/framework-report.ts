@@ -1,0 +1,46 @@
+import * as z from 'zod'
+import { runChecks } from '../../gates/checks.ts'
+import { FRAMEWORK_IDS, type FrameworkId } from '../../gates/compliance/frameworks.ts'
+import {
+  CONTROL_STATES,
+  complianceReport,
+  type FrameworkReport,
+} from '../../gates/compliance/report.ts'
+import type { Context } from '../context.ts'
+import { gatherFacts } from '../policy/governance-facts.ts'
+
+export const FrameworkChoice = z.enum([...FRAMEWORK_IDS, 'all'])
+
+const Counts = z.object({
+  met: z.int(),
+  partly: z.int(),
+  missing: z.int(),
+  not_applicable: z.int(),
+})
+
+export const FrameworkView = z.object({
+  framework: z.enum(FRAMEWORK_IDS),
+  title: z.string(),
+  source: z.string(),
+  dates: z.array(z.object({ date: z.iso.date(), what: z.string(), status: z.string() })),
+  counts: Counts,
+  controls: z.array(
+    z.object({
+      id: z.string(),
+      title: z.string(),
+      state: z.enum(CONTROL_STATES),
+      evidence: z.array(z.string()),
+      open: z.array(z.string()),
+    }),
+  ),
+})
+
+/** The reports of one framework or of all, from what is true now. */
+export const reportsFor = async (
+  choice: FrameworkId | 'all',
+  context: Context,
+): Promise<FrameworkReport[]> => {
+  const checks = runChecks(await gatherFacts(context))
+  const wanted = choice === 'all' ? FRAMEWORK_IDS : [choice]
+  return wanted.map(id => complianceReport(id, checks, context.declarations))
+}

@@ -1,0 +1,27 @@
+import * as z from 'zod'
+import {
+  FrameworkChoice,
+  FrameworkView,
+  reportsFor,
+} from '../../operations/compliance/framework-report.ts'
+import { defineSkill } from '../skill.ts'
+
+export default defineSkill({
+  id: 'compliance-check',
+  name: 'Compliance check',
+  description:
+    'For each control of ISO/IEC 42001, the EU AI Act or the GDPR: the evidence there is, and what is open.',
+  tags: ['governance', 'compliance'],
+  access: 'operator',
+  effect: 'read',
+  timeoutSeconds: 300,
+  input: z.strictObject({
+    framework: FrameworkChoice.default('all'),
+  }),
+  output: z.object({ generated_at: z.iso.datetime(), frameworks: z.array(FrameworkView) }),
+  examples: [{ framework: 'eu-ai-act' }],
+  run: async ({ framework }, context) => ({
+    generated_at: new Date(context.now()).toISOString(),
+    frameworks: await reportsFor(framework, context),
+  }),
+})

@@ -1,0 +1,82 @@
+import t from 'tap'
+import { CHECK_IDS, type CheckResult } from '../../../coordinator/gates/checks.ts'
+import {
+  FRAMEWORK_IDS,
+  features,
+  frameworks,
+} from '../../../coordinator/gates/compliance/frameworks.ts'
+import { reportHtml, reportText } from '../../../coordinator/gates/compliance/print.ts'
+import { complianceReport, Declarations } from '../../../coordinator/gates/compliance/report.ts'
+
+const results = (passed: boolean): CheckResult[] =>
+  CHECK_IDS.map(id => ({
+    id,
+    title: `title of ${id}.`,
+    evidence: 'GET /x',
+    passed,
+    reason: passed ? undefined : '<b>broken</b>',
+  }))
+const NONE = Declarations.parse({})
+const stateOf = (control: string, passed: boolean, declarations = NONE) =>
+  complianceReport('eu-ai-act', results(passed), declarations).controls.find(
+    ({ id }) => id === control,
+  )
+
+t.test(
+  'the frameworks have their controls, each once, and name nothing that is not there',
+  async t => {
+    t.equal(frameworks.iso42001.controls.length, 38)
+    const articles = (id: 'eu-ai-act' | 'gdpr') =>
+      frameworks[id].controls.map(control => Number(control.id.replace('art. ', '')))
+    t.strictSame(articles('eu-ai-act'), [4, 9, 10, 11, 12, 13, 14, 15, 19, 26, 50, 72, 73])
+    t.strictSame(
+      articles('gdpr'),
+      [5, 6, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 25, 28, 30, 32, 33, 34, 35],
+    )
+    for (const id of FRAMEWORK_IDS) {
+      const { controls } = frameworks[id]
+      t.equal(new Set(controls.map(control => control.id)).size, controls.length)
+      for (const { checks, features: named, duty } of controls) {
+        t.ok(checks.every(name => CHECK_IDS.includes(name)))
+        t.ok(named.every(name => Object.hasOwn(features, name)))
+        t.ok(checks.length + named.length > 0 || duty !== undefined)
+      }
+    }
+  },
+)
+
+t.test('the state of a control follows from its evidence', async t => {
+  const done = { state: 'done', evidence: 'folder 7', by: 'Ada', on: '2026-11-01' }
+  const declared = Declarations.parse({ 'eu-ai-act/art. 4': done, 'eu-ai-act/art. 9': done })
+  t.match(stateOf('art. 12', true), { state: 'met', open: [] })
+  t.match(stateOf('art. 12', false), { state: 'missing', evidence: [] })
+  t.match(stateOf('art. 9', true), { state: 'partly', open: [/Nobody has declared it/] })
+  t.match(stateOf('art. 9', true, declared), { state: 'met', evidence: [/./, /./, /Ada on 2026/] })
+  t.match(stateOf('art. 9', false, declared), { state: 'partly' })
+  t.match(stateOf('art. 4', true), { state: 'missing' })
+  t.match(stateOf('art. 4', true, declared), { state: 'met' })
+  const away = Declarations.parse({
+    'eu-ai-act/art. 73': { ...done, state: 'not_applicable', evidence: 'not high-risk' },
+  })
+  t.match(stateOf('art. 73', true, away), {
+    state: 'not_applicable',
+    evidence: ['does not apply: not high-risk (Ada, 2026-11-01)'],
+  })
+  t.throws(() => Declarations.parse({ 'art. 4': done }))
+})
+
+t.test('the report can be read and printed, runs nothing, and is no verdict', async t => {
+  const reports = FRAMEWORK_IDS.map(id => complianceReport(id, results(false), NONE))
+  const text = reportText(reports, '2026-11-20')
+  const html = reportHtml(reports, '2026-11-20')
+  t.match(text, /\[ \] art\. 12 {2}Record-keeping/)
+  t.notOk(html.includes('<b>broken'))
+  t.notMatch(html, /<script|src=|href=/)
+  const verdicts = [text, html].join('\n').match(/compliant/gi) ?? []
+  t.equal(verdicts.length, 2, 'only the note that it is none')
+  for (const { counts, controls } of reports)
+    t.equal(
+      Object.values(counts).reduce((a, b) => a + b),
+      controls.length,
+    )
+})
