@@ -29,7 +29,7 @@ const table = {
   store_unavailable: { http: 503, rpc: -32094, exit: 74, type: 'service_unavailable' },
   coordinator_unavailable: { http: 503, rpc: -32097, exit: 69, type: 'service_unavailable' },
   draining: { http: 503, rpc: -32095, exit: 75, type: 'service_unavailable' },
-  audit_broken: { http: 500, rpc: -32096, exit: 65, type: 'server_error' },
+  audit_broken: { http: 503, rpc: -32096, exit: 65, type: 'service_unavailable' },
   config_invalid: { http: 500, rpc: -32603, exit: 78, type: 'server_error' },
   address_in_use: { http: 500, rpc: -32603, exit: 69, type: 'server_error' },
 } as const satisfies Record<string, { http: number; rpc: number; exit: number; type: string }>

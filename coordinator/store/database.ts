@@ -42,7 +42,8 @@ export const openDatabase = async <T>(
       writing.close()
     }
     const { dataVersion, pragma } = writing
-    return { read, write: writer.write, dataVersion, pragma, close }
+    const { write, freeze } = writer
+    return { read, write, freeze, dataVersion, pragma, close }
   } catch (error) {
     writing.close()
     throw error

@@ -11,6 +11,8 @@ export type Work<T, R> = (trx: Transaction<T>) => Promise<R>
 export interface Writer<T> {
   /** Resolves after COMMIT, so what it answers is on the disk. */
   write<R>(work: Work<T, R>): Promise<R>
+  /** Refuses every write from now on, with `audit_broken`; reading goes on. */
+  freeze(reason: string): void
   /** Finishes what is queued and refuses what comes later. */
   close(): Promise<void>
 }
@@ -46,6 +48,7 @@ export const createWriter = <T>(
   const queue: Entry<T>[] = []
   let running: Promise<void> | undefined
   let closed = false
+  let frozen: string | undefined
 
   const drain = async (): Promise<void> => {
     for (;;) {
@@ -93,6 +96,7 @@ export const createWriter = <T>(
 
   const write = <R>(work: Work<T, R>): Promise<R> => {
     if (closed) return Promise.reject(new ShoalError('store_unavailable', 'the store is closed'))
+    if (frozen !== undefined) return Promise.reject(new ShoalError('audit_broken', frozen))
     if (queue.length >= queueLimit) return Promise.reject(overloaded(queueLimit))
     return new Promise((resolve, reject) => {
       queue.push({ work, resolve: resolve as Entry<T>['resolve'], reject })
@@ -105,7 +109,11 @@ export const createWriter = <T>(
     await running
   }
 
-  return { write, close }
+  const freeze = (reason: string): void => {
+    frozen ??= reason
+  }
+
+  return { write, freeze, close }
 }
 
 const overloaded = (queued: number): ShoalError =>

@@ -1,0 +1,120 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
+import type { Signer } from '../../shared/signing.ts'
+import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import { AuditHead, isGenuineHead, signHead } from '../../shared/wire/audit-head.ts'
+import type { Events } from '../events/bus.ts'
+import type { Ledger } from '../store/store.ts'
+import { type Head, verifyAudit } from './audit.ts'
+
+export interface AuditGuardParts {
+  ledger: Ledger
+  signer: Signer
+  stateDir: string
+  /** Gives a new head to the cells, who keep the highest one they have seen. */
+  broadcast: (head: AuditHead) => void
+  publish: Events['publish']
+  logger: Pick<Logger, 'error' | 'warn' | 'info'>
+  signal: AbortSignal
+  now: () => number
+  wait?: Wait
+}
+
+/**
+ * Watches over the chain: signs its newest row every few seconds, keeps that in a file of its own
+ * and with the cells, and holds what they show against the store. A chain that was changed, cut or
+ * set back stops all writing until somebody has looked into it.
+ */
+export interface AuditGuard {
+  /** A head that a cell has kept. Resolves when it was compared. */
+  witnessed(head: AuditHead, from: string): Promise<void>
+  /** The newest head that was signed. */
+  head(): AuditHead | undefined
+  /** What is wrong with the audit; undefined while nothing is. */
+  trouble(): string | undefined
+  /** Resolves after the whole chain was read once. */
+  checked: Promise<void>
+}
+
+const FILE = 'audit-head.json'
+const EVERY_MS = 5000
+
+export const guardAudit = (parts: AuditGuardParts): AuditGuard => {
+  const { ledger, signer, broadcast, publish, logger, signal, now, wait = realWait } = parts
+  const path = join(parts.stateDir, FILE)
+  let trouble: string | undefined
+  let newest: AuditHead | undefined
+
+  const alarm = (reason: string): void => {
+    if (trouble !== undefined) return
+    trouble = reason
+    ledger.freeze(`the audit was tampered with: ${reason}`)
+    logger.error({ reason }, 'the audit was tampered with; nothing is written any more')
+    publish('shoal.audit.broken', { reason })
+  }
+
+  const witnessed: AuditGuard['witnessed'] = async (head, from) => {
+    if (!isGenuineHead(head, signer.publicKey)) return
+    const row = await ledger.read
+      .selectFrom('audit')
+      .select('hash')
+      .where('seq', '=', head.seq)
+      .executeTakeFirst()
+    if (row?.hash === head.hash) return
+    const what = row === undefined ? 'is gone' : 'is another one'
+    alarm(`row ${head.seq}, which ${from} has seen, ${what}`)
+  }
+
+  const checkAll = async (): Promise<void> => {
+    const kept = await keptHead(path, logger)
+    if (kept !== undefined) await witnessed(kept, FILE)
+    const verdict = await verifyAudit(ledger, kept)
+    if (!verdict.ok) alarm(verdict.reason)
+  }
+
+  const sign = async (): Promise<void> => {
+    const row = await newestRow(ledger)
+    if (row === undefined || trouble !== undefined) return
+    if (row.seq === newest?.seq && newest.key_id === signer.publicKey) return
+    newest = signHead({ ...row, at: now() }, signer)
+    await replacePrivate(path, `${JSON.stringify(newest)}\n`)
+    broadcast(newest)
+  }
+
+  const checked = checkAll().catch(error =>
+    logger.warn({ err: error }, 'the audit could not be checked'),
+  )
+  const run = async (): Promise<void> => {
+    await checked
+    while (!signal.aborted) {
+      await sign().catch(error => logger.warn({ err: error }, 'the audit head was not signed'))
+      await wait(EVERY_MS, signal)
+    }
+  }
+  void run()
+  return { witnessed, head: () => newest, trouble: () => trouble, checked }
+}
+
+const newestRow = ({ read }: Ledger): Promise<Head | undefined> =>
+  read
+    .selectFrom('audit')
+    .select(['seq', 'hash'])
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+
+/** A file that cannot be understood says nothing; the cells have their own. */
+const keptHead = async (
+  path: string,
+  logger: Pick<Logger, 'warn'>,
+): Promise<AuditHead | undefined> => {
+  const text = await readPrivate(path)
+  if (text === undefined) return undefined
+  try {
+    return AuditHead.parse(JSON.parse(text))
+  } catch {
+    logger.warn({ path }, 'the kept audit head cannot be read')
+    return undefined
+  }
+}

@@ -1,0 +1,228 @@
+import {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import { createAudit } from '../../../coordinator/audit/audit.ts'
+import { rowHash } from '../../../coordinator/audit/chain.ts'
+import { guardAudit } from '../../../coordinator/audit/guard.ts'
+import { openStore, type Store } from '../../../coordinator/store/store.ts'
+import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import type { AuditHead } from '../../../shared/wire/audit-head.ts'
+import { silent } from '../../support/cell.ts'
+import { temporaryFolder } from '../store/temporary.ts'
+
+const signer = signerOf(newPrivateKey())
+
+/** A guard over the store; the answer has what it told, and ends it. */
+const guarding = (store: Store, stateDir: string, own = signer) => {
+  const stop = new AbortController()
+  const events: string[] = []
+  let tell: (head: AuditHead) => void = () => {}
+  const signed = new Promise<AuditHead>(resolve => {
+    tell = resolve
+  })
+  const guard = guardAudit({
+    ...{ ledger: store.ledger, signer: own, stateDir, logger: silent, signal: stop.signal },
+    broadcast: head => tell(head),
+    publish: type => {
+      events.push(type)
+      return {} as never
+    },
+    now: () => 1000,
+  })
+  return { guard, events, signed, stop: () => stop.abort() }
+}
+
+const append = async (store: Store, count: number, word = 'test'): Promise<void> => {
+  const audit = createAudit(store)
+  for (let n = 1; n <= count; n++)
+    await audit.append({ actor: 'a', action: `${word}.run`, subject: `s${n}`, outcome: 'done' })
+}
+
+/** A store with rows whose head was signed, closed as a crash leaves it or in order. */
+const witnessedStore = async (t: Pick<Test, 'teardown'>) => {
+  const folder = await temporaryFolder(t)
+  const store = await openStore(folder, { pollMilliseconds: 0 })
+  await append(store, 20)
+  const { signed, stop } = guarding(store, folder)
+  const head = await signed
+  stop()
+  return { folder, store, head }
+}
+
+const reopened = async (folder: string) => {
+  const store = await openStore(folder, { pollMilliseconds: 0 })
+  const watched = guarding(store, folder)
+  await watched.guard.checked
+  watched.stop()
+  return { store, ...watched }
+}
+
+const ledger = (folder: string) => join(folder, 'ledger.db')
+
+/** Puts other bytes where a text stands in a file. */
+const flip = (path: string, text: string): boolean => {
+  const bytes = readFileSync(path)
+  const at = bytes.lastIndexOf(text)
+  if (at === -1) return false
+  bytes[at] = (bytes[at] ?? 0) ^ 1
+  writeFileSync(path, bytes)
+  return true
+}
+
+const cutOff = (path: string): boolean => {
+  truncateSync(path, 4096)
+  return true
+}
+
+const rewrite = async (folder: string, change: (store: Store) => Promise<void>): Promise<void> => {
+  const store = await openStore(folder, { pollMilliseconds: 0 })
+  await store.ledger.write(async trx => {
+    for (const verb of ['update', 'delete'])
+      await sql`drop trigger ${sql.ref(`audit_no_${verb}`)}`.execute(trx)
+  })
+  await change(store)
+  await store.close()
+}
+
+const deleteFrom = (seq: number) => (store: Store) =>
+  store.ledger.write(async trx => {
+    await trx.deleteFrom('audit').where('seq', '>=', seq).execute()
+  })
+
+/** Every row anew, each with its right hash: the chain alone finds nothing. */
+const forgeAll = async (store: Store): Promise<void> => {
+  const rows = await store.ledger.read.selectFrom('audit').selectAll().orderBy('seq').execute()
+  await store.ledger.write(async trx => {
+    let prev = '0'.repeat(64)
+    for (const row of rows) {
+      const forged = { ...row, actor: 'nobody', prev }
+      prev = rowHash(forged)
+      await trx
+        .updateTable('audit')
+        .set({ ...forged, hash: prev })
+        .where('seq', '=', row.seq)
+        .execute()
+    }
+  })
+}
+
+t.test('eight ways to tamper with the audit, each found at the next start', async t => {
+  const ways: [what: string, tamper: (folder: string, backup: string) => Promise<void> | void][] = [
+    ['a flipped byte in the database', folder => void t.ok(flip(ledger(folder), 'test.run'))],
+    [
+      'a deleted row',
+      folder =>
+        rewrite(folder, store =>
+          store.ledger.write(async trx => {
+            await trx.deleteFrom('audit').where('seq', '=', 7).execute()
+          }),
+        ),
+    ],
+    ['the end cut off', folder => rewrite(folder, deleteFrom(15))],
+    [
+      'the end cut off and grown again',
+      folder =>
+        rewrite(folder, async store => {
+          await deleteFrom(15)(store)
+          await append(store, 30, 'other')
+        }),
+    ],
+    ['every row forged anew', folder => rewrite(folder, forgeAll)],
+    [
+      'an older copy of the file put back',
+      (folder, backup) => {
+        for (const end of ['-wal', '-shm']) rmSync(ledger(folder) + end, { force: true })
+        copyFileSync(backup, ledger(folder))
+      },
+    ],
+  ]
+  for (const [what, tamper] of ways)
+    await t.test(what, async t => {
+      const folder = await temporaryFolder(t)
+      const first = await openStore(folder, { pollMilliseconds: 0 })
+      await append(first, 5)
+      await first.close()
+      const backup = join(folder, 'backup.db')
+      copyFileSync(ledger(folder), backup)
+      const second = await openStore(folder, { pollMilliseconds: 0 })
+      await append(second, 15)
+      const { signed, stop } = guarding(second, folder)
+      await signed
+      stop()
+      await second.close()
+
+      await tamper(folder, backup)
+      const { store, guard, events } = await reopened(folder)
+      t.match(guard.trouble(), /.+/)
+      t.strictSame(events, ['shoal.audit.broken'])
+      await t.rejects(append(store, 1), { code: 'audit_broken', message: /tampered/ })
+      t.equal(
+        (await store.ledger.read.selectFrom('audit').select('seq').limit(1).execute()).length,
+        1,
+      )
+      await store.close()
+    })
+
+  for (const [what, tamper] of [
+    ['a flipped byte in the write-ahead log', (path: string) => flip(path, 'test.run')],
+    ['the write-ahead log cut off', cutOff],
+  ] as const)
+    await t.test(what, async t => {
+      const { folder, store } = await witnessedStore(t)
+      // as after kill -9: the log is still there
+      const crashed = await temporaryFolder(t)
+      for (const end of ['', '-wal']) copyFileSync(ledger(folder) + end, ledger(crashed) + end)
+      copyFileSync(join(folder, 'audit-head.json'), join(crashed, 'audit-head.json'))
+      await store.close()
+      t.ok(existsSync(`${ledger(crashed)}-wal`))
+      t.ok(tamper(`${ledger(crashed)}-wal`))
+      const { guard, store: after } = await reopened(crashed)
+      t.match(guard.trouble(), /.+/)
+      await after.close()
+    })
+})
+
+t.test('an audit that was left alone is not suspected', async t => {
+  const { folder, store, head } = await witnessedStore(t)
+  await append(store, 3)
+  await store.close()
+  const again = await reopened(folder)
+  t.equal(again.guard.trouble(), undefined)
+  await again.guard.witnessed(head, 'cell_1')
+  t.equal(again.guard.trouble(), undefined)
+  await append(again.store, 1)
+  await again.store.close()
+})
+
+t.test(
+  'a cell that has seen more than there is raises the alarm; a forged head does not',
+  async t => {
+    const { folder, store, head } = await witnessedStore(t)
+    const { guard, stop } = guarding(store, folder)
+    await guard.checked
+    const other = signerOf(newPrivateKey())
+    await guard.witnessed({ ...head, seq: 999 }, 'cell_1')
+    await guard.witnessed({ ...head, seq: 999, key_id: other.publicKey }, 'cell_1')
+    t.equal(guard.trouble(), undefined)
+    await rewriteInPlace(store)
+    await guard.witnessed(head, 'cell_1')
+    t.match(guard.trouble(), /row 20, which cell_1 has seen, is gone/)
+    stop()
+    await store.close()
+  },
+)
+
+const rewriteInPlace = async (store: Store): Promise<void> => {
+  await store.ledger.write(async trx => {
+    await sql`drop trigger audit_no_delete`.execute(trx)
+    await trx.deleteFrom('audit').where('seq', '>', 10).execute()
+  })
+}
