@@ -2,6 +2,7 @@ import { Command, Option } from 'commander'
 import { printed, visible, visibleText } from '../../shared/print.ts'
 import { VERSION } from '../../shared/version.ts'
 import type { ChatCompletionChunk, ModelList } from '../../shared/wire/openai.ts'
+import { addGateWatch, thisJudge } from './gate-watch.ts'
 import {
   type Environment,
   type Options,
@@ -51,6 +52,7 @@ export const handMade = (env: Environment): Command => {
       run(session => chat(session, model, text)),
     )
   addTop(program, run, () => thisTerminal(env))
+  addGateWatch(program, run, thisJudge)
   return program
 }
 

@@ -77,6 +77,9 @@ t.test('the walk of a major release on the command line', async t => {
   t.equal(own.code, 77)
   t.match(own.error, /who asks cannot decide/)
 
+  const watched = await shoal(keys.approver_a, 'gate', 'watch', '--once')
+  t.match(watched.out, /plan +\{"release":"2\.0\.0","sha":"abc"\}/)
+
   t.match((await shoal(keys.approver_a, 'gate', 'approve', id)).json, {
     status: 'pending',
     approvals_missing: 1,

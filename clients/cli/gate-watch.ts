@@ -1,0 +1,128 @@
+import { createInterface } from 'node:readline/promises'
+import type { Command } from 'commander'
+import { ShoalError } from '../../shared/errors.ts'
+import { visible } from '../../shared/print.ts'
+import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import type { Session, WithSession } from './session.ts'
+
+/** A request at a gate, as `GET /v1/gates/requests` has it. */
+interface GateRequest {
+  id: string
+  gate_id: string
+  requester_id: string
+  summary: string
+  plan_text: string
+  plan_hash: string
+  evidence: unknown
+  approvals_missing: number
+  votes: { person_id: string; decision: string }[]
+  expires_at: string
+}
+
+/** How a person is asked; a pipe has nobody to ask and only sees what waits. */
+export interface Judge {
+  ask: ((question: string) => Promise<string>) | undefined
+  signal: AbortSignal
+  wait?: Wait
+}
+
+const LOOK_MS = 2000
+
+/** `shoal gate watch`: shows every request that waits, whole, and asks what to do with it. */
+export const addGateWatch = (
+  program: Command,
+  withSession: WithSession,
+  openJudge: () => Judge,
+): void => {
+  program
+    .command('gates')
+    .command('watch')
+    .description('see each request that waits, in full, and decide on it')
+    .option('--once', 'look once and end')
+    .action(({ once }: { once?: boolean }) =>
+      withSession(session => watchGates(session, openJudge(), once === true)),
+    )
+}
+
+export const watchGates = async (
+  session: Session,
+  { ask, signal, wait = realWait }: Judge,
+  once: boolean,
+): Promise<void> => {
+  const seen = new Set<string>()
+  while (!signal.aborted) {
+    for (const request of await waiting(session)) {
+      if (seen.has(request.id)) continue
+      seen.add(request.id)
+      session.write(shown(request))
+      if (ask !== undefined) await decide(session, request, ask)
+    }
+    if (once) return
+    await wait(LOOK_MS, signal)
+  }
+}
+
+/** Oldest first: what has waited longest is shown first. */
+const waiting = async ({ api }: Session): Promise<GateRequest[]> => {
+  const query = { state: 'pending', limit: 200 }
+  const answer = await api.call({ method: 'GET', path: '/v1/gates/requests', query })
+  return (answer as { requests: GateRequest[] }).requests.toReversed()
+}
+
+/** All that is approved by a yes. What came over the network is made visible once more. */
+const shown = (request: GateRequest): string => {
+  const votes = request.votes.map(vote => `${vote.person_id} (${vote.decision})`).join(', ')
+  const lines = [
+    ['request', request.id],
+    ['gate', request.gate_id],
+    ['asked by', request.requester_id],
+    ['summary', request.summary],
+    ['plan', request.plan_text],
+    ['plan hash', request.plan_hash],
+    ['evidence', JSON.stringify(request.evidence)],
+    ['votes', votes === '' ? 'none' : votes],
+    ['missing', `${request.approvals_missing} approvals`],
+    ['until', request.expires_at],
+  ]
+  return `\n${lines.map(([name = '', value = '']) => `${name.padEnd(10)} ${visible(value)}\n`).join('')}`
+}
+
+const VERBS = new Map([
+  ['a', 'approve'],
+  ['approve', 'approve'],
+  ['r', 'reject'],
+  ['reject', 'reject'],
+])
+
+const decide = async (
+  { api, write }: Session,
+  { id }: GateRequest,
+  ask: NonNullable<Judge['ask']>,
+): Promise<void> => {
+  const answer = (await ask('approve, reject or skip? [a/r/s] ')).trim().toLowerCase()
+  const verb = VERBS.get(answer)
+  if (verb === undefined) return write('skipped\n')
+  const reason = await ask('why? ')
+  try {
+    const path = `/v1/gates/requests/${encodeURIComponent(id)}/${verb}`
+    const body = { reason: reason.trim() }
+    const after = (await api.call({ method: 'POST', path, body })) as { state: string }
+    write(`${visible(after.state)}\n`)
+  } catch (error) {
+    // one's own request, or decided by somebody else in between: the next one still waits
+    if (!(error instanceof ShoalError) || error.code === 'coordinator_unavailable') throw error
+    write(`${visible(error.message)}\n`)
+  }
+}
+
+/** The person at this terminal, until Ctrl-C or the end of the input. */
+export const thisJudge = (): Judge => {
+  const over = new AbortController()
+  const { stdin, stdout } = process
+  if (!stdin.isTTY) return { ask: undefined, signal: over.signal }
+  const lines = createInterface({ input: stdin, output: stdout })
+  lines.once('close', () => over.abort())
+  const ask = (question: string): Promise<string> =>
+    lines.question(question, { signal: over.signal }).catch(() => '')
+  return { ask, signal: over.signal }
+}

@@ -1,0 +1,89 @@
+import t from 'tap'
+import type { Call } from '../../clients/cli/api.ts'
+import { watchGates } from '../../clients/cli/gate-watch.ts'
+import type { Session } from '../../clients/cli/session.ts'
+import { ShoalError } from '../../shared/errors.ts'
+
+const request = (id: string, parts: object = {}) => ({
+  id,
+  gate_id: 'gate.minor-release-approve',
+  requester_id: 'bea',
+  summary: 'release',
+  plan_text: '{"release":"1.4"}',
+  plan_hash: 'abc',
+  evidence: null,
+  approvals_missing: 1,
+  votes: [],
+  expires_at: '2026-11-21T00:00:00Z',
+  ...parts,
+})
+
+/** A session over a list of requests, and what was called and written. */
+const scene = (requests: object[], refuse?: string) => {
+  const calls: Call[] = []
+  let out = ''
+  const api = {
+    call: async (call: Call) => {
+      if (call.method === 'GET') return { requests }
+      calls.push(call)
+      if (refuse !== undefined) throw new ShoalError('forbidden', refuse)
+      return { state: 'approved' }
+    },
+  }
+  const write = (text: string) => {
+    out += text
+  }
+  const session = { api, format: 'text', write } as unknown as Session
+  return { session, calls, out: () => out }
+}
+const answering = (...answers: string[]) => ({
+  ask: async () => answers.shift() ?? '',
+  signal: new AbortController().signal,
+  wait: async () => {},
+})
+
+t.test('each request is shown whole, oldest first, and decided as the person says', async t => {
+  const { session, calls, out } = scene([request('gate_3'), request('gate_2'), request('gate_1')])
+  await watchGates(session, answering('a', 'fine', 'reject', 'no', 's'), true)
+  t.strictSame(
+    calls.map(({ path, body }) => [path, body]),
+    [
+      ['/v1/gates/requests/gate_1/approve', { reason: 'fine' }],
+      ['/v1/gates/requests/gate_2/reject', { reason: 'no' }],
+    ],
+  )
+  t.match(out(), /plan +\{"release":"1\.4"\}/)
+  t.match(out(), /skipped/)
+})
+
+t.test('an answer that is neither yes nor no changes nothing', async t => {
+  for (const answer of ['', 'y', 'yes', 'A pprove', 'constructor']) {
+    const { session, calls } = scene([request('gate_1')])
+    await watchGates(session, answering(answer), true)
+    t.strictSame(calls, [], JSON.stringify(answer))
+  }
+})
+
+t.test('a refusal is told and the next one still comes', async t => {
+  const { session, calls, out } = scene(
+    [request('gate_2'), request('gate_1')],
+    'who asks cannot decide',
+  )
+  await watchGates(session, answering('a', '', 'a', ''), true)
+  t.equal(calls.length, 2)
+  t.match(out(), /who asks cannot decide/)
+})
+
+t.test('text that moves the cursor or hides is made visible', async t => {
+  const { session, out } = scene([request('gate_1', { summary: 'a\u001b[2Jb\u202ec' })])
+  await watchGates(session, answering('s'), true)
+  t.notOk(out().includes('\u001b') || out().includes('\u202e'))
+})
+
+t.test('without a terminal what waits is shown and nobody is asked', async t => {
+  const { session, calls, out } = scene([request('gate_1')])
+  const signal = new AbortController().signal
+  await watchGates(session, { ask: undefined, signal }, true)
+  t.strictSame(calls, [])
+  t.match(out(), /gate_1/)
+})
