@@ -116,3 +116,12 @@ const witnessFault = (row: AuditRow, witness: Head | undefined): string | undefi
   witness?.seq === row.seq && witness.hash !== row.hash
     ? `row ${row.seq} is not the one that was witnessed`
     : undefined
+
+const running = new WeakMap<Ledger, Promise<Verdict>>()
+
+/** The same for many who ask at once: the chain is read by one at a time. */
+export const verifyOnce = (ledger: Ledger): Promise<Verdict> => {
+  const shared = running.get(ledger) ?? verifyAudit(ledger).finally(() => running.delete(ledger))
+  running.set(ledger, shared)
+  return shared
+}

@@ -7,6 +7,7 @@ import { AuditHead, isGenuineHead, signHead } from '../../shared/wire/audit-head
 import type { Events } from '../events/bus.ts'
 import type { Ledger } from '../store/store.ts'
 import { type Head, verifyAudit } from './audit.ts'
+import { witnessProblem } from './witness.ts'
 
 export interface AuditGuardParts {
   ledger: Ledger
@@ -56,14 +57,8 @@ export const guardAudit = (parts: AuditGuardParts): AuditGuard => {
 
   const witnessed: AuditGuard['witnessed'] = async (head, from) => {
     if (!isGenuineHead(head, signer.publicKey)) return
-    const row = await ledger.read
-      .selectFrom('audit')
-      .select('hash')
-      .where('seq', '=', head.seq)
-      .executeTakeFirst()
-    if (row?.hash === head.hash) return
-    const what = row === undefined ? 'is gone' : 'is another one'
-    alarm(`row ${head.seq}, which ${from} has seen, ${what}`)
+    const problem = await witnessProblem(ledger, head)
+    if (problem !== undefined) alarm(`${problem} (kept by ${from})`)
   }
 
   const checkAll = async (): Promise<void> => {

@@ -161,6 +161,7 @@ export const createGates = (parts: GateParts): GateKeeper => {
       const open = await openRequests(trx, row, now())
       const same = open.find(one => isSame(one, row))
       if (same !== undefined) return { made: same, superseded: [] }
+      await requireRoom(trx, row, now())
       await trx.insertInto('gate_requests').values(row).execute()
       await appendAudit(trx, { ...caller.by, ...requested(row), at: now() })
       const over: Change = { state: 'superseded', reason: `superseded by ${row.id}` }
@@ -320,6 +321,22 @@ const openRequests = async (trx: Trx, row: NewRow, now: number): Promise<GateReq
     { tenantId: row.tenant_id },
   )
   return found.filter(one => stateAt(one, now) === one.state)
+}
+
+/** More nobody looks through; and each may be as large as a plan may be. */
+const MAX_WAITING = 100
+
+const requireRoom = async (trx: Trx, row: NewRow, now: number): Promise<void> => {
+  const { waiting } = await trx
+    .selectFrom('gate_requests')
+    .select(({ fn }) => fn.countAll<number>().as('waiting'))
+    .where('tenant_id', '=', row.tenant_id)
+    .where('requester_id', '=', row.requester_id)
+    .where('state', '=', 'pending')
+    .where('expires_at', '>', now)
+    .executeTakeFirstOrThrow()
+  if (waiting >= MAX_WAITING)
+    throw new ShoalError('conflict', `${waiting} requests of yours wait already; withdraw some`)
 }
 
 const isSame = (one: GateRequest, row: NewRow): boolean =>

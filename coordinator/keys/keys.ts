@@ -31,9 +31,17 @@ export interface Keys {
   /** A new tenant that this key may act for: nobody else could let anybody in. */
   foundTenant(id: string, tenant: { id?: string; name: string }, by: Actor): Promise<Tenant>
   get(id: string, scope: Scope): Promise<Key | undefined>
-  /** Oldest first. */
-  list(scope: Scope): Promise<Key[]>
+  /** By id with a page, else oldest first. */
+  list(scope: Scope, page?: KeyPage): Promise<Key[]>
   close(): void
+}
+
+export interface KeyPage {
+  limit: number
+  /** The last id of the page before. */
+  after?: string | undefined
+  /** Keys of this person alone. */
+  personId?: string | undefined
 }
 
 export interface KeysOptions {
@@ -120,9 +128,13 @@ export const createKeys = ({ store, logger, now = Date.now }: KeysOptions): Keys
     return made
   }
 
-  const list: Keys['list'] = async scope => {
-    let query = ledger.read.selectFrom('keys').selectAll().orderBy('created_at').orderBy('id')
+  const list: Keys['list'] = async (scope, page) => {
+    let query = ledger.read.selectFrom('keys').selectAll()
     if (scope !== 'all') query = query.where('tenant_id', '=', scope.tenantId)
+    if (page === undefined) query = query.orderBy('created_at').orderBy('id')
+    else query = query.orderBy('id').limit(page.limit)
+    if (page?.after !== undefined) query = query.where('id', '>', page.after)
+    if (page?.personId !== undefined) query = query.where('person_id', '=', page.personId)
     return (await query.execute()).map(keyOf)
   }
 

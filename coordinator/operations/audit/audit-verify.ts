@@ -1,5 +1,7 @@
 import * as z from 'zod'
-import { verifyAudit } from '../../audit/audit.ts'
+import { type Head, type Verdict, verifyOnce } from '../../audit/audit.ts'
+import { witnessProblem } from '../../audit/witness.ts'
+import type { Ledger } from '../../store/store.ts'
 import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
@@ -29,7 +31,7 @@ export default defineOperation({
   exit: { field: 'ok', codes: { true: 0, false: 65 } },
   run: async ({ seq, hash }, { store }) => {
     const witness = seq === undefined || hash === undefined ? undefined : { seq, hash }
-    const verdict = await verifyAudit(store.ledger, witness)
+    const verdict = await verdictOn(store.ledger, witness)
     return verdict.ok
       ? { ok: true, rows: verdict.rows, head: verdict.head, broken_at: null, reason: null }
       : {
@@ -41,3 +43,11 @@ export default defineOperation({
         }
   },
 })
+
+const verdictOn = async (ledger: Ledger, witness: Head | undefined): Promise<Verdict> => {
+  const whole = await verifyOnce(ledger)
+  const reason = whole.ok && witness ? await witnessProblem(ledger, witness) : undefined
+  return reason === undefined || witness === undefined
+    ? whole
+    : { ok: false, brokenAt: witness.seq, reason }
+}

@@ -10,12 +10,16 @@ export default defineOperation({
   path: '/v1/keys',
   access: 'key',
   effect: 'read',
-  input: z.strictObject({}),
-  output: z.object({ keys: z.array(KeyView) }),
-  run: async (_input, context) => {
+  input: z.strictObject({
+    after: z.string().max(64).exactOptional().describe('`next` of the page before.'),
+    limit: z.int().min(1).max(1000).default(100),
+  }),
+  output: z.object({ keys: z.array(KeyView), next: z.string().nullable() }),
+  run: async ({ after, limit }, context) => {
     const { key, keys, tenantId = '' } = context
-    const all = await keys.list({ tenantId })
-    const shown = all.filter(each => isAdministrator(context) || each.personId === key?.personId)
-    return { keys: shown.map(keyViewOf) }
+    const personId = isAdministrator(context) ? undefined : key?.personId
+    const found = await keys.list({ tenantId }, { limit, after, personId })
+    const next = found.length === limit ? (found.at(-1)?.id ?? null) : null
+    return { keys: found.map(keyViewOf), next }
   },
 })

@@ -1,5 +1,5 @@
 import { isAppendOnly } from '../../audit/append-only.ts'
-import { verifyAudit } from '../../audit/audit.ts'
+import { verifyOnce } from '../../audit/audit.ts'
 import { queryAudit } from '../../audit/query.ts'
 import type { GovernanceFacts } from '../../gates/facts.ts'
 import { listPeople } from '../../keys/people.ts'
@@ -13,7 +13,7 @@ export const gatherFacts = async (context: Context): Promise<GovernanceFacts> =>
   const { store, gates, policy, keys, cells, listens, auditDays, tenantId = '' } = context
   const scope = { tenantId }
   const [verdict, appendOnly, requests, gateRows, allKeys, persons, allCells] = await Promise.all([
-    verifyAudit(store.ledger),
+    verifyOnce(store.ledger),
     isAppendOnly(store.ledger),
     gates.list({ limit: LOOKED_AT }, scope),
     queryAudit(store.ledger, { action: 'gate.*', order: 'newest', limit: 8 * LOOKED_AT }, scope),

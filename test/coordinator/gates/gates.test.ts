@@ -276,6 +276,15 @@ t.test('plans that cannot be bound to are refused', async t => {
   })
 })
 
+t.test('one person cannot bury the others in requests', async t => {
+  const { gates, builder, admin } = await scene(t)
+  const ask = (n: number) => gates.request({ ...DEVICE, plan: { n } }, as(builder))
+  for (let n = 0; n < 100; n++) await ask(n)
+  await t.rejects(ask(100), { code: 'conflict', message: /100 requests of yours wait/ })
+  t.match(await ask(5), { state: 'pending' }, 'the same again is no new one')
+  t.match(await gates.request(DEVICE, as(admin)), { state: 'pending' }, 'others may ask')
+})
+
 t.test('open seats count what is missing at least', t => {
   const seats = [['architect'], ['operator_admin']]
   const both = { personId: 'a', roles: ['architect', 'operator_admin'] }
