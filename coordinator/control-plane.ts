@@ -10,6 +10,7 @@ import { createClones } from './fleet/clones.ts'
 import { createFleet, type Fleet } from './fleet/fleet.ts'
 import { createMonitor } from './fleet/monitor.ts'
 import { createFleetIdentity } from './fleet-identity.ts'
+import type { Caller } from './http/cell-caller.ts'
 import { type CellSettingsStore, createCellSettings } from './keys/cell-settings.ts'
 import { type Cells, createCells } from './keys/cells.ts'
 import { createEpochs } from './keys/epochs.ts'
@@ -45,6 +46,7 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
     records: store.records,
     logger,
     cells: () => fleet.cells(),
+    quarantined: () => admission.quarantined(),
     now,
     nowMs,
     publish: events.publish,
@@ -67,7 +69,8 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
     sampled: monitor.sampled,
     late: monitor.late,
   })
-  for (const cell of await cells.list())
+  const enrolled = await cells.list()
+  for (const cell of enrolled)
     if ((cell.revokedAt ?? cell.quarantinedAt) === undefined) fleet.admit(cell.id, cell.epoch)
   await applySettings(settings, fleet)
 
@@ -76,9 +79,21 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
     bus.disconnect(cellId)
   }
   const clones = createClones(nowMs)
-  const admission = createAdmission({ cells, fleet, clones, drop, signing, events, logger })
-  const authenticate = async (cellId: string, credential: string): Promise<boolean> =>
-    (await admission.authenticate(cellId, credential)) !== undefined
+  const admission = createAdmission({
+    cells,
+    enrolled,
+    fleet,
+    clones,
+    drop,
+    signing,
+    events,
+    logger,
+  })
+  const authenticate = async (
+    cellId: string,
+    credential: string,
+    caller?: Caller,
+  ): Promise<boolean> => (await admission.authenticate(cellId, credential, caller)) !== undefined
 
   const epochs = createEpochs({ noteEpoch: cells.noteEpoch, logger })
   const born = (cellId: string, epoch: number, announce: Announce): void => {
@@ -97,7 +112,8 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
   const bus = await openBus(config, {
     logger,
     nowMs,
-    authenticate,
+    // whoever says CONNECT has come through the upgrade, and was judged there
+    authenticate: (cellId, credential) => authenticate(cellId, credential),
     epoch: Math.floor(now() / 1000),
     seen: fleet.seen,
     receive: createInbox({ fleet, logger, born, control: control.hears }),

@@ -41,6 +41,7 @@ import { telemetryService } from './services/telemetry.ts'
 import { lockState } from './state-lock.ts'
 import { supervise } from './supervisor.ts'
 import { Nudge } from './uplink/nudge.ts'
+import { quarantineNotice } from './uplink/quarantine-notice.ts'
 import { Uplink } from './uplink/uplink.ts'
 
 /** What the daemon needs of its inference. */
@@ -176,7 +177,9 @@ const fleetServices = async (
     folder: join(config.state_dir, 'spool', 'telemetry'),
     ...telemetrySpool(config),
   }
-  const reach = { identity, url, connectTimeoutSeconds, health, nudge: new Nudge() }
+  const quarantine = quarantineNotice(identity.cell_id, logger)
+  const nudge = new Nudge()
+  const reach = { identity, url, connectTimeoutSeconds, health, nudge, quarantine }
   const sending = ({ type, id }: Envelope): void => {
     if (type === 'birth') clock.ask(id)
   }

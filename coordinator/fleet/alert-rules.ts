@@ -14,6 +14,8 @@ export const ALERT_RULES = {
   vram_critical: { level: 'critical', raiseAfterMs: 0, clearAfterMs: 10_000 },
   /** Long enough to see whether it is one cell or half of the fleet. */
   cell_lost: { level: 'critical', raiseAfterMs: 10_000, clearAfterMs: 10_000 },
+  /** Nobody may connect as this cell until an operator has looked at it. */
+  cell_quarantined: { level: 'critical', raiseAfterMs: 0, clearAfterMs: 0 },
   clock_off: { level: 'warn', raiseAfterMs: 10_000, clearAfterMs: 10_000 },
   disk_full: { level: 'critical', raiseAfterMs: 0, clearAfterMs: 10_000 },
   engine_failed: { level: 'critical', raiseAfterMs: 0, clearAfterMs: 10_000 },

@@ -213,6 +213,16 @@ const probeTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
     .execute()
 }
 
+const pastCredentials = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('past_credentials')
+    .addColumn('cell_id', 'text', column => column.notNull().references('cells.id'))
+    .addColumn('digest', 'text', column => column.notNull())
+    .addColumn('replaced_at', 'bigint', column => column.notNull())
+    .addPrimaryKeyConstraint('past_credentials_key', ['cell_id', 'digest'])
+    .execute()
+}
+
 export const ledgerMigrations: Record<string, Migration> = {
   '0001_tenants_and_persons': { up: ledgerTables },
   '0002_keys': { up: keyTables },
@@ -224,6 +234,7 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0008_commands': { up: commandTables },
   '0009_configs': { up: configTable },
   '0010_probe': { up: probeTable },
+  '0011_past_credentials': { up: pastCredentials },
 }
 
 export const recordMigrations: Record<string, Migration> = {

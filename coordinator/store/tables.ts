@@ -11,6 +11,7 @@ export interface LedgerTables {
   join_tokens: JoinTokenRow
   cells: CellRow
   cell_settings: CellSettingsRow
+  past_credentials: PastCredentialRow
   quotas: QuotaRow
   audit: AuditRow
   commands: CommandRow
@@ -102,6 +103,13 @@ export interface CellRow {
   quarantined_at: number | null
   /** Highest boot epoch the cell has shown; 0 before the first. */
   epoch: number
+}
+
+/** A credential that a cell had before another took its place. */
+export interface PastCredentialRow {
+  cell_id: string
+  digest: string
+  replaced_at: number
 }
 
 /** What operators have set for a cell; it has no row before the first time. */

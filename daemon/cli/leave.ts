@@ -1,11 +1,18 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
+import { randomId } from '../../shared/ids.ts'
 import { LeaveAnswer } from '../../shared/wire/cell-self.ts'
 import { LEAVE_PATH } from '../../shared/wire/link.ts'
 import { askAsCell } from '../ask.ts'
 import type { DaemonConfig } from '../config.ts'
-import { type Identity, identityFile, readIdentity, signingKeyFile } from '../identity.ts'
+import {
+  credentialOf,
+  type Identity,
+  identityFile,
+  readIdentity,
+  signingKeyFile,
+} from '../identity.ts'
 import { lockState } from '../state-lock.ts'
 import type { CommandContext, DaemonCommand } from './command.ts'
 import { takeFlags } from './flags.ts'
@@ -46,7 +53,8 @@ const tell = async (
   const url = coordinator.url ?? identity.coordinator_url
   const asker = { url, timeoutSeconds: coordinator.connect_timeout_seconds, signal }
   try {
-    await askAsCell(identity, asker, { method: 'POST', path: LEAVE_PATH, answer: LeaveAnswer })
+    const asked = { ...identity, credential: credentialOf(identity), boot_id: randomId() }
+    await askAsCell(asked, asker, { method: 'POST', path: LEAVE_PATH, answer: LeaveAnswer })
     return 'The coordinator knows.'
   } catch (error) {
     if (!(error instanceof ShoalError)) throw error

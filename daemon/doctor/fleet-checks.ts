@@ -11,7 +11,7 @@ import {
 } from '../../shared/wire/link.ts'
 import { followedKey } from '../../shared/wire/trust.ts'
 import { ask, askAsCell } from '../ask.ts'
-import { identityFile } from '../identity.ts'
+import { credentialOf, identityFile } from '../identity.ts'
 import { dial } from '../uplink/dial.ts'
 import { type Check, type Finding, fail, ok, type Patient, skip, warn } from './check.ts'
 
@@ -93,7 +93,9 @@ const askSelf = async (patient: Patient): Promise<Seen> => {
   const before = now()
   try {
     const question = { method: 'GET', path: SELF_PATH, answer: SelfAnswer } as const
-    const answer = await askAsCell(identity, askerOf(patient), question)
+    const asker = { ...askerOf(patient), probe: true }
+    const credential = credentialOf(identity)
+    const answer = await askAsCell({ ...identity, credential }, asker, question)
     const aheadMs = (before + now()) / 2 - answer.now
     return { credential: ok(`accepted; made ${dayOf(answer.credential_at)}`), answer, aheadMs }
   } catch (error) {

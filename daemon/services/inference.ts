@@ -62,10 +62,24 @@ export const inferenceService = ({
     start: async ({ signal, fail }) => {
       // Usable at once: requests wait for their model.
       engines.start(signal).then(() => {
-        if (!signal.aborted) logger.info('models are loaded')
+        if (!signal.aborted) tellOutcome(engines.reports(), logger)
       }, fail)
     },
   }
+}
+
+/** Nothing more is loaded by itself; says how that went. */
+export const tellOutcome = (
+  reports: readonly EngineReport[],
+  logger: Pick<Logger, 'info' | 'warn'>,
+): void => {
+  const inState = (wanted: EngineReport['state']) =>
+    reports.filter(({ state }) => state === wanted).map(({ weights }) => weights)
+  const [ready, failed] = [inState('ready'), inState('failed')]
+  const counts = { ready: ready.length, failed, of: reports.length }
+  if (failed.length > 0) logger.warn(counts, 'not all models are loaded')
+  else if (ready.length === reports.length) logger.info(counts, 'models are loaded')
+  else logger.info(counts, 'models are loaded when they are asked for')
 }
 
 const everySeconds =

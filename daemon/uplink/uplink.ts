@@ -12,6 +12,7 @@ import { drain } from './drain.ts'
 import { keepConnected } from './keep-connected.ts'
 import { type Arrived, MqttSession } from './mqtt-session.ts'
 import type { Nudge } from './nudge.ts'
+import type { QuarantineNotice } from './quarantine-notice.ts'
 import { type Batch, Spool } from './spool.ts'
 import { TokenBucket } from './token-bucket.ts'
 
@@ -23,6 +24,8 @@ export interface UplinkOptions {
   spool: { folder: string; maxBytes: number; drainBytesPerSecond: number }
   health: Health
   nudge: Nudge
+  /** Shared by all connections to one coordinator. */
+  quarantine?: QuarantineNotice
   /** Called with every message just before it is sent. */
   sending?: (message: Envelope) => void
   logger: Logger
@@ -61,7 +64,7 @@ export class Uplink implements Service {
   }
 
   async start({ signal, fail }: ServiceContext): Promise<void> {
-    const { health, nudge, wait, random } = this.#options
+    const { health, nudge, quarantine, wait, random } = this.#options
     await this.#openSpool()
     keepConnected({
       name: 'uplink connection',
@@ -69,6 +72,7 @@ export class Uplink implements Service {
       signal,
       health,
       nudge,
+      quarantine,
       ...(wait && { wait }),
       ...(random && { random }),
     })

@@ -17,9 +17,9 @@ export const LEAVE_PATH = '/v1/cells/:cell_id/leave'
 
 export const pathOfCell = (path: string, cellId: string): string => path.replace(':cell_id', cellId)
 
-/** On an upgrade: it is only tried whether it would work; the connection is closed after it. */
+/** On an upgrade or a look at `self`: it is only tried; an upgraded connection is closed after it. */
 export const HEADER_PROBE = 'x-shoal-probe'
-/** On an upgrade: an id that the daemon makes at every start and never writes down. */
+/** On all that a cell asks: an id that the daemon makes at every start and never writes down. */
 export const HEADER_BOOT_ID = 'x-shoal-boot-id'
 
 /** Request headers the coordinator adds on the link. */
