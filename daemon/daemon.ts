@@ -6,13 +6,15 @@ import { notifySystemd, stallMeter, systemdNotify } from '../shared/notify.ts'
 import { signerFrom } from '../shared/signing.ts'
 import { PROTOCOL_VERSION, VERSION } from '../shared/version.ts'
 import type { Announce } from '../shared/wire/announce.ts'
-import { type CellSettings, Desired } from '../shared/wire/desired.ts'
+import type { CellSettings } from '../shared/wire/desired.ts'
 import type { Envelope } from '../shared/wire/envelope.ts'
 import type { EngineReport } from '../shared/wire/telemetry.ts'
 import { CoordinatorClock } from './commands/clock.ts'
 import { journalFile } from './commands/journal-file.ts'
 import { builtInVerbs, factsOf, type Verb } from './commands/verb.ts'
 import { type DaemonConfig, DEFAULT_COORDINATOR_URL } from './config.ts'
+import { genuineDesired } from './desired/believable.ts'
+import { OpenBirths } from './desired/freshness.ts'
 import { settingsOf } from './desired/settings.ts'
 import { afterAnswers, countAnswers } from './draining.ts'
 import { enrol } from './enrol.ts'
@@ -180,12 +182,20 @@ const fleetServices = async (
   const quarantine = quarantineNotice(identity.cell_id, logger)
   const nudge = new Nudge()
   const reach = { identity, url, connectTimeoutSeconds, health, nudge, quarantine }
+  const births = new OpenBirths()
+  const trusted = () => (identity.coordinator_key === undefined ? [] : [identity.coordinator_key])
+  const believing = () => ({ cellId: identity.cell_id, trusted: trusted() })
   const sending = ({ type, id }: Envelope): void => {
-    if (type === 'birth') clock.ask(id)
+    if (type !== 'birth') return
+    clock.ask(id)
+    births.sent(id)
   }
   const uplink = new Uplink({ ...reach, spool, sending, logger })
   leave?.addEventListener('abort', () => uplink.sayDraining(), { once: true })
-  uplink.on('desired', ({ body, at }) => clock.answered(Desired.parse(body).answers ?? '', at))
+  uplink.on('desired', ({ body, at }) => {
+    const { answers, issued_at = at } = genuineDesired(body, believing()) ?? {}
+    if (answers !== undefined) clock.answered(answers, issued_at)
+  })
   const onChange = (listener: () => void) => inference.onChange(listener)
   const engines = () => inference.reports()
   const leaving = leave ? AbortSignal.any([leave, signal]) : signal
@@ -205,6 +215,8 @@ const fleetServices = async (
     onChange,
     intervalSeconds,
   })
+  const askAgain = () =>
+    void announce.again().catch(error => logger.debug({ reason: error.message }, 'not announced'))
   const restartEngines = async (limits: EngineLimits) => inference.restart?.(limits)
   const desired = desiredService({
     stateDir: config.state_dir,
@@ -213,6 +225,9 @@ const fleetServices = async (
     apply: settings => live.apply(settings, { telemetry, uplink, restartEngines, logger }),
     health,
     engines,
+    believing,
+    births,
+    askAgain,
     logger,
   })
   onReload?.(settings => void desired.reload(settings))
@@ -221,7 +236,7 @@ const fleetServices = async (
     uplink,
     file: journalFile(join(config.state_dir, 'commands.journal')),
     signer: await signerFrom(signingKeyFile(config.state_dir)),
-    trusted: () => (identity.coordinator_key === undefined ? [] : [identity.coordinator_key]),
+    trusted,
     verbs,
     clock,
     now: Date.now,
@@ -239,6 +254,8 @@ const fleetServices = async (
       ...reach,
       uplink,
       credentialDays: config.coordinator.credential_days,
+      // what came signed with the new key before it was believed is told again
+      believed: askAgain,
       logger,
     }),
   ]
