@@ -30,7 +30,7 @@ import {
   writeIdentity,
 } from './identity.ts'
 import type { EngineLimits } from './inference/engines.ts'
-import { LiveSettings, telemetrySpool } from './live-settings.ts'
+import { LiveSettings, spoolLimits } from './live-settings.ts'
 import { ownIdentity } from './own-identity.ts'
 import type { Service } from './service.ts'
 import { announceService } from './services/announce.ts'
@@ -175,10 +175,9 @@ const fleetServices = async (
     ...(identity.coordinator_key !== undefined && { coordinator_key: identity.coordinator_key }),
     verbs: verbs.map(factsOf),
   })
-  const spool = {
-    folder: join(config.state_dir, 'spool', 'telemetry'),
-    ...telemetrySpool(config),
-  }
+  const { outboxBytes, ...telemetryLimits } = spoolLimits(config)
+  const spool = { folder: join(config.state_dir, 'spool', 'telemetry'), ...telemetryLimits }
+  const outbox = { folder: join(config.state_dir, 'spool', 'acks'), maxBytes: outboxBytes }
   const quarantine = quarantineNotice(identity.cell_id, logger)
   const nudge = new Nudge()
   const reach = { identity, url, connectTimeoutSeconds, health, nudge, quarantine }
@@ -190,7 +189,7 @@ const fleetServices = async (
     clock.ask(id)
     births.sent(id)
   }
-  const uplink = new Uplink({ ...reach, spool, sending, logger })
+  const uplink = new Uplink({ ...reach, spool, outbox, sending, logger })
   leave?.addEventListener('abort', () => uplink.sayDraining(), { once: true })
   uplink.on('desired', ({ body, at }) => {
     const { answers, issued_at = at } = genuineDesired(body, believing()) ?? {}

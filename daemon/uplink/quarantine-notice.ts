@@ -22,7 +22,7 @@ export const quarantineNotice = (
     refused: error => {
       if (told || !(error instanceof ShoalError) || error.code !== 'forbidden') return
       told = true
-      logger.error({ cell_id: cellId }, WHAT_TO_DO)
+      logger.error({ cell_id: cellId, reason: error.message }, WHAT_TO_DO)
     },
     accepted: () => {
       if (told) logger.info({ cell_id: cellId }, 'this cell is not in quarantine any more')
