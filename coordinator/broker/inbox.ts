@@ -6,6 +6,7 @@ import { HistoryBody, Sample } from '../../shared/wire/telemetry.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { ControlEars } from '../control/control.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import { SharedValues } from '../fleet/shared-values.ts'
 
 export interface InboxParts {
   fleet: Pick<Fleet, 'birth' | 'state' | 'sample'> & Partial<Pick<Fleet, 'late'>>
@@ -33,9 +34,11 @@ export const createInbox = ({ fleet, logger, born, control, now = Date.now }: In
     (cellId, { epoch, body, at }) =>
       use(cellId, epoch, schema.parse(body), at - now())
 
+  const shared = new SharedValues()
+
   const handlers: Partial<Record<TopicName, Handler>> = {
     birth: (cellId, { id, epoch, body }) => {
-      const announce = Announce.parse(body)
+      const announce = shared.announce(Announce.parse(body))
       fleet.birth(cellId, epoch, announce)
       born(cellId, epoch, announce)
       control?.birth(cellId, id)
@@ -46,7 +49,9 @@ export const createInbox = ({ fleet, logger, born, control, now = Date.now }: In
     }),
     ack: (cellId, { body }) => control?.ack(cellId, body),
     reported: (cellId, { body }) => control?.reported(cellId, body),
-    telemetry: handle(Sample, fleet.sample),
+    telemetry: handle(Sample, (cellId, epoch, sample, clockAheadMs) =>
+      fleet.sample(cellId, epoch, shared.sample(sample), clockAheadMs),
+    ),
     history: handle(HistoryBody, (cellId, epoch, { samples }, clockAheadMs) =>
       fleet.late?.(cellId, epoch, samples, clockAheadMs),
     ),
