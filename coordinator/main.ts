@@ -9,7 +9,7 @@ import { addBrokerCommands } from './admin/broker.ts'
 import { addAdminCommands } from './admin.ts'
 import { CoordinatorConfig } from './config.ts'
 import { serve } from './serve.ts'
-import { openStore } from './store/store.ts'
+import { openStore, requireStore } from './store/store.ts'
 import { serverIdentity } from './tls/server-identity.ts'
 
 const PROGRAM = 'shoal-coordinator'
@@ -91,12 +91,17 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
     if (loaded.action !== 'run') throw new ShoalError('config_invalid', 'no configuration')
     return loaded.config
   }
-  addBrokerCommands(program, configured)
+  const stored = (): CoordinatorConfig => {
+    const config = configured()
+    requireStore(config.state_dir)
+    return config
+  }
+  addBrokerCommands(program, stored)
   // there `--format` says how to print, for every command; of `broker files` it is the broker's
   if (commandOf(argv) !== 'broker')
     addAdminCommands(
       program,
-      async () => openStore(configured().state_dir),
+      async ({ make }) => openStore((make ? configured() : stored()).state_dir),
       text => void process.stdout.write(text),
       () => serverIdentity(configured()),
     )

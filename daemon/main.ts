@@ -5,8 +5,7 @@ import { onLauncherGone } from '../shared/lifeline.ts'
 import { createLogger } from '../shared/logger.ts'
 import { VERSION } from '../shared/version.ts'
 import type { CellSettings } from '../shared/wire/desired.ts'
-import type { DaemonCommand } from './cli/command.ts'
-import { COMMANDS_HELP, commands } from './cli/commands.ts'
+import { COMMANDS_HELP, type Command, commandHelp, commands } from './cli/commands.ts'
 import { DaemonConfig } from './config.ts'
 import { daemon } from './daemon.ts'
 import { startingConfig } from './desired/desired-file.ts'
@@ -22,13 +21,16 @@ export const main = async (
   env: Record<string, string | undefined>,
 ): Promise<void> => {
   try {
-    const command = commands.get(argv[0] ?? '')
+    const [word = '--', ...rest] = argv
+    const command = commands.get(word)
     if (command !== undefined) {
-      process.exitCode = await runCommand(command, argv.slice(1), env)
+      process.exitCode = await runCommand(command, rest, env)
       return
     }
+    if (!word.startsWith('-') && word !== 'help') throw unknownCommand(word)
     const more = COMMANDS_HELP
-    const read = () => loadConfig({ program: 'shoald', schema: DaemonConfig, argv, env, more })
+    const own = word === 'help' ? ['--help'] : argv
+    const read = () => loadConfig({ program: 'shoald', schema: DaemonConfig, argv: own, env, more })
     const loaded = read()
     if (loaded.action === 'print') process.stdout.write(loaded.text)
     else await run(loaded.config, env, read)
@@ -39,17 +41,29 @@ export const main = async (
   }
 }
 
+const unknownCommand = (word: string): ShoalError => {
+  const names = [...commands.keys()].join(', ')
+  return new ShoalError(
+    'wrong_usage',
+    `there is no command ${JSON.stringify(word)}: there are ${names}; shoald --help tells more`,
+  )
+}
+
 /** Commands speak on standard output; the log stays silent. */
 const runCommand = async (
-  command: DaemonCommand,
+  command: Command,
   argv: string[],
   env: Record<string, string | undefined>,
 ): Promise<number> => {
+  if (argv.includes('--help') || argv.includes('-h')) {
+    process.stdout.write(commandHelp(command.help))
+    return 0
+  }
   const logger = createLogger({ level: 'silent' })
   const stop = stopOnSignals(logger)
   const write = (text: string) => void process.stdout.write(text)
   try {
-    return await command({ argv, env, write, logger, signal: stop.signal })
+    return await command.run({ argv, env, write, logger, signal: stop.signal })
   } finally {
     stop.abort()
   }

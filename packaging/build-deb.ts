@@ -111,11 +111,11 @@ const stageSystem = ({ root: place, commands, unit, config }: Product, stage: st
 
 /** What the unit sets, so that `sudo shoald doctor` looks at the same files as the service. */
 const DEFAULTS: Record<string, string> = {
-  shoald: `: "\${SHOAL_CONFIG=/etc/shoal/shoald.yaml}" "\${SHOAL_STATE_DIR=/var/lib/shoald}"
-export SHOAL_CONFIG SHOAL_STATE_DIR
+  shoald: `: "\${SHOAL_CONFIG=/etc/shoal/shoald.yaml}" "\${SHOAL_CELL_STATE_DIR=/var/lib/shoald}"
+export SHOAL_CONFIG SHOAL_CELL_STATE_DIR
 `,
-  'shoal-coordinator': `: "\${SHOAL_CONFIG=/etc/shoal/coordinator.yaml}" "\${SHOAL_STATE_DIR=/var/lib/shoal}"
-export SHOAL_CONFIG SHOAL_STATE_DIR
+  'shoal-coordinator': `: "\${SHOAL_CONFIG=/etc/shoal/coordinator.yaml}" "\${SHOAL_COORDINATOR_STATE_DIR=/var/lib/shoal}"
+export SHOAL_CONFIG SHOAL_COORDINATOR_STATE_DIR
 `,
 }
 

@@ -233,7 +233,7 @@ t.test('on loopback', async t => {
       await t.rejects(join_(at, `refused ${what}`, token), { code: 'auth_required' }, what)
     await t.rejects(join_(at, 'used', await newToken(at)), { code: 'conflict' }, 'for a cell')
     await t.rejects(run(joinCommand, 'http://10.1.2.3:7070', '--token', used), {
-      code: 'config_invalid',
+      code: 'wrong_usage',
       message: /use https/,
     })
   })
