@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { TIER_NAMES, type TierName } from '../shared/catalogue.ts'
 import { ShoalError } from '../shared/errors.ts'
 import { joinTokenText } from '../shared/join-token.ts'
-import { type Format, type Printable, printed } from '../shared/print.ts'
+import { columnsOf, type Format, type Printable, printed } from '../shared/print.ts'
 import { cellView, keyView, personView, tenantView, tokenView } from './admin/views.ts'
 import { type Actor, createAudit } from './audit/audit.ts'
 import { initialise } from './keys/bootstrap.ts'
@@ -45,7 +45,8 @@ export const addAdminCommands = (
     const store = await open({ make })
     try {
       const value = await run(store, localActor())
-      write(printed(value, program.opts<{ format: Format }>().format))
+      const { format } = program.opts<{ format: Format }>()
+      write(printed(value, format, columnsOf(process.stdout)))
     } finally {
       await store.close()
     }

@@ -5,6 +5,7 @@ import { exitCode, ShoalError } from '../shared/errors.ts'
 import { onLauncherGone } from '../shared/lifeline.ts'
 import { createLogger } from '../shared/logger.ts'
 import { notifySystemd, stallMeter, systemdNotify } from '../shared/notify.ts'
+import { onReaderGone } from '../shared/reader-gone.ts'
 import { addBrokerCommands } from './admin/broker.ts'
 import { addAdminCommands } from './admin.ts'
 import { CoordinatorConfig } from './config.ts'
@@ -13,9 +14,6 @@ import { openStore, requireStore } from './store/store.ts'
 import { serverIdentity } from './tls/server-identity.ts'
 
 const PROGRAM = 'shoal-coordinator'
-/** Wrong usage, as sysexits.h has it. */
-const USAGE = 64
-
 const MORE = `${PROGRAM} help lists the commands for keys, join tokens, cells and the audit.`
 
 type Environment = Record<string, string | undefined>
@@ -25,11 +23,13 @@ type Environment = Record<string, string | undefined>
  * coordinator on the same machine, running or not.
  */
 export const main = async (argv: string[], env: Environment): Promise<void> => {
+  onReaderGone([process.stdout, process.stderr])
   try {
     if (commandOf(argv) !== undefined) await administer(argv, env)
     else await run(argv, env)
   } catch (error) {
-    if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : USAGE)
+    if (error instanceof CommanderError)
+      process.exit(error.exitCode === 0 ? 0 : exitCode('wrong_usage'))
     if (!(error instanceof ShoalError)) throw error
     process.stderr.write(`${PROGRAM}: ${error.message}\n`)
     process.exit(exitCode(error.code))

@@ -3,6 +3,7 @@ import { type LoadedConfig, loadConfig } from '../shared/config.ts'
 import { exitCode, ShoalError } from '../shared/errors.ts'
 import { onLauncherGone } from '../shared/lifeline.ts'
 import { createLogger } from '../shared/logger.ts'
+import { onReaderGone } from '../shared/reader-gone.ts'
 import { VERSION } from '../shared/version.ts'
 import type { CellSettings } from '../shared/wire/desired.ts'
 import { COMMANDS_HELP, type Command, commandHelp, commands } from './cli/commands.ts'
@@ -20,6 +21,7 @@ export const main = async (
   argv: string[],
   env: Record<string, string | undefined>,
 ): Promise<void> => {
+  onReaderGone([process.stdout, process.stderr])
   try {
     const [word = '--', ...rest] = argv
     const command = commands.get(word)

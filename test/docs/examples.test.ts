@@ -48,6 +48,7 @@ t.test('docs/api.md lists every error that a client can meet, with its status', 
     'internal',
     'config_invalid',
     'address_in_use',
+    'wrong_usage',
     'audit_broken',
     'client_closed',
   ]
