@@ -40,17 +40,16 @@ async function* checks(context: CommandContext, argv: string[]): AsyncGenerator<
     const identity = await readIdentity(config.state_dir)
     const url = config.coordinator.url ?? identity?.coordinator_url ?? DEFAULT_COORDINATOR_URL
     const { signal, env } = context
-    patient = { config, identity, url, path: env.PATH, signal, now: Date.now }
+    const machine = { path: env.PATH, sysFolder: '/sys', now: Date.now }
+    patient = { config, identity, url, signal, ...machine }
     yield { name: 'configuration', state: 'ok', says: file ?? 'no file: defaults and flags' }
   } catch (error) {
     if (!(error instanceof ShoalError) || error.code === 'wrong_usage') throw error
-    const name = error.code === 'config_invalid' ? 'configuration' : 'identity'
-    yield {
-      name,
-      state: 'fail',
-      says: error.message,
-      remedy: 'correct it; nothing else can be seen',
-    }
+    const [name, remedy] =
+      error.code === 'config_invalid'
+        ? ['configuration', 'correct it; nothing else can be seen']
+        : ['identity', 'bring back the file, or remove it and join anew; nothing else can be seen']
+    yield { name, state: 'fail', says: error.message, remedy }
     return
   }
   yield* examine(patient)

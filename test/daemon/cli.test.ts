@@ -119,6 +119,7 @@ t.test('doctor', async t => {
     t.match(of('identity'), { state: 'fail', remedy: /shoald join/ })
     t.match(of('weights'), { state: 'ok' })
     t.match(of('disk'), { state: 'ok' })
+    for (const name of ['bluetooth', 'wifi']) t.match(of(name), { state: /ok|warn/ }, name)
   })
 
   t.test('tells an unreachable coordinator from all that follows from it', async t => {
