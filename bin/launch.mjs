@@ -16,16 +16,14 @@ const carried = () =>
     .map(arch => new URL(`../node_modules/node-linux-${arch}/bin/node`, import.meta.url).pathname)
     .find(path => path.includes(`-${process.arch}/`) && existsSync(path))
 
-const again = node => {
+/** Runs this program once more, with another Node, and ends as it ends. */
+export const again = node => {
   const child = spawn(node, process.argv.slice(1), {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, [STAND_IN]: '1' },
   })
-  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
-  // a terminal sends it to the child as well; whoever else sends it knows this process only
-  process.on('SIGINT', () => {
-    if (!process.stdin.isTTY) child.kill('SIGINT')
-  })
+  // a terminal sends SIGINT to the child as well, which takes both for one; nobody else does
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
 }
 

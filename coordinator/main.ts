@@ -6,6 +6,7 @@ import { onLauncherGone } from '../shared/lifeline.ts'
 import { createLogger } from '../shared/logger.ts'
 import { notifySystemd, stallMeter, systemdNotify } from '../shared/notify.ts'
 import { onReaderGone } from '../shared/reader-gone.ts'
+import { onStopSignals } from '../shared/stop-signals.ts'
 import { addBrokerCommands } from './admin/broker.ts'
 import { addAdminCommands } from './admin.ts'
 import { CoordinatorConfig } from './config.ts'
@@ -56,7 +57,7 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
   const logger = createLogger({ level: config.log.level, name: 'coordinator' })
   const coordinator = await serve(config, logger)
   const stop = new AbortController()
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => stop.abort())
+  onStopSignals({ names: ['SIGTERM', 'SIGINT'], first: () => stop.abort() })
   onLauncherGone(env, process.stdin, () => stop.abort())
   const longestStallMs = env.WATCHDOG_USEC ? stallMeter(stop.signal) : () => 0
   const { signal } = stop

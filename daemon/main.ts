@@ -4,6 +4,7 @@ import { exitCode, ShoalError } from '../shared/errors.ts'
 import { onLauncherGone } from '../shared/lifeline.ts'
 import { createLogger } from '../shared/logger.ts'
 import { onReaderGone } from '../shared/reader-gone.ts'
+import { onStopSignals } from '../shared/stop-signals.ts'
 import { VERSION } from '../shared/version.ts'
 import type { CellSettings } from '../shared/wire/desired.ts'
 import { COMMANDS_HELP, type Command, commandHelp, commands } from './cli/commands.ts'
@@ -116,11 +117,13 @@ const reloadOnHangup = (read: () => LoadedConfig<DaemonConfig>, logger: Logger) 
 
 const stopOnSignals = (logger: Logger): AbortController => {
   const stop = new AbortController()
-  for (const name of ['SIGTERM', 'SIGINT'] as const)
-    process.once(name, () => {
-      logger.info({ signal: name }, 'shoald stops')
+  onStopSignals({
+    names: ['SIGTERM', 'SIGINT'],
+    first: signal => {
+      logger.info({ signal }, 'shoald stops')
       stop.abort()
-    })
+    },
+  })
   return stop
 }
 
@@ -128,12 +131,17 @@ const stopOnSignals = (logger: Logger): AbortController => {
 const leaveOnSignals = (logger: Logger): { leave: AbortController; stop: AbortController } => {
   const leave = new AbortController()
   const stop = new AbortController()
-  for (const name of ['SIGTERM', 'SIGINT'] as const)
-    process.on(name, () => {
-      logger.info({ signal: name }, leave.signal.aborted ? 'shoald stops now' : 'shoald stops')
-      if (leave.signal.aborted) stop.abort()
+  onStopSignals({
+    names: ['SIGTERM', 'SIGINT'],
+    first: signal => {
+      logger.info({ signal }, 'shoald stops')
       leave.abort()
-    })
+    },
+    again: signal => {
+      logger.info({ signal }, 'shoald stops now')
+      stop.abort()
+    },
+  })
   return { leave, stop }
 }
 
