@@ -61,6 +61,19 @@ export class ShoalError extends Error {
   }
 }
 
+/** Codes that end a program, or are told on the way to a coordinator, and come with no answer of it. */
+const PROGRAMS: readonly string[] = [
+  'coordinator_unavailable',
+  'config_invalid',
+  'wrong_usage',
+  'address_in_use',
+  'audit_broken',
+  'client_closed',
+] satisfies (keyof typeof table)[]
+
+/** True for a code that no client of the API meets. */
+export const isForPrograms = (code: ErrorCode): boolean => PROGRAMS.includes(code)
+
 export const errorCodes = Object.keys(table) as ErrorCode[]
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && Object.hasOwn(table, code)

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { errorCodes, httpStatus } from '../../shared/errors.ts'
+import { errorCodes, httpStatus, isForPrograms } from '../../shared/errors.ts'
 import { TOPICS } from '../../shared/wire/topics.ts'
 import { startStack } from '../support/stack.ts'
 
@@ -43,17 +43,7 @@ t.test('every shell example in the documents works on a running service', async 
 
 t.test('docs/api.md lists every error that a client can meet, with its status', async t => {
   const text = read('docs/api.md')
-  const inside = [
-    'coordinator_unavailable',
-    'internal',
-    'config_invalid',
-    'address_in_use',
-    'wrong_usage',
-    'audit_broken',
-    'client_closed',
-  ]
-  const later = ['forbidden', 'conflict', 'upgrade_required']
-  for (const code of errorCodes.filter(code => ![...inside, ...later].includes(code)))
+  for (const code of errorCodes.filter(code => !isForPrograms(code)))
     t.match(text, new RegExp(`\\| ${httpStatus(code)} \\|.*\`${code}\``), code)
 })
 
