@@ -70,13 +70,18 @@ const members = (all: [string, unknown][]): string => {
     .join('')
 }
 
-/** What does not fit as a table is told row by row. */
+/** A table without its empty columns when it does not fit with them, else row by row. */
 const table = (rows: Row[], columns: number): string => {
   const names = Object.keys(rows[0] ?? {})
   if (names.length === 0) return 'none\n'
-  const lines = [names.map(visible), ...rows.map(row => names.map(name => shown(name, row[name])))]
+  const linesOf = (chosen: string[]) => [
+    chosen.map(visible),
+    ...rows.map(row => chosen.map(name => shown(name, row[name]))),
+  ]
+  const filled = names.filter(name => rows.some(row => shown(name, row[name]) !== '-'))
   return (
-    fittedTable(lines, columns) ??
+    fittedTable(linesOf(names), columns) ??
+    fittedTable(linesOf(filled), columns) ??
     rows.map(row => members(names.map(name => [name, row[name]]))).join('\n')
   )
 }

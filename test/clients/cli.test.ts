@@ -92,6 +92,9 @@ t.test('a table is no wider than the terminal', async t => {
     `id      ${rows[0]?.id}\nname    a\nmodels  ${'x'.repeat(60)}\nbusy    1\n\nid      ${rows[1]?.id}`,
     'a very narrow one has a line for each value',
   )
+  const empty = rows.map(row => ({ ...row, a_long_name: null, another: [] }))
+  t.equal(printed(empty, 'text', 60), narrow, 'empty columns are the first to go')
+  t.match(printed(empty, 'text'), /a_long_name {2}another\n/)
   t.equal(printed(rows, 'json', 40), printed(rows, 'json'), 'programs get everything')
   t.equal(columnsOf({ isTTY: true, columns: 80 }), 80)
   for (const other of [{}, { columns: 80 }, { isTTY: true, columns: 0 }])
