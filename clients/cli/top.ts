@@ -94,7 +94,7 @@ export const thisTerminal = (env: Record<string, string | undefined>): Terminal 
   const colour = stdout.isTTY === true && !env.NO_COLOR
   return {
     isTTY: stdout.isTTY === true,
-    screen: () => ({ columns: stdout.columns ?? 200, rows: stdout.rows ?? 24, colour }),
+    screen: () => ({ columns: stdout.columns || 200, rows: stdout.rows || 24, colour }),
     signal: left.signal,
   }
 }

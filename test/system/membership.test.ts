@@ -316,6 +316,7 @@ t.test('on loopback', async t => {
     const { code, text } = await run(doctorCommand, '--state-dir', state)
     t.equal(code, 69)
     t.match(text, /^fail +credential .*was revoked/m)
+    t.match(text, /^fail +link .*was revoked/m, 'and it is not blamed on a proxy')
   })
 
   t.test('a copy of a cell puts both in quarantine, until an operator ends it', async t => {
