@@ -22,10 +22,13 @@ export const again = node => {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, [STAND_IN]: '1' },
   })
-  // a terminal sends SIGINT to the child as well, which takes both for one; nobody else does
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  // a terminal sends it to the child as well, which may be about to end, or takes both for one
+  process.on('SIGINT', () => setTimeout(() => child.kill('SIGINT'), HAND_ON_MS))
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
 }
+
+const HAND_ON_MS = 200
 
 /** Set for the second process: it ends with the first, which whoever started it knows. */
 const STAND_IN = 'SHOAL_STAND_IN'
