@@ -16,7 +16,7 @@ import { type AuthParts, auth } from './http/auth.ts'
 import { type CellSelfParts, cellSelfRoutes } from './http/cell-self.ts'
 import { type EnrolParts, enrolRoute } from './http/enrol.ts'
 import { endWithError, errors, parserError, sendError, toShoalError } from './http/errors.ts'
-import { healthRoutes } from './http/health.ts'
+import { type HealthParts, healthRoutes } from './http/health.ts'
 import type { InferenceParts } from './http/inference.ts'
 import { inferenceRoutes } from './http/inference-routes.ts'
 import { modelRoutes } from './http/models.ts'
@@ -45,7 +45,7 @@ export interface AppParts {
   /** Certificate chain and private key, PEM; plain HTTP without. */
   tls?: { cert: string; key: string }
   views: Views
-  notReady: () => string | undefined
+  notReady: HealthParts['notReady']
   /** Over half of the fleet was lost at once. */
   degraded?: () => boolean
 }

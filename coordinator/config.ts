@@ -128,6 +128,7 @@ export const CoordinatorConfig = z
     name: z.string().default(hostname()).describe('Name of this coordinator in logs and events.'),
     state_dir: z
       .string()
+      .meta({ environment: 'SHOAL_COORDINATOR_STATE_DIR' })
       .default('.shoal/coordinator')
       .describe('Folder for the databases; made with mode 0700.'),
     http: Http.prefault({}),

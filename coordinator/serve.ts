@@ -12,6 +12,7 @@ import { createCallStats } from './operations/call-stats.ts'
 import type { Views } from './operations/context.ts'
 import { createQuota } from './quota/quota.ts'
 import { createUsage, type Usage } from './quota/usage.ts'
+import { notReady } from './readiness.ts'
 import { createRunning } from './running.ts'
 import { skills } from './skills/index.ts'
 import { probeStore } from './store/probe.ts'
@@ -71,10 +72,8 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     },
     views: viewsOf(plane, { config, store, now, vitals }),
     degraded: monitor.degraded,
-    notReady: () => {
-      if (running.draining()) return 'the coordinator is stopping'
-      return bus.connected() ? probe.trouble() : 'the broker is not reached'
-    },
+    notReady: () =>
+      notReady({ draining: running.draining, brokerConnected, storeProblem: probe.trouble }),
   })
 
   const ports: CellPortParts = { config, plane, draining: running.draining, logger }

@@ -21,6 +21,7 @@ export const DaemonConfig = z.strictObject({
   state_dir: z
     .string()
     .min(1)
+    .meta({ environment: 'SHOAL_CELL_STATE_DIR' })
     .default('.shoal/cell')
     .describe('Folder of the identity and of samples that wait for the coordinator.'),
   coordinator: z

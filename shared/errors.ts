@@ -28,9 +28,11 @@ const table = {
   cell_unavailable: { http: 503, rpc: -32093, exit: 69, type: 'service_unavailable' },
   store_unavailable: { http: 503, rpc: -32094, exit: 74, type: 'service_unavailable' },
   coordinator_unavailable: { http: 503, rpc: -32097, exit: 69, type: 'service_unavailable' },
+  broker_unavailable: { http: 503, rpc: -32098, exit: 69, type: 'service_unavailable' },
   draining: { http: 503, rpc: -32095, exit: 75, type: 'service_unavailable' },
   audit_broken: { http: 500, rpc: -32096, exit: 65, type: 'server_error' },
   config_invalid: { http: 500, rpc: -32603, exit: 78, type: 'server_error' },
+  wrong_usage: { http: 500, rpc: -32603, exit: 64, type: 'server_error' },
   address_in_use: { http: 500, rpc: -32603, exit: 69, type: 'server_error' },
 } as const satisfies Record<string, { http: number; rpc: number; exit: number; type: string }>
 
@@ -58,6 +60,19 @@ export class ShoalError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds
   }
 }
+
+/** Codes that end a program, or are told on the way to a coordinator, and come with no answer of it. */
+const PROGRAMS: readonly string[] = [
+  'coordinator_unavailable',
+  'config_invalid',
+  'wrong_usage',
+  'address_in_use',
+  'audit_broken',
+  'client_closed',
+] satisfies (keyof typeof table)[]
+
+/** True for a code that no client of the API meets. */
+export const isForPrograms = (code: ErrorCode): boolean => PROGRAMS.includes(code)
 
 export const errorCodes = Object.keys(table) as ErrorCode[]
 export const isErrorCode = (code: unknown): code is ErrorCode =>

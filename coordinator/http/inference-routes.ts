@@ -24,6 +24,7 @@ const CHAT = {
   tag: 'inference',
   summary: 'A chat completion, whole or as server-sent events.',
   body: ChatRequest,
+  example: { model: 'model-a:7b', messages: [{ role: 'user', content: 'What is a cell?' }] },
   answer: ChatCompletion,
   events: ChatCompletionChunk,
 }
@@ -32,6 +33,7 @@ const EMBEDDINGS = {
   tag: 'inference',
   summary: 'Vectors for one or more texts.',
   body: EmbeddingRequest,
+  example: { model: 'embed-a', input: ['a cell', 'a coordinator'] },
   answer: EmbeddingAnswer,
 }
 

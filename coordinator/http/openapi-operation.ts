@@ -42,7 +42,12 @@ const ofOperation = (operation: Operation, route: DocumentedRoute): OpenApiOpera
         : others.map(name => parameter(name, 'query', required.includes(name), properties[name]))),
     ],
     ...(inBody
-      ? { requestBody: { required: body.required.length > 0, content: jsonContent(body) } }
+      ? {
+          requestBody: {
+            required: body.required.length > 0,
+            content: bodyContent(body, operation.examples?.[0]),
+          },
+        }
       : {}),
     responses: responses(200, jsonContent(jsonSchema(operation.output)), route),
     'x-shoal-access': operation.access,
@@ -65,7 +70,9 @@ const ofRoute = (docs: RouteDocs, route: DocumentedRoute): OpenApiOperation => (
   parameters: pathFields(route.path).map(name => parameter(name, 'path', true, { type: 'string' })),
   ...(docs.body === undefined
     ? {}
-    : { requestBody: { required: true, content: jsonContent(jsonSchema(docs.body)) } }),
+    : {
+        requestBody: { required: true, content: bodyContent(jsonSchema(docs.body), docs.example) },
+      }),
   responses: responses(docs.status ?? 200, contentOf(docs), route),
   'x-shoal-access': route.access,
 })
@@ -112,5 +119,9 @@ const responses = (status: number, content: object, { access }: DocumentedRoute)
 })
 
 const error = { $ref: '#/components/responses/Error' }
+
+const bodyContent = (schema: JsonSchema, example: object | undefined): object => ({
+  'application/json': { schema, ...(example === undefined ? {} : { example }) },
+})
 
 const jsonContent = (schema: JsonSchema) => ({ 'application/json': { schema } })

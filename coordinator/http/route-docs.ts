@@ -12,6 +12,8 @@ export interface RouteDocs {
   /** The documented path, where the route's own spelling is not a template. */
   path?: string
   body?: z.ZodType
+  /** A body that works. */
+  example?: object
   answer: z.ZodType | 'html'
   /** 200 when absent. */
   status?: number

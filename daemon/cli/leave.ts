@@ -15,15 +15,23 @@ import {
 } from '../identity.ts'
 import { lockState } from '../state-lock.ts'
 import type { CommandContext, DaemonCommand } from './command.ts'
-import { takeFlags } from './flags.ts'
+import { requireNoWords, takeFlags } from './flags.ts'
 import { settingsOf } from './settings.ts'
 
-export const LEAVE_HELP =
-  'shoald leave --yes: tells the coordinator and removes the identity (--force: also untold)'
+export const LEAVE_HELP = {
+  usage: 'shoald leave --yes [--force]',
+  summary:
+    'Ends this cell: tells the coordinator and removes the identity. Stop the daemon before.',
+  flags: [
+    '--yes     needed: it is for good, and what was not sent yet is removed',
+    '--force   also when the coordinator cannot be told',
+  ],
+}
 
 /** Ends this machine's life as a cell. The daemon must be stopped before. */
 export const leaveCommand: DaemonCommand = async context => {
-  const { switches, rest } = takeFlags(context.argv, [], ['yes', 'force'])
+  const { switches, words, rest } = takeFlags(context.argv, [], ['yes', 'force'])
+  requireNoWords({ words }, LEAVE_HELP.usage)
   const { config } = settingsOf(context, rest)
   const identity = await readIdentity(config.state_dir)
   if (identity === undefined)

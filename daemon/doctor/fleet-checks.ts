@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import * as z from 'zod'
-import { ShoalError } from '../../shared/errors.ts'
+import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { SelfAnswer } from '../../shared/wire/cell-self.ts'
 import {
   LINK_PATH,
@@ -133,6 +133,9 @@ const clockOf = (aheadMs: number): Finding => {
     : ok(says)
 }
 
+/** What stands in the way is the credential, not the way. */
+const OF_CREDENTIAL: readonly ErrorCode[] = ['auth_required', 'forbidden']
+
 const plane =
   (path: string, protocol: string): Check =>
   async patient => {
@@ -145,6 +148,7 @@ const plane =
       socket.destroy()
       return ok(`the coordinator switches to ${protocol}`)
     } catch (error) {
+      if (error instanceof ShoalError && OF_CREDENTIAL.includes(error.code)) return refused(error)
       return fail(
         (error as Error).message,
         'a proxy in between must pass the Upgrade header and leave the connection open',

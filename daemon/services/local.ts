@@ -24,7 +24,11 @@ export const localService = (port: number, handle: Handle): Service => ({
     })
     server.listen(port, ADDRESS)
     await once(server, 'listening').catch(cause => {
-      throw new ShoalError('address_in_use', `cannot listen on ${ADDRESS}:${port}`, { cause })
+      throw new ShoalError(
+        'address_in_use',
+        `cannot listen on ${ADDRESS}:${port}; choose another with local.port`,
+        { cause },
+      )
     })
     server.on('error', fail)
     signal.addEventListener('abort', () => {

@@ -239,7 +239,7 @@ t.test('on loopback', async t => {
       await t.rejects(join_(at, `refused ${what}`, token), { code: 'auth_required' }, what)
     await t.rejects(join_(at, 'used', await newToken(at)), { code: 'conflict' }, 'for a cell')
     await t.rejects(run(joinCommand, 'http://10.1.2.3:7070', '--token', used), {
-      code: 'config_invalid',
+      code: 'wrong_usage',
       message: /use https/,
     })
   })
@@ -323,6 +323,7 @@ t.test('on loopback', async t => {
     const { code, text } = await run(doctorCommand, '--state-dir', state)
     t.equal(code, 69)
     t.match(text, /^fail +credential .*was revoked/m)
+    t.match(text, /^fail +link .*was revoked/m, 'and it is not blamed on a proxy')
   })
 
   t.test('a copy of a cell puts both in quarantine, until an operator ends it', async t => {

@@ -99,6 +99,11 @@ const loadOf = (live: LiveCell | undefined) => {
   return Object.fromEntries(entries) as Record<(typeof LOAD)[number], number | null>
 }
 
+/** Those of its join token, and those that it has announced. */
+export const tagsOf = (cell: Cell, live: LiveCell | undefined): string[] => [
+  ...new Set([...cell.tags, ...(live?.announce?.tags ?? [])]),
+]
+
 export const detailsOf = (
   cell: Cell,
   live: LiveCell | undefined,
@@ -108,7 +113,7 @@ export const detailsOf = (
   epoch: live?.epoch ?? cell.epoch,
   host: live?.announce?.host ?? null,
   gpus: live?.announce?.gpus ?? [],
-  tags: [...new Set([...cell.tags, ...(live?.announce?.tags ?? [])])],
+  tags: tagsOf(cell, live),
   engines: live ? engineReports(live) : [],
   verbs: live?.announce?.verbs ?? [],
   sample: live?.sample
