@@ -63,8 +63,8 @@ const optional = <T extends z.ZodType>(type: T) => type.nullable().exactOptional
 export const Sampling = {
   /** Default 1; 0 is greedy. */
   temperature: optional(z.number().min(0).max(2)),
-  /** Default 1: no nucleus. */
-  top_p: optional(z.number().gt(0).max(1)),
+  /** Default 1: no nucleus; 0 leaves the likeliest token alone. */
+  top_p: optional(z.number().min(0).max(1)),
   seed: optional(z.int()),
   stop: optional(z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(4)])),
   frequency_penalty: optional(z.number().min(-2).max(2)),

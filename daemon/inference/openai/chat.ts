@@ -26,13 +26,16 @@ export const chat = async (
   const maxTokens = smallest(asked, headerNumber(request, HEADER_MAX_TOKENS))
   const judgeTokens = headerNumber(request, HEADER_JUDGE)
   const active = activeTools(body)
-  const topLogprobs = wantedLogprobs(body, active) ?? (judgeTokens === undefined ? undefined : 0)
+  const wanted = wantedLogprobs(body, active)
+  const judged = body.stream === true ? judgeTokens : undefined
   const work = {
     type: 'chat' as const,
     ...chatPrompt(body, active, context.newSeed),
     contextLength: entry.context_length,
     ...(maxTokens !== undefined && { maxTokens }),
-    ...(topLogprobs !== undefined && { topLogprobs }),
+    ...(wanted !== undefined && { topLogprobs: wanted }),
+    ...(wanted === undefined && judgeTokens !== undefined && { topLogprobs: 0 }),
+    ...(wanted === undefined && judged !== undefined && { logprobTokens: judged }),
   }
   let cancel = (): void => {}
   const listener = listenerFor(response, {
