@@ -1,5 +1,6 @@
 import type { LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp'
 import type { ChatOrder, EndReason, JobEvent } from '../protocol.ts'
+import { CALL_BEGIN, CALL_END } from '../tool-syntax.ts'
 import { AnswerText, type Shown } from './answer-text.ts'
 import { metadataFor, type Sampled, tokenInfo } from './chances.ts'
 import { grammarOptions } from './grammar-state.ts'
@@ -136,7 +137,8 @@ const answer = async (
 /** Emits what each token adds to the text, or at the end what was held back; true at a stop. */
 const shower = ({ model, order, emit }: Generation) => {
   const { job, topLogprobs } = order
-  const text = new AnswerText<Token>(detokenizer(model), order.sampling.stop)
+  const marks = order.tools === undefined ? [] : [CALL_BEGIN, CALL_END]
+  const text = new AnswerText<Token>(detokenizer(model, marks), order.sampling.stop)
   const trail = new TokenTrail()
   const textOf = (token: Token): string => model.detokenize([token])
   const withTokens = (shown: Shown, sampled: Sampled | undefined): void => {

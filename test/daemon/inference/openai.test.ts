@@ -129,6 +129,9 @@ t.test('a chat request becomes an order', async t => {
       [0, -1, 2 ** 32 - 1, 2 ** 32, Number.MIN_SAFE_INTEGER].map(seed),
       [0, 4294967294, 0, 1, 4292870144],
     )
+    t.ok(Number.isSafeInteger(seed(2 ** 63)), 'OpenAI takes 64 bits')
+    for (const bad of [1.5, 2 ** 64])
+      t.throws(() => seed(bad), { code: 'invalid_request', param: 'seed' } as object)
   })
   t.test('with one stop string or several', async t => {
     const stop = (value: unknown) => samplingOf(parse({ stop: value }), () => 5).stop
