@@ -12,6 +12,8 @@ export interface AdmissionLimits {
 
 export interface Ticket {
   bytes: number
+  /** Part of a request that was let in already: it waits without a bound. */
+  follows?: boolean
   /** Called once, when a slot is taken for this request. */
   onSlot: () => void
   /** Called instead when it waited too long or the engine went away. */
@@ -26,7 +28,7 @@ const RETRY_SECONDS = 1
 
 /** Gives out the slots of one engine in the order of arrival, and refuses what it cannot serve. */
 export class Admission {
-  readonly #limits: AdmissionLimits
+  #limits: AdmissionLimits
   readonly #clock: Clock
   readonly #waiting = new Set<Waiting>()
   #waitingBytes = 0
@@ -36,6 +38,15 @@ export class Admission {
   constructor(limits: AdmissionLimits, clock: Clock) {
     this.#limits = limits
     this.#clock = clock
+  }
+
+  get slots(): number {
+    return this.#limits.slots
+  }
+
+  /** Other numbers of slots and places, while nobody has a slot. */
+  resize(slots: number, queue: number): void {
+    this.#limits = { ...this.#limits, slots, queue }
   }
 
   get busy(): number {
@@ -58,7 +69,7 @@ export class Admission {
       ticket.onSlot()
       return () => {}
     }
-    this.#refuseWhenFull(ticket.bytes)
+    if (!ticket.follows) this.#refuseWhenFull(ticket.bytes)
     return this.#wait(ticket)
   }
 
@@ -99,17 +110,22 @@ export class Admission {
   }
 
   #wait(ticket: Ticket): () => void {
-    const seconds = this.#limits.queueTimeoutSeconds
     const waiting: Waiting = {
       ...ticket,
-      callOff: this.#clock.after(seconds * 1000, () => {
-        this.#remove(waiting)
-        ticket.onRefused(full(`no slot became free within ${seconds} s`))
-      }),
+      callOff: ticket.follows ? () => {} : this.#refuseLate(() => waiting),
     }
     this.#waiting.add(waiting)
     this.#waitingBytes += ticket.bytes
     return () => this.#remove(waiting)
+  }
+
+  #refuseLate(late: () => Waiting): () => void {
+    const seconds = this.#limits.queueTimeoutSeconds
+    return this.#clock.after(seconds * 1000, () => {
+      const waiting = late()
+      this.#remove(waiting)
+      waiting.onRefused(full(`no slot became free within ${seconds} s`))
+    })
   }
 
   #remove(waiting: Waiting): void {
