@@ -65,7 +65,8 @@ const run = async (
   const { catalogue } = config
   const { leave, stop } = leaveOnSignals(logger)
   onLauncherGone(env, process.stdin, () => stop.abort())
-  const inference = inferenceService({ catalogue, config: config.inference, logger })
+  const stateDir = config.state_dir
+  const inference = inferenceService({ catalogue, config: config.inference, stateDir, logger })
   logger.info({ version: VERSION, name: config.name }, 'shoald starts')
   try {
     const local = settingsOf(own)

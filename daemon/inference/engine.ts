@@ -3,13 +3,21 @@ import { ShoalError } from '../../shared/errors.ts'
 import type { EngineReport, ModelState } from '../../shared/wire/telemetry.ts'
 import { Admission, type AdmissionLimits } from './admission.ts'
 import type { Clock } from './clock.ts'
+import { DownloadError } from './downloads/download-error.ts'
 import type { SpawnEngine } from './engine-child.ts'
 import { EngineProcess } from './engine-process.ts'
+import { checkGguf, type GgufFacts } from './gguf.ts'
+import { IdleWatch } from './idle-watch.ts'
 import { type EngineEvent, Jobs, type Work } from './jobs.ts'
 import type { Leftovers } from './leftovers.ts'
+import { memoryNeedBytes } from './memory/need.ts'
+import { NoRoom } from './memory/no-room.ts'
+import type { Resident } from './memory/plan-room.ts'
+import { type FetchWeights, prepare } from './prepare.ts'
+import { Progress } from './progress.ts'
 import type { ReadyReply, StepCounts } from './protocol.ts'
 import { Restarts } from './restarts.ts'
-import { checkWeights, fileStamp, type Weights } from './weights.ts'
+import { fileStamp, type Weights } from './weights.ts'
 
 export interface EngineOptions {
   weights: Weights
@@ -23,6 +31,8 @@ export interface EngineOptions {
   gpu: 'auto' | 'off'
   loadTimeoutSeconds: number
   watchdogSeconds: number
+  /** 0 is never. */
+  idleUnloadMinutes: number
 }
 
 export interface EngineParts {
@@ -30,6 +40,12 @@ export interface EngineParts {
   spawn: SpawnEngine
   logger: Logger
   leftovers: Leftovers
+  fetch: FetchWeights
+  /**
+   * Resolves when so much memory was promised to the engine. With `mayEvict` others are ended for
+   * it. @throws NoRoom
+   */
+  makeRoom: (engine: Engine, needBytes: number, mayEvict: boolean) => Promise<void>
   /** Called after each change of the state. */
   onChange: () => void
 }
@@ -42,19 +58,35 @@ const MAX_REASON_LENGTH = 500
 const LEFTOVER_MS = 5000
 const LEFTOVER = 'the process before cannot be ended; another starts when it is gone'
 
-/** One weights file and the process that serves it, from cold to ready and back after a crash. */
+/** Somebody who holds the memory may have ended by then. */
+const NO_ROOM_RETRY_SECONDS = 10
+const MINUTE_MS = 60_000
+
+/** One weights file and the process that serves it, from cold to ready and back. */
 export class Engine {
   readonly #options: EngineOptions
   readonly #parts: EngineParts
   readonly #admission: Admission
   readonly #jobs: Jobs
+  readonly #progress: Progress
+  readonly #idle: IdleWatch
   readonly #restarts = new Restarts()
   #state: ModelState = 'cold'
   #reason: string | undefined
   #contextLength: number
+  #needBytes: number | undefined
+  #promised = false
   #process: EngineProcess | undefined
+  #device: string | undefined
+  /** How long the process took to load, the last time. */
+  #loadMs: number | undefined
+  #pinned = false
+  /** It was loaded at the start, to stay. */
+  #preloaded = false
   /** From `start` to `stop`. */
   #life: AbortController | undefined
+  /** Ends what one load has begun, whatever it waits for. */
+  #attempt = new AbortController()
   #retryAt = 0
   #callOff = (): void => {}
   #settled: (() => void)[] = []
@@ -63,8 +95,17 @@ export class Engine {
     this.#options = options
     this.#parts = parts
     this.#contextLength = options.contextLength
-    this.#admission = new Admission(options.limits, parts.clock)
+    this.#admission = new Admission(options.limits, parts.clock, ({ model }) =>
+      this.#loading(model),
+    )
     this.#jobs = new Jobs(this.#admission)
+    this.#progress = new Progress(parts.clock, parts.onChange)
+    this.#idle = new IdleWatch({
+      clock: parts.clock,
+      limitMs: options.idleUnloadMinutes * MINUTE_MS,
+      idleMs: () => this.#idleMs,
+      onIdle: () => this.#unloadIdle(),
+    })
   }
 
   get pid(): number | undefined {
@@ -76,8 +117,40 @@ export class Engine {
     return this.#process?.counts
   }
 
+  /** What the process computed on when it was ready last. */
+  get device(): string | undefined {
+    return this.#device
+  }
+
+  /** Its weights have to be fetched first, as far as the catalogue tells. */
+  get isRemote(): boolean {
+    return this.#options.weights.url !== undefined
+  }
+
+  get pinned(): boolean {
+    return this.#pinned
+  }
+
+  /** Engines of the same name want the same memory. */
+  get name(): string {
+    return `${this.#options.kind} ${this.#options.weights.file}`
+  }
+
+  /** The memory it has or was promised; undefined when it needs none. */
+  get resident(): Omit<Resident, 'seenBytes'> | undefined {
+    if (this.#process === undefined && !this.#promised) return undefined
+    return {
+      name: this.name,
+      needBytes: this.#needBytes ?? 0,
+      lastUsedAt: this.#admission.lastUsedAt,
+      busy: this.#state !== 'ready' || !this.#admission.idle,
+      pinned: this.#pinned,
+    }
+  }
+
   report(): EngineReport {
     const { weights, kind, models, limits } = this.#options
+    const idle = this.#state === 'ready' && this.#admission.idle
     return {
       weights: weights.label.slice(-256),
       kind,
@@ -88,6 +161,10 @@ export class Engine {
       queued: this.#admission.queued,
       context_length: this.#contextLength,
       restarts: this.#restarts.total,
+      pinned: this.#pinned,
+      ...this.#progress.report(),
+      ...(idle && { idle_seconds: Math.floor(this.#idleMs / 1000) }),
+      ...(this.#needBytes !== undefined && { memory_bytes: this.#needBytes }),
       ...(this.#reason !== undefined && { reason: this.#reason }),
     }
   }
@@ -97,64 +174,127 @@ export class Engine {
     this.#life ??= new AbortController()
   }
 
-  /** Resolves when the model is ready or has failed. */
-  load(): Promise<void> {
-    if (this.#life === undefined || this.#state === 'ready') return Promise.resolve()
+  /**
+   * Resolves when the model is ready, has failed, or finds no room. One that is preloaded stays,
+   * and takes only memory that is free.
+   */
+  load({ preload = false } = {}): Promise<void> {
+    if (this.#life === undefined) return Promise.resolve()
+    this.#preloaded ||= preload
+    this.#watchIdle()
+    if (this.#state === 'ready') return Promise.resolve()
     const settled = new Promise<void>(resolve => this.#settled.push(resolve))
     if (this.#state !== 'loading') void this.#load(this.#life.signal)
     return settled
+  }
+
+  /** A pinned model is not unloaded for others or for want of requests. */
+  pin(pinned: boolean): void {
+    if (this.#pinned === pinned) return
+    this.#pinned = pinned
+    this.#watchIdle()
+    this.#parts.onChange()
+  }
+
+  /** Ends the process, or the way to it. @throws ShoalError conflict while somebody needs it */
+  unload(): void {
+    const { busy, queued } = this.#admission
+    if (busy + queued > 0)
+      throw new ShoalError(
+        'conflict',
+        `${busy} requests run and ${queued} wait; drain the cell first`,
+      )
+    this.#cool()
   }
 
   /** Ends the process and refuses what waits, until `start`. */
   stop(): void {
     this.#life?.abort()
     this.#life = undefined
-    this.#callOff()
-    this.#process?.stop()
-    this.#process = undefined
-    this.#drop(stopped())
-    this.#become('cold')
+    this.#cool()
+  }
+
+  /** Finds out what a model that is not loaded would take; says nothing when it cannot. */
+  async survey(): Promise<void> {
+    const facts = await checkGguf(this.#options.weights.file).catch(() => undefined)
+    if (facts !== undefined && this.#state === 'cold') this.#know(facts)
   }
 
   /**
    * Runs the work as soon as a slot is free. The answer cancels it, in any phase; after that the
    * listener hears nothing more.
    *
-   * @throws ShoalError cell_unavailable when the engine has failed or its queue is full, draining
-   * when it is stopped
+   * @param model what the client asked for
+   * @throws ShoalError cell_unavailable when the engine has failed, its queue is full or it will
+   * load for longer than anybody may wait; draining when it is stopped
    */
-  submit(work: Work, bytes: number, listener: (event: EngineEvent) => void): () => void {
+  submit(
+    work: Work,
+    bytes: number,
+    listener: (event: EngineEvent) => void,
+    model?: string,
+  ): () => void {
     if (this.#life === undefined) throw stopped()
     if (this.#state === 'failed') throw this.#unavailable()
-    if (this.#state === 'cold') void this.#load(this.#life.signal)
-    return this.#jobs.submit(work, bytes, listener)
+    if (this.#state === 'cold') void this.load()
+    const { remainingSeconds = 0 } = this.#progress
+    if (remainingSeconds > this.#options.limits.queueTimeoutSeconds) throw this.#loading(model)
+    return this.#jobs.submit(work, bytes, listener, model)
   }
 
   async #load(life: AbortSignal): Promise<void> {
-    const { weights, kind } = this.#options
-    const { leftovers } = this.#parts
-    if (this.#state === 'failed' && leftovers.has(this.#name)) return this.#remainFailed(life)
+    const { leftovers, makeRoom } = this.#parts
+    this.#callOff()
+    if (this.#state === 'failed' && leftovers.has(this.name)) return this.#remainFailed(life)
+    this.#attempt = new AbortController()
+    const signal = AbortSignal.any([life, this.#attempt.signal])
+    this.#progress.begin('loading', this.#loadMs)
     this.#become('loading')
-    if (leftovers.has(this.#name) && !(await leftovers.none(this.#name)))
-      return life.aborted ? undefined : this.#fail(LEFTOVER, LEFTOVER_MS, () => this.#load(life))
+    if (leftovers.has(this.name) && !(await leftovers.none(this.name)))
+      return signal.aborted ? undefined : this.#fail(LEFTOVER, LEFTOVER_MS, () => this.#load(life))
     try {
-      const facts = await checkWeights(weights, kind, life)
-      if (life.aborted) return
-      this.#contextLength = Math.min(this.#options.contextLength, facts.contextLength)
-      this.#spawn(life)
+      const { fetch } = this.#parts
+      this.#know(await prepare(this.#options, { fetch, progress: this.#progress }, signal))
+      if (signal.aborted) return
+      await makeRoom(this, this.#needBytes ?? 0, !this.#preloaded)
+      if (!signal.aborted) this.#spawn(life)
     } catch (error) {
-      if (!life.aborted) await this.#refuseWeights((error as Error).message, life)
+      if (!signal.aborted) await this.#cannotLoad(error as Error, life)
     }
+  }
+
+  /** The memory is kept free for it until it has loaded or given up. */
+  promise(): void {
+    this.#promised = true
+  }
+
+  #know(facts: GgufFacts): void {
+    const { contextLength, limits, kind } = this.#options
+    this.#contextLength = Math.min(contextLength, facts.contextLength)
+    const load = { slots: limits.slots, contextLength: this.#contextLength, kind }
+    this.#needBytes = memoryNeedBytes(facts, load)
+  }
+
+  async #cannotLoad(error: Error, life: AbortSignal): Promise<void> {
+    if (error instanceof NoRoom && error.ever) return this.#waitForRoom(error.message, life)
+    if (!(error instanceof DownloadError && error.passing))
+      return this.#refuseWeights(error.message, life)
+    const reason = `${this.#options.weights.label}: ${error.message}`
+    this.#fail(reason, RECHECK_MS, () => this.#load(life))
+  }
+
+  /** Not a failure: the next request asks again, and a pinned model asks by itself. */
+  #waitForRoom(reason: string, life: AbortSignal): void {
+    this.#preloaded = false
+    this.#become('cold', reason)
+    const retryAfterSeconds = NO_ROOM_RETRY_SECONDS
+    this.#drop(new ShoalError('cell_unavailable', reason, { retryAfterSeconds }))
+    if (this.#pinned) this.#retry(RECHECK_MS, () => this.#load(life))
   }
 
   #remainFailed(life: AbortSignal): void {
     this.#retry(LEFTOVER_MS, () => this.#load(life))
     if (this.#reason !== LEFTOVER) this.#become('failed', LEFTOVER)
-  }
-
-  /** Engines of the same name want the same memory. */
-  get #name(): string {
-    return `${this.#options.kind} ${this.#options.weights.file}`
   }
 
   #spawn(life: AbortSignal): void {
@@ -168,12 +308,14 @@ export class Engine {
       threads,
       gpu,
     }
+    this.#progress.begin('loading', this.#loadMs)
     const started = new EngineProcess({ ...this.#options, load }, this.#parts, {
+      onProgress: percent => this.#progress.at(percent),
       onReady: reply => this.#ready(reply),
       onRefused: ({ reason }) => void this.#refuseWeights(reason, life),
       onStep: ({ events }) => this.#jobs.handle(events),
       onEnd: why => this.#crashed(why, life),
-      onGone: this.#parts.leftovers.add(this.#name),
+      onGone: this.#parts.leftovers.add(this.name),
     })
     this.#process = started
     this.#jobs.attach(started)
@@ -182,21 +324,53 @@ export class Engine {
   #ready({ device, loadMs }: ReadyReply): void {
     const { label } = this.#options.weights
     this.#parts.logger.info({ weights: label, device, load_ms: loadMs }, 'engine ready')
-    this.#become('ready')
+    this.#device = device
+    this.#loadMs = loadMs
     this.#admission.open()
+    this.#become('ready')
+    this.#watchIdle()
+  }
+
+  get #idleMs(): number {
+    return this.#admission.idle ? this.#parts.clock.now() - this.#admission.lastUsedAt : 0
+  }
+
+  #watchIdle(): void {
+    if (this.#state === 'ready' && !this.#pinned && !this.#preloaded) this.#idle.begin()
+    else this.#idle.end()
+  }
+
+  #unloadIdle(): void {
+    const { label } = this.#options.weights
+    this.#parts.logger.info({ weights: label }, 'engine unloaded: nobody has used it')
+    this.#cool()
+  }
+
+  /** Frees everything. */
+  #cool(): void {
+    this.#attempt.abort()
+    this.#callOff()
+    this.#idle.end()
+    this.#preloaded = false
+    this.#process?.stop()
+    this.#process = undefined
+    this.#drop(stopped())
+    this.#become('cold')
   }
 
   /** Starting again would not help before somebody has replaced the file. */
   async #refuseWeights(reason: string, life: AbortSignal): Promise<void> {
     const { label, file } = this.#options.weights
+    const { signal } = this.#attempt
     const stamp = await fileStamp(file)
-    if (!life.aborted)
+    if (!life.aborted && !signal.aborted)
       this.#fail(`${label}: ${reason}`, RECHECK_MS, () => this.#recheck(stamp, life))
   }
 
   async #recheck(stamp: string, life: AbortSignal): Promise<void> {
+    const { signal } = this.#attempt
     const changed = (await fileStamp(this.#options.weights.file)) !== stamp
-    if (life.aborted) return
+    if (life.aborted || signal.aborted || this.#state !== 'failed') return
     if (changed) await this.#load(life)
     else this.#retry(RECHECK_MS, () => this.#recheck(stamp, life))
   }
@@ -210,6 +384,7 @@ export class Engine {
 
   #fail(reason: string, waitMs: number, retry: () => Promise<void>): void {
     this.#process = undefined
+    this.#idle.end()
     this.#parts.logger.error({ weights: this.#options.weights.label, reason }, 'engine failed')
     this.#retry(waitMs, retry)
     this.#become('failed', reason)
@@ -234,10 +409,19 @@ export class Engine {
     })
   }
 
+  #loading(model = this.#options.models[0]): ShoalError {
+    const { text, retryAfterSeconds } = this.#progress
+    return new ShoalError('cell_unavailable', `${model} is ${text}`, { retryAfterSeconds })
+  }
+
   #become(state: ModelState, reason?: string): void {
     this.#state = state
     this.#reason = reason?.slice(0, MAX_REASON_LENGTH)
-    if (state !== 'loading') for (const settle of this.#settled.splice(0)) settle()
+    if (state !== 'loading') {
+      this.#promised = false
+      this.#progress.end()
+      for (const settle of this.#settled.splice(0)) settle()
+    }
     this.#parts.onChange()
   }
 }

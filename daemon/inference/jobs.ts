@@ -40,11 +40,15 @@ export class Jobs {
     this.#process = process
   }
 
-  /** @throws ShoalError cell_unavailable when the queue is full */
-  submit(work: Work, bytes: number, listener: EngineListener): () => void {
+  /**
+   * @param model what the client asked for
+   * @throws ShoalError cell_unavailable when the queue is full
+   */
+  submit(work: Work, bytes: number, listener: EngineListener, model?: string): () => void {
     let job: number | undefined
     const leave = this.#admission.enter({
       bytes,
+      model,
       onSlot: () => {
         job = this.#begin(work, listener)
       },

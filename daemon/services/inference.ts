@@ -3,14 +3,20 @@ import type { Logger } from 'pino'
 import type { Catalogue } from '../../shared/catalogue.ts'
 import { randomId } from '../../shared/ids.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
+import type { GpuSampler } from '../gpu/sampler.ts'
 import { systemClock } from '../inference/clock.ts'
 import type { InferenceConfig } from '../inference/config.ts'
+import { ModelFolder } from '../inference/downloads/model-folder.ts'
 import { engineSpawner } from '../inference/engine-child.ts'
 import { type EngineLimits, Engines } from '../inference/engines.ts'
 import { createHandler } from '../inference/handler.ts'
+import { memoryReader } from '../inference/memory/read-memory.ts'
+import { createModelControl, type ModelControl } from '../inference/model-control.ts'
 import { SEEDS } from '../inference/openai/chat-order.ts'
 import type { HttpRequest, HttpResponse } from '../inference/openai/http.ts'
+import { pinsFile } from '../inference/pins.ts'
 import type { StepCounts } from '../inference/protocol.ts'
+import { placesOf, resolveWeights, type WeightsPlaces } from '../inference/weights.ts'
 import type { Service } from '../service.ts'
 
 export interface InferenceService extends Service {
@@ -23,6 +29,9 @@ export interface InferenceService extends Service {
   counts(): StepCounts[]
   /** Ends the engines and starts them again, with other limits when they are given. */
   restart(limits?: EngineLimits): Promise<void>
+  /** Where the memory of GPUs is read from now on; until then it is not known. */
+  watchGpus(gpus: Pick<GpuSampler, 'sample'>): void
+  models: ModelControl
   /** Answers one request of the link or of a listener on loopback. */
   handle(request: HttpRequest, response: HttpResponse): void
 }
@@ -31,17 +40,27 @@ export interface InferenceService extends Service {
 export const inferenceService = ({
   catalogue,
   config,
+  stateDir,
   logger,
 }: {
   catalogue: Catalogue
   config: InferenceConfig
+  /** Of the daemon: what is downloaded and what is pinned is kept in it. */
+  stateDir: string
   logger: Logger
 }): InferenceService => {
+  let gpus: Pick<GpuSampler, 'sample'> | undefined
+  const places = placesOf(config, stateDir)
+  const folder = modelFolder(catalogue, config, places)
   const engines = new Engines(catalogue, config, {
     clock: systemClock,
     spawn: engineSpawner(logger),
     logger,
+    fetch: (...order) => folder.fetch(...order),
+    readMemory: memoryReader(() => gpus?.sample().gpus),
+    places,
   })
+  const pins = pinsFile(stateDir)
   const handle = createHandler({
     engines,
     catalogue,
@@ -58,14 +77,30 @@ export const inferenceService = ({
     pids: () => engines.pids(),
     counts: () => engines.counts(),
     restart: limits => engines.restart(limits),
+    watchGpus: sampler => {
+      gpus = sampler
+    },
+    models: createModelControl({ engines, pins, clock: systemClock }),
     handle,
     start: async ({ signal, fail }) => {
+      engines.pin(await pins.read())
       // Usable at once: requests wait for their model.
       engines.start(signal).then(() => {
         if (!signal.aborted) logger.info('models are loaded')
       }, fail)
     },
   }
+}
+
+const modelFolder = (catalogue: Catalogue, config: InferenceConfig, places: WeightsPlaces) => {
+  const wanted = new Set(catalogue.map(entry => resolveWeights(entry, places).file))
+  return new ModelFolder({
+    folder: places.modelsDir,
+    maxBytes: config.models_max_bytes,
+    stallSeconds: config.download_stall_seconds,
+    wanted: () => wanted,
+    clock: systemClock,
+  })
 }
 
 const everySeconds =

@@ -9,8 +9,11 @@ import type { LoadOrder } from '../protocol.ts'
 import type { Detokenize } from './text.ts'
 import type { Tokenizer } from './tokens.ts'
 
-/** Loads the weights. Nothing is compiled or downloaded. */
-export const loadModel = async (order: LoadOrder): Promise<LlamaModel> => {
+/** Loads the weights. Nothing is compiled or downloaded. `onProgress` hears shares, 0 to 1. */
+export const loadModel = async (
+  order: LoadOrder,
+  onProgress: (share: number) => void = () => {},
+): Promise<LlamaModel> => {
   const llama = await getLlama({
     gpu: order.gpu === 'off' ? false : 'auto',
     build: 'never',
@@ -20,7 +23,7 @@ export const loadModel = async (order: LoadOrder): Promise<LlamaModel> => {
     logLevel: LlamaLogLevel.warn,
     logger: (level, message) => process.stderr.write(`${level}: ${message}\n`),
   })
-  return llama.loadModel({ modelPath: order.file })
+  return llama.loadModel({ modelPath: order.file, onLoadProgress: onProgress })
 }
 
 export const deviceOf = (model: LlamaModel): string => model.llama.gpu || 'cpu'

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { Admission } from '../../../daemon/inference/admission.ts'
 import type { Clock } from '../../../daemon/inference/clock.ts'
 import { InferenceConfig } from '../../../daemon/inference/config.ts'
-import { Engine } from '../../../daemon/inference/engine.ts'
+import { Engine, type EngineOptions, type EngineParts } from '../../../daemon/inference/engine.ts'
 import type { ChildListener } from '../../../daemon/inference/engine-child.ts'
 import { Engines } from '../../../daemon/inference/engines.ts'
 import { gpuMayBePresent } from '../../../daemon/inference/gpu-present.ts'
@@ -168,7 +168,7 @@ const WORK: Work = {
 const COUNTS = { steps: 0, width: 0, active: 0, tokens: 0 }
 
 /** An engine whose child is a record of what it was told. */
-const setup = async (t: Test, sha256?: string) => {
+const setup = async (t: Test, sha256?: string, more: Partial<EngineOptions & EngineParts> = {}) => {
   const file = join(t.testdir(), 'weights.gguf')
   writeRandomModel(file, SMALL)
   const clock = new TestClock()
@@ -188,11 +188,16 @@ const setup = async (t: Test, sha256?: string) => {
       gpu: 'off',
       loadTimeoutSeconds: 100,
       watchdogSeconds: 60,
+      idleUnloadMinutes: 0,
+      ...more,
     },
     {
       clock,
       logger: pino({ level: 'silent' }),
       leftovers: new Leftovers(clock),
+      fetch: async () => {},
+      makeRoom: async () => {},
+      ...more,
       onChange: () => states.push(engine.report().state),
       spawn: (_slots, listener) => {
         const child = { orders: [] as Order[], killed: false, listener }
@@ -436,6 +441,9 @@ t.test('engines that are restarted are new ones with the new limits', async t =>
   const engines = new Engines(Catalogue.parse([entry]), InferenceConfig.parse({ slots: 2 }), {
     clock: new TestClock(),
     logger: pino({ level: 'silent' }),
+    fetch: async () => {},
+    readMemory: async () => undefined,
+    places: { modelsDir: t.testdirName, hubUrl: 'http://127.0.0.1:1' },
     spawn: (_slots, listener) => {
       const child = { killed: false }
       children.push(child)
@@ -460,10 +468,10 @@ t.test('engines that are restarted are new ones with the new limits', async t =>
   })
   const stop = new AbortController()
   await engines.start(stop.signal)
-  const before = engines.find('m')?.engine
+  const before = engines.engine('m')
   await engines.restart({ slots: 3 })
   t.match(engines.reports(), [{ slots: 3, state: 'ready', models: ['m'] }])
-  t.not(engines.find('m')?.engine, before)
+  t.not(engines.engine('m'), before)
   await engines.restart()
   t.match(engines.reports(), [{ slots: 3, state: 'ready' }])
   t.equal(children.length, 3)
