@@ -277,7 +277,7 @@ export class Engine {
 
   async #cannotLoad(error: Error, life: AbortSignal): Promise<void> {
     if (error instanceof NoRoom && error.ever) return this.#waitForRoom(error.message, life)
-    if (!(error instanceof DownloadError && error.passing))
+    if (!(error instanceof DownloadError && error.again !== 'never'))
       return this.#refuseWeights(error.message, life)
     const reason = `${this.#options.weights.label}: ${error.message}`
     this.#fail(reason, RECHECK_MS, () => this.#load(life))

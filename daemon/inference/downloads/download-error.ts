@@ -1,11 +1,13 @@
+/** When it may be tried again: at once, after a while, or not before somebody has done something. */
+export type Again = 'now' | 'later' | 'never'
+
 /** Weights that could not be fetched; the message says why, in plain words. */
 export class DownloadError extends Error {
   override name = 'DownloadError'
-  /** True when it may work later without anybody doing something. */
-  readonly passing: boolean
+  readonly again: Again
 
-  constructor(message: string, passing: boolean, cause?: unknown) {
+  constructor(message: string, again: Again, cause?: unknown) {
     super(message, cause === undefined ? {} : { cause })
-    this.passing = passing
+    this.again = again
   }
 }

@@ -83,7 +83,7 @@ const receive = async (part: PartFile, answer: PartAnswer, order: Download): Pro
   for await (const chunk of body) {
     if (part.bytes === 0) requireMagic(chunk)
     if (part.bytes + chunk.length > mostBytes)
-      throw new DownloadError(`${order.url.host} sends more than ${mostBytes} bytes`, false)
+      throw new DownloadError(`${order.url.host} sends more than ${mostBytes} bytes`, 'never')
     await part.append(chunk)
     order.onProgress(part.bytes, totalBytes)
   }
@@ -94,14 +94,14 @@ const receive = async (part: PartFile, answer: PartAnswer, order: Download): Pro
 /** A page that asks for a password is found out before forty gigabytes of something else are. */
 const requireMagic = (chunk: Buffer): void => {
   const magic = chunk.subarray(0, 4).toString('latin1')
-  if (!'GGUF'.startsWith(magic)) throw new DownloadError('what comes is no GGUF file', false)
+  if (!'GGUF'.startsWith(magic)) throw new DownloadError('what comes is no GGUF file', 'never')
 }
 
 const complete = async (part: PartFile, { file, sha256 }: Download): Promise<true> => {
   const digest = part.digest()
   if (sha256 !== undefined && digest !== sha256) {
     await part.remove()
-    throw new DownloadError(`its sha256 is ${digest}, not ${sha256}; it was deleted`, false)
+    throw new DownloadError(`its sha256 is ${digest}, not ${sha256}; it was deleted`, 'never')
   }
   await part.finish()
   await rememberDigest(file, digest)
@@ -110,17 +110,17 @@ const complete = async (part: PartFile, { file, sha256 }: Download): Promise<tru
 
 /** The disk would only fill up again, and a refusal would only be repeated. */
 const isFinal = (error: unknown): boolean =>
-  (error instanceof DownloadError && !error.passing) || isFull(error)
+  (error instanceof DownloadError && error.again !== 'now') || isFull(error)
 
 const isFull = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '')
 
 const explained = (error: unknown): unknown =>
-  isFull(error) ? new DownloadError('the disk is full', true, error) : error
+  isFull(error) ? new DownloadError('the disk is full', 'later', error) : error
 
 const gaveUp = (url: URL, cause: unknown): DownloadError =>
   new DownloadError(
     `it cannot be fetched from ${url.host}: ${(cause as Error).message || 'no connection'}`,
-    true,
+    'later',
     cause,
   )

@@ -77,7 +77,7 @@ export class ModelFolder {
       const reason = await missing()
       if (reason === undefined) return
       const oldest = spare.shift()
-      if (oldest === undefined) throw new DownloadError(reason, true)
+      if (oldest === undefined) throw new DownloadError(reason, 'later')
       await rm(oldest.path, { force: true })
       others.splice(others.indexOf(oldest), 1)
     }

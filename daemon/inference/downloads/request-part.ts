@@ -50,7 +50,7 @@ export const requestPart = async (request: PartRequest): Promise<PartAnswer> => 
     watched.close()
     url = follow(url, next)
   }
-  throw new DownloadError(`${request.url.host} redirects more than ${MAX_REDIRECTS} times`, false)
+  throw new DownloadError(`${request.url.host} redirects more than ${MAX_REDIRECTS} times`, 'never')
 }
 
 interface Watched {
@@ -121,7 +121,11 @@ const follow = (from: URL, location: string): URL => {
     return next
   } catch (cause) {
     const { message } = cause as Error
-    throw new DownloadError(`a redirect of ${from.host} is not followed: ${message}`, false, cause)
+    throw new DownloadError(
+      `a redirect of ${from.host} is not followed: ${message}`,
+      'never',
+      cause,
+    )
   }
 }
 
@@ -147,7 +151,8 @@ const understood = (response: http.IncomingMessage, { from, url }: PartRequest) 
   // what we have is of something else
   if (statusCode === 206 || statusCode === 416) throw new UnusablePart()
   const passing = statusCode >= 500 || statusCode === 408 || statusCode === 429
-  throw new DownloadError(`${url.host} answers ${statusCode} for ${url.pathname}`, passing)
+  const message = `${url.host} answers ${statusCode} for ${url.pathname}`
+  throw new DownloadError(message, passing ? 'now' : 'never')
 }
 
 /** The server cannot go on from where we are: begin anew. */

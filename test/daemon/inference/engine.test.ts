@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { Admission } from '../../../daemon/inference/admission.ts'
-import type { Clock } from '../../../daemon/inference/clock.ts'
 import { InferenceConfig } from '../../../daemon/inference/config.ts'
 import { Engine, type EngineOptions, type EngineParts } from '../../../daemon/inference/engine.ts'
 import type { ChildListener } from '../../../daemon/inference/engine-child.ts'
@@ -18,32 +17,7 @@ import { Catalogue } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { SMALL } from './fixtures.ts'
-
-/** Time that moves only when the test says so. */
-class TestClock implements Clock {
-  #now = 0
-  #timers = new Set<{ at: number; run: () => void }>()
-
-  now = (): number => this.#now
-
-  after = (ms: number, run: () => void): (() => void) => {
-    const timer = { at: this.#now + ms, run }
-    this.#timers.add(timer)
-    return () => this.#timers.delete(timer)
-  }
-
-  advance(ms: number): void {
-    const end = this.#now + ms
-    for (;;) {
-      const [next] = [...this.#timers].sort((a, b) => a.at - b.at)
-      if (next === undefined || next.at > end) break
-      this.#timers.delete(next)
-      this.#now = next.at
-      next.run()
-    }
-    this.#now = end
-  }
-}
+import { TestClock } from './test-clock.ts'
 
 const LIMITS = { slots: 1, queue: 2, queueBytes: 100, queueTimeoutSeconds: 30 }
 
