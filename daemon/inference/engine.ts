@@ -1,54 +1,21 @@
-import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import type { EngineReport, ModelState } from '../../shared/wire/telemetry.ts'
-import { Admission, type AdmissionLimits } from './admission.ts'
-import type { Clock } from './clock.ts'
+import { Admission } from './admission.ts'
 import { DownloadError } from './downloads/download-error.ts'
-import type { SpawnEngine } from './engine-child.ts'
+import type { EngineOptions, EngineParts, RoomSeeker } from './engine-options.ts'
 import { EngineProcess } from './engine-process.ts'
 import { checkGguf, type GgufFacts } from './gguf.ts'
 import { IdleWatch } from './idle-watch.ts'
 import { type EngineEvent, Jobs, type Work } from './jobs.ts'
-import type { Leftovers } from './leftovers.ts'
 import { memoryNeedBytes } from './memory/need.ts'
 import { NoRoom } from './memory/no-room.ts'
 import type { Resident } from './memory/plan-room.ts'
-import { type FetchWeights, prepare } from './prepare.ts'
+import { prepare } from './prepare.ts'
 import { Progress } from './progress.ts'
 import type { ReadyReply, StepCounts } from './protocol.ts'
 import { Restarts } from './restarts.ts'
-import { fileStamp, type Weights } from './weights.ts'
-
-export interface EngineOptions {
-  weights: Weights
-  kind: 'chat' | 'embedding'
-  /** Catalogue ids. */
-  models: readonly string[]
-  /** The most that any of the models promises; the weights may allow less. */
-  contextLength: number
-  limits: AdmissionLimits
-  threads: number
-  gpu: 'auto' | 'off'
-  loadTimeoutSeconds: number
-  watchdogSeconds: number
-  /** 0 is never. */
-  idleUnloadMinutes: number
-}
-
-export interface EngineParts {
-  clock: Clock
-  spawn: SpawnEngine
-  logger: Logger
-  leftovers: Leftovers
-  fetch: FetchWeights
-  /**
-   * Resolves when so much memory was promised to the engine. With `mayEvict` others are ended for
-   * it. @throws NoRoom
-   */
-  makeRoom: (engine: Engine, needBytes: number, mayEvict: boolean) => Promise<void>
-  /** Called after each change of the state. */
-  onChange: () => void
-}
+import { Retry } from './retry.ts'
+import { fileStamp } from './weights.ts'
 
 /** Weights that failed are looked at again this often, in case somebody has replaced them. */
 const RECHECK_MS = 60_000
@@ -87,8 +54,7 @@ export class Engine {
   #life: AbortController | undefined
   /** Ends what one load has begun, whatever it waits for. */
   #attempt = new AbortController()
-  #retryAt = 0
-  #callOff = (): void => {}
+  readonly #retry: Retry
   #settled: (() => void)[] = []
 
   constructor(options: EngineOptions, parts: EngineParts) {
@@ -99,6 +65,7 @@ export class Engine {
       this.#loading(model),
     )
     this.#jobs = new Jobs(this.#admission)
+    this.#retry = new Retry(parts.clock)
     this.#progress = new Progress(parts.clock, parts.onChange)
     this.#idle = new IdleWatch({
       clock: parts.clock,
@@ -243,29 +210,34 @@ export class Engine {
   }
 
   async #load(life: AbortSignal): Promise<void> {
-    const { leftovers, makeRoom } = this.#parts
-    this.#callOff()
-    if (this.#state === 'failed' && leftovers.has(this.name)) return this.#remainFailed(life)
+    const { leftovers, makeRoom, fetch } = this.#parts
+    this.#retry.cancel()
+    if (this.#state === 'failed' && leftovers.has(this.name)) return this.#waitForLeftover(life)
     this.#attempt = new AbortController()
     const signal = AbortSignal.any([life, this.#attempt.signal])
     this.#progress.begin('loading', this.#loadMs)
     this.#become('loading')
-    if (leftovers.has(this.name) && !(await leftovers.none(this.name)))
-      return signal.aborted ? undefined : this.#fail(LEFTOVER, LEFTOVER_MS, () => this.#load(life))
     try {
-      const { fetch } = this.#parts
+      if (leftovers.has(this.name) && !(await leftovers.none(this.name)))
+        return signal.aborted ? undefined : this.#waitForLeftover(life)
       this.#know(await prepare(this.#options, { fetch, progress: this.#progress }, signal))
       if (signal.aborted) return
-      await makeRoom(this, this.#needBytes ?? 0, !this.#preloaded)
+      await makeRoom(this.#seeker())
       if (!signal.aborted) this.#spawn(life)
     } catch (error) {
       if (!signal.aborted) await this.#cannotLoad(error as Error, life)
     }
   }
 
-  /** The memory is kept free for it until it has loaded or given up. */
-  promise(): void {
-    this.#promised = true
+  #seeker(): RoomSeeker {
+    return {
+      name: this.name,
+      needBytes: this.#needBytes ?? 0,
+      mayEvict: !this.#preloaded,
+      promise: () => {
+        this.#promised = true
+      },
+    }
   }
 
   #know(facts: GgufFacts): void {
@@ -279,8 +251,8 @@ export class Engine {
     if (error instanceof NoRoom && error.ever) return this.#waitForRoom(error.message, life)
     if (!(error instanceof DownloadError && error.again !== 'never'))
       return this.#refuseWeights(error.message, life)
-    const reason = `${this.#options.weights.label}: ${error.message}`
-    this.#fail(reason, RECHECK_MS, () => this.#load(life))
+    this.#retry.later(RECHECK_MS, () => void this.#load(life))
+    this.#fail(`${this.#options.weights.label}: ${error.message}`)
   }
 
   /** Not a failure: the next request asks again, and a pinned model asks by itself. */
@@ -289,12 +261,12 @@ export class Engine {
     this.#become('cold', reason)
     const retryAfterSeconds = NO_ROOM_RETRY_SECONDS
     this.#drop(new ShoalError('cell_unavailable', reason, { retryAfterSeconds }))
-    if (this.#pinned) this.#retry(RECHECK_MS, () => this.#load(life))
+    if (this.#pinned) this.#retry.later(RECHECK_MS, () => void this.#load(life))
   }
 
-  #remainFailed(life: AbortSignal): void {
-    this.#retry(LEFTOVER_MS, () => this.#load(life))
-    if (this.#reason !== LEFTOVER) this.#become('failed', LEFTOVER)
+  #waitForLeftover(life: AbortSignal): void {
+    this.#retry.later(LEFTOVER_MS, () => void this.#load(life))
+    if (this.#reason !== LEFTOVER) this.#fail(LEFTOVER)
   }
 
   #spawn(life: AbortSignal): void {
@@ -349,7 +321,7 @@ export class Engine {
   /** Frees everything. */
   #cool(): void {
     this.#attempt.abort()
-    this.#callOff()
+    this.#retry.cancel()
     this.#idle.end()
     this.#preloaded = false
     this.#process?.stop()
@@ -361,39 +333,28 @@ export class Engine {
   /** Starting again would not help before somebody has replaced the file. */
   async #refuseWeights(reason: string, life: AbortSignal): Promise<void> {
     const { label, file } = this.#options.weights
-    const { signal } = this.#attempt
+    const attempt = this.#attempt.signal
     const stamp = await fileStamp(file)
-    if (!life.aborted && !signal.aborted)
-      this.#fail(`${label}: ${reason}`, RECHECK_MS, () => this.#recheck(stamp, life))
-  }
-
-  async #recheck(stamp: string, life: AbortSignal): Promise<void> {
-    const { signal } = this.#attempt
-    const changed = (await fileStamp(this.#options.weights.file)) !== stamp
-    if (life.aborted || signal.aborted || this.#state !== 'failed') return
-    if (changed) await this.#load(life)
-    else this.#retry(RECHECK_MS, () => this.#recheck(stamp, life))
+    if (life.aborted || attempt.aborted) return
+    this.#retry.whenReplaced(file, stamp, RECHECK_MS, () => void this.#load(life))
+    this.#fail(`${label}: ${reason}`)
   }
 
   #crashed(why: string, life: AbortSignal): void {
     const { waitMs, open } = this.#restarts.crashed(this.#parts.clock.now())
     const seconds = Math.ceil(waitMs / 1000)
     const next = open ? 'crashed too often and rests for' : 'starts again in'
-    this.#fail(`the engine ${why}; it ${next} ${seconds} s`, waitMs, () => this.#load(life))
+    this.#retry.later(waitMs, () => void this.#load(life))
+    this.#fail(`the engine ${why}; it ${next} ${seconds} s`)
   }
 
-  #fail(reason: string, waitMs: number, retry: () => Promise<void>): void {
+  /** What comes next is planned already. */
+  #fail(reason: string): void {
     this.#process = undefined
     this.#idle.end()
     this.#parts.logger.error({ weights: this.#options.weights.label, reason }, 'engine failed')
-    this.#retry(waitMs, retry)
     this.#become('failed', reason)
     this.#drop(this.#unavailable())
-  }
-
-  #retry(waitMs: number, retry: () => Promise<void>): void {
-    this.#retryAt = this.#parts.clock.now() + waitMs
-    this.#callOff = this.#parts.clock.after(waitMs, () => void retry())
   }
 
   #drop(error: ShoalError): void {
@@ -403,9 +364,8 @@ export class Engine {
   }
 
   #unavailable(): ShoalError {
-    const waitMs = this.#retryAt - this.#parts.clock.now()
     return new ShoalError('cell_unavailable', this.#reason ?? 'the engine is away', {
-      retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+      retryAfterSeconds: this.#retry.seconds,
     })
   }
 

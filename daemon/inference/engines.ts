@@ -5,8 +5,9 @@ import { printBytes } from '../../shared/print-bytes.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import type { Clock } from './clock.ts'
 import type { InferenceConfig } from './config.ts'
-import { Engine, type EngineOptions, type EngineParts } from './engine.ts'
+import { Engine } from './engine.ts'
 import type { SpawnEngine } from './engine-child.ts'
+import type { EngineOptions, EngineParts } from './engine-options.ts'
 import { gpuMayBePresent } from './gpu-present.ts'
 import { Leftovers } from './leftovers.ts'
 import { NoRoom } from './memory/no-room.ts'
@@ -158,8 +159,9 @@ export class Engines {
     return wanted.sort((a, b) => rank(a) - rank(b))
   }
 
-  #makeRoom: EngineParts['makeRoom'] = async (wanting, needBytes, mayEvict) => {
-    const others = this.#engines.filter(engine => engine !== wanting)
+  #makeRoom: EngineParts['makeRoom'] = async seeker => {
+    const { needBytes, mayEvict } = seeker
+    const others = this.#engines.filter(({ name }) => name !== seeker.name)
     const pids = others.flatMap(({ pid }) => pid ?? [])
     const memory = await this.#parts.readMemory(this.#device, pids)
     const holders = others.filter(({ resident }) => resident !== undefined)
@@ -169,7 +171,7 @@ export class Engines {
     })
     const plan = memory && planRoom({ ...this.#limit, needBytes, memory, residents, mayEvict })
     if (plan?.fits === false) throw noRoom(needBytes, plan, memory?.kind, residents)
-    wanting.promise()
+    seeker.promise()
     const evicted = holders.filter(({ name }) => plan?.evict.includes(name))
     for (const engine of evicted) engine.unload()
     await Promise.all(evicted.map(({ name }) => this.#leftovers.none(name)))

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Catalogue } from '../../shared/catalogue.ts'
 import { randomId } from '../../shared/ids.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
-import type { GpuSampler } from '../gpu/sampler.ts'
+import { type GpuSampler, noGpus } from '../gpu/sampler.ts'
 import { systemClock } from '../inference/clock.ts'
 import type { InferenceConfig } from '../inference/config.ts'
 import { ModelFolder } from '../inference/downloads/model-folder.ts'
@@ -49,7 +49,7 @@ export const inferenceService = ({
   stateDir: string
   logger: Logger
 }): InferenceService => {
-  let gpus: Pick<GpuSampler, 'sample'> | undefined
+  let gpus: Pick<GpuSampler, 'sample'> = noneSeen
   const places = placesOf(config, stateDir)
   const folder = modelFolder(catalogue, config, places)
   const engines = new Engines(catalogue, config, {
@@ -57,7 +57,7 @@ export const inferenceService = ({
     spawn: engineSpawner(logger),
     logger,
     fetch: (...order) => folder.fetch(...order),
-    readMemory: memoryReader(() => gpus?.sample().gpus),
+    readMemory: memoryReader(() => seenBy(gpus)),
     places,
   })
   const pins = pinsFile(stateDir)
@@ -90,6 +90,15 @@ export const inferenceService = ({
       }, fail)
     },
   }
+}
+
+/** Nobody looks for GPUs yet. */
+const noneSeen: Pick<GpuSampler, 'sample'> = { sample: () => ({ gpus: [] }) }
+
+/** A sampler that has said nothing yet waits for its driver; undefined then. */
+const seenBy = (sampler: Pick<GpuSampler, 'sample'>) => {
+  const { gpus } = sampler.sample()
+  return gpus.length > 0 || sampler === noGpus ? gpus : undefined
 }
 
 const modelFolder = (catalogue: Catalogue, config: InferenceConfig, places: WeightsPlaces) => {

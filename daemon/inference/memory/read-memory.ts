@@ -16,11 +16,13 @@ export type ReadMemory = (
   pids: number[],
 ) => Promise<MemoryReading | undefined>
 
-/** @param gpus the newest sample of the cell's GPUs; undefined while there is none */
+/** @param gpus the newest sample of the cell's GPUs; undefined while nobody knows whether it has any */
 export const memoryReader =
   (gpus: () => readonly GpuSample[] | undefined, procFolder = '/proc'): ReadMemory =>
   (device, pids) => {
-    const own = (device === 'gpu' && gpus()?.filter(hasOwnMemory)) || []
+    const seen = device === 'gpu' ? gpus() : []
+    if (seen === undefined) return Promise.resolve(undefined)
+    const own = seen.filter(hasOwnMemory)
     return own.length > 0 ? Promise.resolve(gpuMemory(own)) : hostMemory(pids, procFolder)
   }
 

@@ -138,6 +138,7 @@ t.test('the memory that is read', async t => {
     t.equal((await memoryReader(() => [gpu({ processes })])('gpu', [7]))?.seenBytes(7), undefined)
   })
   t.test('is not known while the driver says nothing', async t => {
+    t.equal(await memoryReader(() => undefined, folder)('gpu', []), undefined)
     t.equal(await memoryReader(() => [gpu({ vram_used_bytes: null })])('gpu', []), undefined)
   })
   for (const [title, gpus, device] of [
