@@ -29,6 +29,8 @@ export interface RoomSeeker {
   needBytes: number
   /** Others may be ended for it. */
   mayEvict: boolean
+  /** Aborts when it is not wanted any more. */
+  signal: AbortSignal
   /** From now on the memory counts as taken. */
   promise(): void
 }
@@ -39,7 +41,7 @@ export interface EngineParts {
   logger: Logger
   leftovers: Leftovers
   fetch: FetchWeights
-  /** Resolves when the memory was promised to the engine and is free. @throws NoRoom */
+  /** Resolves when the memory was promised to the engine and is free, or nobody wants it. @throws NoRoom */
   makeRoom: (seeker: RoomSeeker) => Promise<void>
   /** Called after each change of the state. */
   onChange: () => void

@@ -222,18 +222,19 @@ export class Engine {
         return signal.aborted ? undefined : this.#waitForLeftover(life)
       this.#know(await prepare(this.#options, { fetch, progress: this.#progress }, signal))
       if (signal.aborted) return
-      await makeRoom(this.#seeker())
+      await makeRoom(this.#seeker(signal))
       if (!signal.aborted) this.#spawn(life)
     } catch (error) {
       if (!signal.aborted) await this.#cannotLoad(error as Error, life)
     }
   }
 
-  #seeker(): RoomSeeker {
+  #seeker(signal: AbortSignal): RoomSeeker {
     return {
       name: this.name,
       needBytes: this.#needBytes ?? 0,
       mayEvict: !this.#preloaded,
+      signal,
       promise: () => {
         this.#promised = true
       },

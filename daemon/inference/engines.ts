@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
 import type { Catalogue, CatalogueEntry } from '../../shared/catalogue.ts'
-import { printBytes } from '../../shared/print-bytes.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import type { Clock } from './clock.ts'
 import type { InferenceConfig } from './config.ts'
@@ -10,8 +9,7 @@ import type { SpawnEngine } from './engine-child.ts'
 import type { EngineOptions, EngineParts } from './engine-options.ts'
 import { gpuMayBePresent } from './gpu-present.ts'
 import { Leftovers } from './leftovers.ts'
-import { NoRoom } from './memory/no-room.ts'
-import { planRoom, type Resident } from './memory/plan-room.ts'
+import { makeRoom } from './memory/make-room.ts'
 import type { ReadMemory } from './memory/read-memory.ts'
 import type { EngineView } from './openai/context.ts'
 import type { FetchWeights } from './prepare.ts'
@@ -159,27 +157,14 @@ export class Engines {
     return wanted.sort((a, b) => rank(a) - rank(b))
   }
 
-  #makeRoom: EngineParts['makeRoom'] = async seeker => {
-    const { needBytes, mayEvict } = seeker
-    const others = this.#engines.filter(({ name }) => name !== seeker.name)
-    const pids = others.flatMap(({ pid }) => pid ?? [])
-    const memory = await this.#parts.readMemory(this.#device, pids)
-    const holders = others.filter(({ resident }) => resident !== undefined)
-    const residents = holders.map(engine => {
-      const seenBytes = engine.pid === undefined ? 0 : memory?.seenBytes(engine.pid)
-      return { ...(engine.resident as Resident), seenBytes }
+  #makeRoom: EngineParts['makeRoom'] = seeker =>
+    makeRoom(seeker, {
+      ...this.#parts,
+      leftovers: this.#leftovers,
+      engines: this.#engines,
+      device: this.#device,
+      limitPercent: this.#config.memory_limit_percent,
     })
-    const plan = memory && planRoom({ ...this.#limit, needBytes, memory, residents, mayEvict })
-    if (plan?.fits === false) throw noRoom(needBytes, plan, memory?.kind, residents)
-    seeker.promise()
-    const evicted = holders.filter(({ name }) => plan?.evict.includes(name))
-    for (const engine of evicted) engine.unload()
-    await Promise.all(evicted.map(({ name }) => this.#leftovers.none(name)))
-  }
-
-  get #limit() {
-    return { limitPercent: this.#config.memory_limit_percent }
-  }
 
   /** A GPU that no engine could use is none. */
   get #device(): 'gpu' | 'host' {
@@ -190,20 +175,6 @@ export class Engines {
   #stop(): void {
     for (const engine of this.#engines) engine.stop()
   }
-}
-
-const noRoom = (
-  needBytes: number,
-  { ever, freeBytes }: { ever: boolean; freeBytes: number },
-  kind: 'gpu' | 'host' | undefined,
-  residents: readonly Resident[],
-): NoRoom => {
-  const where = kind === 'gpu' ? 'GPU memory' : 'memory'
-  const needs = `it needs ${printBytes(needBytes)} of ${where}`
-  if (!ever) return new NoRoom(`${needs}; ${printBytes(freeBytes)} may be used at all`, false)
-  const held = residents.filter(({ busy, pinned }) => busy || pinned).length
-  const who = held === 0 ? '' : `, and ${held} other models are in use or pinned`
-  return new NoRoom(`${needs}; ${printBytes(freeBytes)} are free${who}`, true)
 }
 
 const groupByWeights = (catalogue: Catalogue, places: WeightsPlaces): CatalogueEntry[][] => [

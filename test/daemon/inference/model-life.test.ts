@@ -261,6 +261,23 @@ t.test('memory', async t => {
     t.strictSame(states().split(' ').sort(), ['cold', 'cold', 'loading'])
     t.equal(children.length, 1)
   })
+  t.test('of a process that has just ended is waited for', async t => {
+    const { load, children, clock, world, control, states, report } = await room(2)
+    await load('a')
+    await control.unload('a')
+    await Promise.resolve()
+    world.usedBytes = world.totalBytes ?? 0
+    const loaded = load('b')
+    await new Promise(setImmediate)
+    t.equal(report('b').state, 'loading')
+    world.usedBytes = 0
+    while (children.length < 2) {
+      clock.advance(1000)
+      await new Promise(setImmediate)
+    }
+    await loaded
+    t.equal(states(), 'cold ready cold')
+  })
   t.test('that the machine does not have makes a model fail', async t => {
     const { load, report } = await room(0.3)
     await load('a')
