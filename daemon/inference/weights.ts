@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { bundledModels } from '../../models/bundled.ts'
 import type { CatalogueEntry } from '../../shared/catalogue.ts'
@@ -100,6 +100,8 @@ export const checkWeights = async (
     onBytes?.(doneBytes, facts.fileBytes)
   }
   if (sha256 !== undefined && (await digest(file, signal, onChunk)) !== sha256) {
+    // what we have fetched ourselves can be fetched again
+    if (weights.url !== undefined) await rm(file, { force: true })
     throw new GgufError(`its sha256 is not ${sha256}`)
   }
   return facts

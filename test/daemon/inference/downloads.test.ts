@@ -15,14 +15,23 @@ import {
   ModelFolder,
   type ModelFolderOptions,
 } from '../../../daemon/inference/downloads/model-folder.ts'
+import { type FetchWeights, prepare } from '../../../daemon/inference/prepare.ts'
+import { Progress } from '../../../daemon/inference/progress.ts'
 import { resolveWeights, type Weights } from '../../../daemon/inference/weights.ts'
+import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { Catalogue } from '../../../shared/catalogue.ts'
 import { parseWeightsSource } from '../../../shared/weights-source.ts'
+import { SMALL } from './fixtures.ts'
 import { TestClock } from './test-clock.ts'
 
 const MIB = 1024 * 1024
 const CONTENT = Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(MIB, 'shoal')])
 const SHA256 = hash('sha256', CONTENT)
+
+/** Weights that an engine could load. */
+const modelFile = join(t.testdir(), 'model.gguf')
+writeRandomModel(modelFile, SMALL)
+const GOOD = readFileSync(modelFile)
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -263,6 +272,23 @@ t.test('weights are not taken', async t => {
     const { fetchOnce, modelsDir } = await setup(t, [serveFile({ content })])
     await t.rejects(fetchOnce(), { again: 'never', message: /^its sha256 is .* it was deleted$/ })
     t.strictSame(readdirSync(modelsDir), [])
+  })
+
+  t.test('when they have been damaged since, and are fetched anew the next time', async t => {
+    const { fetchOnce, folder, weights, requests } = await setup(t, [serveFile({ content: GOOD })])
+    const good = weights('/w.gguf', hash('sha256', GOOD))
+    await fetchOnce(good)
+    writeFileSync(good.file, Buffer.concat([GOOD, Buffer.from('x')]))
+    const clock = new TestClock()
+    const fetch: FetchWeights = (...order) => folder.fetch(...order)
+    const load = () => {
+      const progress = new Progress(clock, () => {})
+      const order = { weights: good, kind: 'chat' as const }
+      return prepare(order, { fetch, progress }, new AbortController().signal)
+    }
+    await t.rejects(load(), { name: 'GgufError', message: /^its sha256 is not/ })
+    t.match(await load(), { architecture: 'llama' })
+    t.equal(requests.length, 2)
   })
 
   t.test('when what comes is no GGUF file', async t => {
