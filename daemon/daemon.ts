@@ -11,6 +11,7 @@ import type { Envelope } from '../shared/wire/envelope.ts'
 import type { EngineReport } from '../shared/wire/telemetry.ts'
 import { CoordinatorClock } from './commands/clock.ts'
 import { journalFile } from './commands/journal-file.ts'
+import { modelVerbs } from './commands/model-verbs.ts'
 import { builtInVerbs, factsOf, type Verb } from './commands/verb.ts'
 import { type DaemonConfig, DEFAULT_COORDINATOR_URL } from './config.ts'
 import { genuineDesired } from './desired/believable.ts'
@@ -19,6 +20,7 @@ import { settingsOf } from './desired/settings.ts'
 import { afterAnswers, countAnswers } from './draining.ts'
 import { enrol } from './enrol.ts'
 import { chooseSampler, thisMachine } from './gpu/choose.ts'
+import type { GpuSampler } from './gpu/sampler.ts'
 import { createHealth, type Health, isSound } from './health.ts'
 import { hostFacts } from './host/facts.ts'
 import { hostSampler } from './host/sampler.ts'
@@ -30,6 +32,7 @@ import {
   writeIdentity,
 } from './identity.ts'
 import type { EngineLimits } from './inference/engines.ts'
+import type { ModelControl } from './inference/model-control.ts'
 import { LiveSettings, spoolLimits } from './live-settings.ts'
 import { ownIdentity } from './own-identity.ts'
 import type { Service } from './service.ts'
@@ -52,6 +55,10 @@ export interface Inference extends Service {
   onChange(listener: () => void): () => void
   /** Ends the engines and starts them again, where there are some. */
   restart?(limits?: EngineLimits): Promise<void>
+  /** Reads the memory of the GPUs from there. */
+  watchGpus?(gpus: Pick<GpuSampler, 'sample'>): void
+  /** What can be done with single models. */
+  models?: ModelControl
   handle: Handle
 }
 
@@ -88,6 +95,10 @@ export const daemon = async (given: DaemonParts): Promise<void> => {
   const health = createHealth(logger)
   const start = (services: Service[]) => supervise({ services, signal, health, logger })
 
+  const gpus = await chooseSampler(thisMachine(env.PATH, config.telemetry.interval_seconds))
+  gpus.start(signal)
+  inference.watchGpus?.(gpus)
+
   const local = config.local.port > 0 ? [localService(config.local.port, inference.handle)] : []
   const running = [start([inference, ...local])]
   const longestStallMs = env.WATCHDOG_USEC ? stallMeter(signal) : () => 0
@@ -95,7 +106,7 @@ export const daemon = async (given: DaemonParts): Promise<void> => {
   running.push(notifySystemd({ env, send: systemdNotify(logger), signal, longestStallMs, healthy }))
 
   const identity = stored ?? (token && (await firstIdentity(token, parts)))
-  if (identity) running.push(start(await fleetServices(identity, health, parts)))
+  if (identity) running.push(start(await fleetServices(identity, health, gpus, parts)))
   else logger.warn('no identity and no join token: this cell serves its own machine only')
   await Promise.all(running)
 }
@@ -142,7 +153,8 @@ const firstIdentity = async (token: string, parts: DaemonParts): Promise<Identit
 const fleetServices = async (
   stored: Identity,
   health: Health,
-  { config, local, onReload, env, inference, verbs: more, logger, leave, signal }: DaemonParts,
+  gpus: GpuSampler,
+  { config, local, onReload, inference, verbs: more, logger, leave, signal }: DaemonParts,
 ): Promise<Service[]> => {
   const url = config.coordinator.url ?? stored.coordinator_url
   const begun = await beginEpoch(config.state_dir, { ...stored, coordinator_url: url })
@@ -152,8 +164,6 @@ const fleetServices = async (
   const connectTimeoutSeconds = config.coordinator.connect_timeout_seconds
   await settleAtStart({ identity, url, connectTimeoutSeconds, logger }, signal)
   const intervalSeconds = config.telemetry.interval_seconds
-  const gpus = await chooseSampler(thisMachine(env.PATH, intervalSeconds))
-  gpus.start(signal)
   const host = await hostFacts()
   const live = new LiveSettings(config)
   const clock = new CoordinatorClock(() => performance.now())
@@ -163,7 +173,8 @@ const fleetServices = async (
       inference.restart?.().catch(error => logger.error({ reason: error.message }, 'engines'))
     },
   })
-  const verbs = [...everyCell, ...(more ?? [])]
+  const ofModels = inference.models === undefined ? [] : modelVerbs(inference.models)
+  const verbs = [...everyCell, ...ofModels, ...(more ?? [])]
   const describe = (): Announce => ({
     name: config.name,
     version: VERSION,

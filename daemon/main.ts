@@ -89,8 +89,10 @@ const run = async (
   const { catalogue } = config
   const { leave, stop } = leaveOnSignals(logger)
   onLauncherGone(env, process.stdin, () => stop.abort())
-  const tuning = { file: join(config.state_dir, 'tuning.json'), again: retune }
-  const inference = inferenceService({ catalogue, config: config.inference, logger, tuning })
+  const stateDir = config.state_dir
+  const tuning = { file: join(stateDir, 'tuning.json'), again: retune }
+  const parts = { catalogue, config: config.inference, stateDir, logger, tuning }
+  const inference = inferenceService(parts)
   logger.info({ version: VERSION, name: config.name }, 'shoald starts')
   try {
     const local = settingsOf(own)

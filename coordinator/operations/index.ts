@@ -4,12 +4,16 @@ import cellsConfigSet from './cells/cells-config-set.ts'
 import cellsDrain from './cells/cells-drain.ts'
 import cellsLabel from './cells/cells-label.ts'
 import cellsList from './cells/cells-list.ts'
+import cellsLoad from './cells/cells-load.ts'
+import cellsPin from './cells/cells-pin.ts'
 import cellsRelease from './cells/cells-release.ts'
 import cellsRenew from './cells/cells-renew.ts'
 import cellsResume from './cells/cells-resume.ts'
 import cellsRevoke from './cells/cells-revoke.ts'
 import cellsSeries from './cells/cells-series.ts'
 import cellsShow from './cells/cells-show.ts'
+import cellsUnload from './cells/cells-unload.ts'
+import cellsUnpin from './cells/cells-unpin.ts'
 import commandsCreate from './commands/commands-create.ts'
 import commandsList from './commands/commands-list.ts'
 import commandsShow from './commands/commands-show.ts'
@@ -34,6 +38,10 @@ export const operations: readonly Operation[] = [
   cellsRevoke,
   cellsRelease,
   cellsRenew,
+  cellsLoad,
+  cellsUnload,
+  cellsPin,
+  cellsUnpin,
   cellsConfigGet,
   cellsConfigSet,
   tagsConfigSet,

@@ -1,5 +1,8 @@
 import * as z from 'zod'
+import { downloadable } from '../../shared/weights-source.ts'
 import { Setting } from '../../shared/wire/desired.ts'
+
+const GIB = 1024 ** 3
 
 /** The cell's inference, as it stands under `inference` in the daemon's configuration. */
 export const InferenceConfig = z.strictObject({
@@ -48,6 +51,54 @@ export const InferenceConfig = z.strictObject({
     .boolean()
     .default(true)
     .describe('Load the models at the start; otherwise each one on its first request.'),
+  idle_unload_minutes: z
+    .number()
+    .min(0)
+    .max(525_600)
+    .default(15)
+    .describe(
+      'A model that a request or an operator has loaded, and that nobody has used for so long, is ' +
+        'unloaded; 0 is never. What is preloaded or pinned stays.',
+    ),
+  memory_limit_percent: z
+    .number()
+    .min(1)
+    .max(100)
+    .default(95)
+    .describe(
+      'Nothing is loaded when more than this share of the GPU memory, or without a GPU of the ' +
+        "host's, would then be in use.",
+    ),
+  models_dir: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Folder of the weights that are downloaded. Default: `models` in state_dir.'),
+  models_max_bytes: z
+    .int()
+    .min(0)
+    .default(256 * GIB)
+    .describe(
+      'Most that this folder may hold. Weights that the catalogue does not name any more make ' +
+        'room first.',
+    ),
+  hub_url: z
+    .string()
+    .superRefine((text, context) => {
+      try {
+        downloadable(text)
+      } catch (error) {
+        context.addIssue((error as Error).message)
+      }
+    })
+    .default('https://huggingface.co')
+    .describe('Address of the model hub that `hf:` in the catalogue means.'),
+  download_stall_seconds: z
+    .number()
+    .min(1)
+    .max(3600)
+    .default(60)
+    .describe('A download that brings next to nothing for this time is taken up again.'),
   load_timeout_seconds: z
     .number()
     .positive()

@@ -1,5 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
-import type { Admission } from './admission.ts'
+import type { Admission, Asked } from './admission.ts'
 import type { ChatOrder, EmbedOrder, JobEvent, Order } from './protocol.ts'
 
 /** A request without the number that the engine gives it. */
@@ -41,14 +41,14 @@ export class Jobs {
   }
 
   /**
-   * @param follows part of a request that was let in already: never refused because others wait
+   * @param how.follows part of a request that was let in already: never refused because others wait
    * @throws ShoalError cell_unavailable when the queue is full
    */
-  submit(work: Work, bytes: number, listener: EngineListener, follows = false): () => void {
+  submit(work: Work, bytes: number, listener: EngineListener, how: Asked = {}): () => void {
     let job: number | undefined
     const leave = this.#admission.enter({
+      ...how,
       bytes,
-      follows,
       onSlot: () => {
         job = this.#begin(work, listener)
       },

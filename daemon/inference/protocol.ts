@@ -107,7 +107,13 @@ export interface CancelOrder {
   job: number
 }
 
-export type Reply = ReadyReply | FailedReply | StepReply | MeasuredReply
+export type Reply = ProgressReply | ReadyReply | FailedReply | StepReply | MeasuredReply
+
+/** How much of the weights is loaded; a few times a second. */
+export interface ProgressReply {
+  type: 'progress'
+  percent: number
+}
 
 export interface ReadyReply {
   type: 'ready'

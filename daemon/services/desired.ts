@@ -64,7 +64,10 @@ export const desiredService = (options: DesiredOptions): DesiredService => {
     ...Object.entries(health.view()).flatMap(([name, { state }]) =>
       state === 'running' ? [name] : [],
     ),
-    ...engines().flatMap(({ weights, state }) => (engineStates.includes(state) ? [weights] : [])),
+    ...engines().flatMap(({ weights, state, reason }) =>
+      // a cold one with a reason found no memory
+      engineStates.includes(state) && reason === undefined ? [weights] : [],
+    ),
   ]
 
   const report = (): void => {

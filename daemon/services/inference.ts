@@ -3,15 +3,21 @@ import type { Logger } from 'pino'
 import type { Catalogue } from '../../shared/catalogue.ts'
 import { randomId } from '../../shared/ids.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
+import { type GpuSampler, noGpus } from '../gpu/sampler.ts'
 import { systemClock } from '../inference/clock.ts'
 import type { InferenceConfig } from '../inference/config.ts'
+import { ModelFolder } from '../inference/downloads/model-folder.ts'
 import { engineSpawner } from '../inference/engine-child.ts'
 import { type EngineLimits, Engines } from '../inference/engines.ts'
 import { createHandler } from '../inference/handler.ts'
+import { memoryReader } from '../inference/memory/read-memory.ts'
+import { createModelControl, type ModelControl } from '../inference/model-control.ts'
 import { SEEDS } from '../inference/openai/chat-order.ts'
 import type { HttpRequest, HttpResponse } from '../inference/openai/http.ts'
+import { pinsFile } from '../inference/pins.ts'
 import type { StepCounts } from '../inference/protocol.ts'
 import { Tuner, type TunerOptions } from '../inference/tuning/tuner.ts'
+import { placesOf, resolveWeights, type WeightsPlaces } from '../inference/weights.ts'
 import type { Service } from '../service.ts'
 
 export interface InferenceService extends Service {
@@ -24,6 +30,9 @@ export interface InferenceService extends Service {
   counts(): StepCounts[]
   /** Ends the engines and starts them again, with other limits when they are given. */
   restart(limits?: EngineLimits): Promise<void>
+  /** Where the memory of GPUs is read from now on; until then it is not known. */
+  watchGpus(gpus: Pick<GpuSampler, 'sample'>): void
+  models: ModelControl
   /** Answers one request of the link or of a listener on loopback. */
   handle(request: HttpRequest, response: HttpResponse): void
 }
@@ -32,18 +41,29 @@ export interface InferenceService extends Service {
 export const inferenceService = ({
   catalogue,
   config,
+  stateDir,
   logger,
   tuning,
 }: {
   catalogue: Catalogue
   config: InferenceConfig
+  /** Of the daemon: what is downloaded and what is pinned is kept in it. */
+  stateDir: string
   logger: Logger
   /** Absent: nothing is measured. */
   tuning?: TunerOptions
 }): InferenceService => {
+  let gpus: Pick<GpuSampler, 'sample'> = noneSeen
+  const places = placesOf(config, stateDir)
+  const folder = modelFolder(catalogue, config, places)
   const shared = { clock: systemClock, spawn: engineSpawner(logger), logger }
   const tuner = tuning && new Tuner(tuning, { ...shared, now: Date.now })
-  const engines = new Engines(catalogue, config, { ...shared, tuner })
+  const engines = new Engines(catalogue, config, {
+    ...{ ...shared, tuner, places },
+    fetch: (...order) => folder.fetch(...order),
+    readMemory: memoryReader(() => seenBy(gpus)),
+  })
+  const pins = pinsFile(stateDir)
   const handle = createHandler({
     engines,
     catalogue,
@@ -60,8 +80,13 @@ export const inferenceService = ({
     pids: () => engines.pids(),
     counts: () => engines.counts(),
     restart: limits => engines.restart(limits),
+    watchGpus: sampler => {
+      gpus = sampler
+    },
+    models: createModelControl({ engines, pins, clock: systemClock }),
     handle,
     start: async ({ signal, fail }) => {
+      engines.pin(await pins.read())
       // Usable at once: requests wait for their model.
       engines.start(signal).then(() => {
         if (!signal.aborted) tellOutcome(engines.reports(), logger)
@@ -82,6 +107,26 @@ export const tellOutcome = (
   if (failed.length > 0) logger.warn(counts, 'not all models are loaded')
   else if (ready.length === reports.length) logger.info(counts, 'models are loaded')
   else logger.info(counts, 'models are loaded when they are asked for')
+}
+
+/** Nobody looks for GPUs yet. */
+const noneSeen: Pick<GpuSampler, 'sample'> = { sample: () => ({ gpus: [] }) }
+
+/** A sampler that has said nothing yet waits for its driver; undefined then. */
+const seenBy = (sampler: Pick<GpuSampler, 'sample'>) => {
+  const { gpus } = sampler.sample()
+  return gpus.length > 0 || sampler === noGpus ? gpus : undefined
+}
+
+const modelFolder = (catalogue: Catalogue, config: InferenceConfig, places: WeightsPlaces) => {
+  const wanted = new Set(catalogue.map(entry => resolveWeights(entry, places).file))
+  return new ModelFolder({
+    folder: places.modelsDir,
+    maxBytes: config.models_max_bytes,
+    stallSeconds: config.download_stall_seconds,
+    wanted: () => wanted,
+    clock: systemClock,
+  })
 }
 
 const everySeconds =

@@ -9,6 +9,7 @@ import { EmbeddingEngine } from './embedding-engine.ts'
 import { measure } from './measure.ts'
 import { deviceOf, isTransient, loadModel } from './model.ts'
 import { Outbox } from './outbox.ts'
+import { progressTeller } from './progress-teller.ts'
 import { Refusal } from './refusal.ts'
 
 /** After so many requests in a row that the engine itself failed, it is taken for broken. */
@@ -32,7 +33,10 @@ const outbox = new Outbox({
 const load = async (order: LoadOrder): Promise<void> => {
   const startedAt = performance.now()
   try {
-    const model = await loadModel(order)
+    const model = await loadModel(
+      order,
+      progressTeller(send, () => performance.now()),
+    )
     const onStep = (): void => outbox.stepped()
     engine =
       order.kind === 'chat'

@@ -5,15 +5,15 @@ import {
   type LlamaModel,
   type Token,
 } from 'node-llama-cpp'
+import type { LoadOrder } from '../protocol.ts'
 import type { Detokenize } from './text.ts'
 import type { Tokenizer } from './tokens.ts'
 
-/** Loads the weights. Nothing is compiled or downloaded. */
-export const loadModel = async (order: {
-  file: string
-  gpu: 'auto' | 'off'
-  threads: number
-}): Promise<LlamaModel> => {
+/** Loads the weights. Nothing is compiled or downloaded. `onProgress` hears shares, 0 to 1. */
+export const loadModel = async (
+  order: Pick<LoadOrder, 'file' | 'gpu' | 'threads'>,
+  onProgress: (share: number) => void = () => {},
+): Promise<LlamaModel> => {
   const llama = await getLlama({
     gpu: order.gpu === 'off' ? false : 'auto',
     build: 'never',
@@ -23,7 +23,7 @@ export const loadModel = async (order: {
     logLevel: LlamaLogLevel.warn,
     logger: (level, message) => process.stderr.write(`${level}: ${message}\n`),
   })
-  return llama.loadModel({ modelPath: order.file })
+  return llama.loadModel({ modelPath: order.file, onLoadProgress: onProgress })
 }
 
 export const deviceOf = (model: LlamaModel): string => model.llama.gpu || 'cpu'

@@ -49,7 +49,7 @@ export class Choices {
       for (const [index, work] of works.entries()) {
         const follows = index > 0
         const hear = (event: EngineEvent): void => this.#hear(index, event)
-        this.#cancels.push(engine.submit(work, follows ? 0 : bytes, hear, follows))
+        this.#cancels.push(engine.submit(work, follows ? 0 : bytes, hear, { follows }))
       }
     } catch (error) {
       this.cancel()

@@ -1,4 +1,5 @@
 import type { CatalogueEntry } from '../../../shared/catalogue.ts'
+import type { Asked } from '../admission.ts'
 import type { EngineEvent, Work } from '../jobs.ts'
 
 /** What the routes need of the engines. */
@@ -16,7 +17,7 @@ export interface EngineDoor {
     work: Work,
     bytes: number,
     listener: (event: EngineEvent) => void,
-    follows?: boolean,
+    how?: Pick<Asked, 'follows'>,
   ): () => void
 }
 

@@ -318,7 +318,7 @@ const rig = async (t: Test, folder: string, more: Partial<DesiredOptions> = {}) 
       ['telemetry', 'running'],
       ['ble', 'waiting'],
     ]),
-    engines: [] as { weights: string; state: string }[],
+    engines: [] as { weights: string; state: string; reason?: string }[],
     applied: [] as CellSettings[],
     reports: [] as Reported[],
     failing: false,
@@ -416,6 +416,10 @@ t.test('the service', async t => {
     ['the coordinator is not reached', w => w.services.set('uplink connection', 'waiting')],
     ['a service does not run any more', w => w.services.set('telemetry', 'waiting')],
     ['an engine fails', w => w.engines.splice(0, 1, { weights: 'm', state: 'failed' })],
+    [
+      'an engine finds no memory any more',
+      w => w.engines.splice(0, 1, { weights: 'm', state: 'cold', reason: 'it needs 9 GiB' }),
+    ],
   ] as [string, (world: Awaited<ReturnType<typeof rig>>['world']) => unknown][])
     t.test(`goes back when ${title} at the end`, async t => {
       const at = folder()

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Asked } from '../../../daemon/inference/admission.ts'
 import { TokenTrail } from '../../../daemon/inference/child/token-trail.ts'
 import type { EngineEvent, Work } from '../../../daemon/inference/jobs.ts'
 import { answerGrammar } from '../../../daemon/inference/openai/answer-grammar.ts'
@@ -182,8 +183,8 @@ t.test('several answers to one request', async t => {
       onEnd: usage => heard.push(['end', usage]),
       onError: error => heard.push(['error', error.code]),
     }
-    const submit = (_: Work, __: number, hear: (event: EngineEvent) => void, follows?: boolean) => {
-      jobs.push({ follows, hear })
+    const submit = (_: Work, __: number, hear: (event: EngineEvent) => void, how: Asked = {}) => {
+      jobs.push({ follows: how.follows, hear })
       return () => {
         cancelled++
       }

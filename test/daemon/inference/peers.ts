@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, request } from 'node:http'
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { InferenceConfig } from '../../../daemon/inference/config.ts'
@@ -15,6 +16,7 @@ export const startService = async (
   t: Test,
   entries: Entry[],
   config: Partial<InferenceConfig> = {},
+  stateDir = join(t.testdirName, 'state'),
 ): Promise<InferenceService> => {
   const service = inferenceService({
     catalogue: Catalogue.parse(
@@ -26,6 +28,7 @@ export const startService = async (
       })),
     ),
     config: InferenceConfig.parse({ threads: 1, gpu: 'off', ...config }),
+    stateDir,
     logger: pino({ level: 'silent' }),
   })
   const stop = new AbortController()

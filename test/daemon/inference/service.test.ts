@@ -5,6 +5,7 @@ import http2 from 'node:http2'
 import { join } from 'node:path'
 import OpenAI from 'openai'
 import t from 'tap'
+import type { Reply } from '../../../daemon/inference/protocol.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { HOSTILE, SMALL } from './fixtures.ts'
 import { ask, CHAT, call, connectLink, listen, settled, startService, stateOf } from './peers.ts'
@@ -439,9 +440,11 @@ t.test('an engine process ends with its daemon, and not with a signal to the gro
   t.match(await answer, [{ type: 'failed', transient: false }])
   child.kill('SIGTERM')
   child.kill('SIGINT')
-  const second = once(child, 'message')
+  const loaded = new Promise(resolve => {
+    child.on('message', (reply: Reply) => reply.type !== 'progress' && resolve(reply))
+  })
   child.send({ type: 'load', file: small, ...load })
-  t.match(await second, [{ type: 'ready', device: 'cpu' }])
+  t.match(await loaded, { type: 'ready', device: 'cpu' })
   child.disconnect()
   t.strictSame(await once(child, 'exit'), [null, 'SIGKILL'])
 })

@@ -187,7 +187,12 @@ t.test('a real engine', async t => {
     const tuner = new Tuner({ file, again: true }, { ...parts, spawn: rows.spawn })
     const entry = { id: 'one', kind: 'chat', minimum_tier: 'free', context_length: 256, weights }
     const config = InferenceConfig.parse({ gpu: 'off' })
-    const engines = new Engines(Catalogue.parse([entry]), config, { ...parts, tuner })
+    const engines = new Engines(Catalogue.parse([entry]), config, {
+      ...{ ...parts, tuner },
+      fetch: async () => {},
+      readMemory: async () => undefined,
+      places: { modelsDir: folder, hubUrl: 'http://127.0.0.1:1' },
+    })
     const stop = new AbortController()
     t.teardown(() => stop.abort())
     await engines.start(stop.signal)

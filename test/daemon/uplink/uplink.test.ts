@@ -200,6 +200,7 @@ t.test('uplink', async t => {
     change({ ...about, engines: [engine] })
     await until(() => heardOf(coordinator, 'birth').length === 3)
     change({ ...about, engines: [{ ...engine, slots_busy: 3 }] })
+    change({ ...about, engines: [{ ...engine, idle_seconds: 7, progress_percent: 3 }] })
     change({ ...about, engines: [{ ...engine, slots_busy: 3 }], tags: ['new'] })
     await until(() => heardOf(coordinator, 'birth').length === 4)
     t.match(heardOf(coordinator, 'birth')[3]?.message.body, { tags: ['new'] })
