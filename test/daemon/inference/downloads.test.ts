@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import {
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   utimesSync,
@@ -29,7 +30,8 @@ const CONTENT = Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(MIB, 'shoal')])
 const SHA256 = hash('sha256', CONTENT)
 
 /** Weights that an engine could load. */
-const modelFile = join(t.testdir(), 'model.gguf')
+const scratch = t.testdir()
+const modelFile = join(scratch, 'model.gguf')
 writeRandomModel(modelFile, SMALL)
 const GOOD = readFileSync(modelFile)
 
@@ -78,7 +80,7 @@ const setup = async (t: Test, answers: Answer[], more: Partial<ModelFolderOption
     server.close()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const modelsDir = join(t.testdir(), 'models')
+  const modelsDir = join(mkdtempSync(join(scratch, 'place-')), 'models')
   const clock = new TestClock()
   const wanted = new Set<string>()
   const waits: number[] = []
@@ -92,10 +94,9 @@ const setup = async (t: Test, answers: Answer[], more: Partial<ModelFolderOption
     wait: async milliseconds => void waits.push(milliseconds),
     ...more,
   })
-  const weights = (path = '/w.gguf', sha256: string | undefined = SHA256): Weights => {
+  const weights = (path = '/w.gguf', sha256 = SHA256, text = `${url}${path}`): Weights => {
     const entry = { id: 'm', kind: 'chat', minimum_tier: 'free', context_length: 512 }
-    const check = sha256 === undefined ? { unchecked: true } : { sha256 }
-    const [parsed] = Catalogue.parse([{ ...entry, weights: `${url}${path}`, ...check }])
+    const [parsed] = Catalogue.parse([{ ...entry, weights: text, sha256 }])
     return resolveWeights(parsed as Catalogue[number], { modelsDir, hubUrl: url })
   }
   const never = new AbortController().signal
@@ -141,6 +142,36 @@ t.test('weights are fetched', async t => {
     await fetchOnce()
     t.ok(existsSync(weights().file))
     t.equal(requests[1]?.url, '/cdn')
+  })
+})
+
+t.test('the token of the hub', async t => {
+  const hubWeights = (at: Awaited<ReturnType<typeof setup>>) =>
+    at.weights('/x', SHA256, 'hf:o/r/f.gguf')
+  t.test('goes to the hub, and to nobody that it redirects to', async t => {
+    const elsewhere = await setup(t, [serveFile()])
+    const away: Answer = (_, response) =>
+      response.writeHead(302, { location: `${elsewhere.url}/cdn` }).end()
+    const hubTokenFile = join(t.testdir({ token: 'hf_secret\n' }), 'token')
+    const hub = await setup(t, [away], { hubTokenFile })
+    await hub.fetchOnce(hubWeights(hub))
+    t.equal(hub.requests[0]?.headers.authorization, 'Bearer hf_secret')
+    t.equal(hub.requests[0]?.url, '/o/r/resolve/main/f.gguf')
+    t.equal(elsewhere.requests[0]?.headers.authorization, undefined)
+  })
+  t.test('goes to no other address of the catalogue', async t => {
+    const hubTokenFile = join(t.testdir({ token: 'hf_secret' }), 'token')
+    const { fetchOnce, requests } = await setup(t, [serveFile()], { hubTokenFile })
+    await fetchOnce()
+    t.equal(requests[0]?.headers.authorization, undefined)
+  })
+  t.test('that cannot be read is said', async t => {
+    const at = await setup(t, [serveFile()], { hubTokenFile: '/nonexistent' })
+    await t.rejects(at.fetchOnce(hubWeights(at)), {
+      again: 'later',
+      message: /^inference.hub_token_file: ENOENT/,
+    })
+    t.equal(at.requests.length, 0)
   })
 })
 
