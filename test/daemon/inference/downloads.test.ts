@@ -12,12 +12,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { Approach } from '../../../daemon/inference/approach.ts'
 import {
   ModelFolder,
   type ModelFolderOptions,
 } from '../../../daemon/inference/downloads/model-folder.ts'
-import { type FetchWeights, prepare } from '../../../daemon/inference/prepare.ts'
-import { Progress } from '../../../daemon/inference/progress.ts'
 import { resolveWeights, type Weights } from '../../../daemon/inference/weights.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { Catalogue } from '../../../shared/catalogue.ts'
@@ -310,16 +309,20 @@ t.test('weights are not taken', async t => {
     const good = weights('/w.gguf', hash('sha256', GOOD))
     await fetchOnce(good)
     writeFileSync(good.file, Buffer.concat([GOOD, Buffer.from('x')]))
-    const clock = new TestClock()
-    const fetch: FetchWeights = (...order) => folder.fetch(...order)
-    const load = () => {
-      const progress = new Progress(clock, () => {})
-      const order = { weights: good, kind: 'chat' as const }
-      return prepare(order, { fetch, progress }, new AbortController().signal)
+    const parts = {
+      clock: new TestClock(),
+      fetch: (...order: Parameters<ModelFolder['fetch']>) => folder.fetch(...order),
+      makeRoom: async () => {},
+      onChange: () => {},
     }
+    const limits = { slots: 1, queue: 0, queueBytes: 0, queueTimeoutSeconds: 1 }
+    const options = { weights: good, kind: 'chat' as const, contextLength: 512, limits }
+    const approach = new Approach(options, parts)
+    const load = () => approach.run('m', true, new AbortController().signal)
     await t.rejects(load(), { name: 'GgufError', message: /^its sha256 is not/ })
-    t.match(await load(), { architecture: 'llama' })
+    await load()
     t.equal(requests.length, 2)
+    t.ok(approach.needBytes)
   })
 
   t.test('when what comes is no GGUF file', async t => {
