@@ -93,6 +93,13 @@ export const InferenceConfig = z.strictObject({
     })
     .default('https://huggingface.co')
     .describe('Address of the model hub that `hf:` in the catalogue means.'),
+  hub_token_file: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'File that holds a token of the hub, for weights that it does not give to everybody.',
+    ),
   download_stall_seconds: z
     .number()
     .min(1)

@@ -3,9 +3,15 @@ import type { AdmissionLimits } from './admission.ts'
 import type { Clock } from './clock.ts'
 import type { SpawnEngine } from './engine-child.ts'
 import type { Leftovers } from './leftovers.ts'
-import type { FetchWeights } from './prepare.ts'
 import type { Tuner } from './tuning/tuner.ts'
 import type { Weights } from './weights.ts'
+
+/** Fetches weights that are not there; resolves at once when they are. */
+export type FetchWeights = (
+  weights: Weights,
+  onProgress: (bytes: number, totalBytes: number | undefined) => void,
+  signal: AbortSignal,
+) => Promise<void>
 
 export interface EngineOptions {
   weights: Weights

@@ -1,20 +1,17 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { EngineReport, ModelState } from '../../shared/wire/telemetry.ts'
 import { Admission, type Asked } from './admission.ts'
+import { Approach } from './approach.ts'
 import { DownloadError } from './downloads/download-error.ts'
-import type { EngineOptions, EngineParts, RoomSeeker } from './engine-options.ts'
+import type { EngineOptions, EngineParts } from './engine-options.ts'
 import { EngineProcess } from './engine-process.ts'
-import { checkGguf, type GgufFacts } from './gguf.ts'
-import { IdleWatch } from './idle-watch.ts'
 import { type EngineEvent, Jobs, type Work } from './jobs.ts'
-import { memoryNeedBytes } from './memory/need.ts'
 import { NoRoom } from './memory/no-room.ts'
 import type { Resident } from './memory/plan-room.ts'
-import { prepare } from './prepare.ts'
-import { Progress } from './progress.ts'
 import type { ReadyReply, StepCounts } from './protocol.ts'
 import { Restarts } from './restarts.ts'
 import { Retry } from './retry.ts'
+import { Tenure } from './tenure.ts'
 import { fileStamp } from './weights.ts'
 
 /** Weights that failed are looked at again this often, in case somebody has replaced them. */
@@ -35,41 +32,30 @@ export class Engine {
   readonly #parts: EngineParts
   readonly #admission: Admission
   readonly #jobs: Jobs
-  readonly #progress: Progress
-  readonly #idle: IdleWatch
+  readonly #approach: Approach
+  readonly #tenure: Tenure
   readonly #restarts = new Restarts()
   #state: ModelState = 'cold'
   #reason: string | undefined
-  #contextLength: number
-  #threads: number
-  #needBytes: number | undefined
-  #promised = false
   #process: EngineProcess | undefined
   #device: string | undefined
   /** How long the process took to load, the last time. */
   #loadMs: number | undefined
-  #pinned = false
-  /** It was loaded at the start, to stay. */
-  #preloaded = false
   /** From `start` to `stop`. */
   #life: AbortController | undefined
-  /** Ends what one load has begun, whatever it waits for. */
-  #attempt = new AbortController()
   readonly #retry: Retry
   #settled: (() => void)[] = []
 
   constructor(options: EngineOptions, parts: EngineParts) {
     this.#options = options
     this.#parts = parts
-    this.#contextLength = options.contextLength
-    this.#threads = options.threads
     this.#admission = new Admission(options.limits, parts.clock, ({ model }) =>
       this.#loading(model),
     )
     this.#jobs = new Jobs(this.#admission)
     this.#retry = new Retry(parts.clock)
-    this.#progress = new Progress(parts.clock, parts.onChange)
-    this.#idle = new IdleWatch({
+    this.#approach = new Approach(options, parts)
+    this.#tenure = new Tenure({
       clock: parts.clock,
       limitMs: options.idleUnloadMinutes * MINUTE_MS,
       idleMs: () => this.#idleMs,
@@ -97,7 +83,7 @@ export class Engine {
   }
 
   get pinned(): boolean {
-    return this.#pinned
+    return this.#tenure.pinned
   }
 
   /** Engines of the same name want the same memory. */
@@ -107,18 +93,19 @@ export class Engine {
 
   /** The memory it has or was promised; undefined when it needs none. */
   get resident(): Omit<Resident, 'seenBytes'> | undefined {
-    if (this.#process === undefined && !this.#promised) return undefined
+    if (this.#process === undefined && !this.#approach.isPromised) return undefined
     return {
       name: this.name,
-      needBytes: this.#needBytes ?? 0,
+      needBytes: this.#approach.needBytes ?? 0,
       lastUsedAt: this.#admission.lastUsedAt,
       busy: this.#state !== 'ready' || !this.#admission.idle,
-      pinned: this.#pinned,
+      pinned: this.pinned,
     }
   }
 
   report(): EngineReport {
     const { weights, kind, models } = this.#options
+    const { progress, contextLength, needBytes } = this.#approach
     const idle = this.#state === 'ready' && this.#admission.idle
     return {
       weights: weights.label.slice(-256),
@@ -128,12 +115,12 @@ export class Engine {
       slots: this.#admission.slots,
       slots_busy: this.#admission.busy,
       queued: this.#admission.queued,
-      context_length: this.#contextLength,
+      context_length: contextLength,
       restarts: this.#restarts.total,
-      pinned: this.#pinned,
-      ...this.#progress.report(),
+      pinned: this.pinned,
+      ...progress.report(),
       ...(idle && { idle_seconds: Math.floor(this.#idleMs / 1000) }),
-      ...(this.#needBytes !== undefined && { memory_bytes: this.#needBytes }),
+      ...(needBytes !== undefined && { memory_bytes: needBytes }),
       ...(this.#reason !== undefined && { reason: this.#reason }),
     }
   }
@@ -149,7 +136,7 @@ export class Engine {
    */
   load({ preload = false } = {}): Promise<void> {
     if (this.#life === undefined) return Promise.resolve()
-    this.#preloaded ||= preload
+    this.#tenure.preloaded ||= preload
     this.#watchIdle()
     if (this.#state === 'ready') return Promise.resolve()
     const settled = new Promise<void>(resolve => this.#settled.push(resolve))
@@ -159,8 +146,8 @@ export class Engine {
 
   /** A pinned model is not unloaded for others or for want of requests. */
   pin(pinned: boolean): void {
-    if (this.#pinned === pinned) return
-    this.#pinned = pinned
+    if (this.pinned === pinned) return
+    this.#tenure.pinned = pinned
     this.#watchIdle()
     this.#parts.onChange()
   }
@@ -184,9 +171,8 @@ export class Engine {
   }
 
   /** Finds out what a model that is not loaded would take; says nothing when it cannot. */
-  async survey(): Promise<void> {
-    const facts = await checkGguf(this.#options.weights.file).catch(() => undefined)
-    if (facts !== undefined && this.#state === 'cold') this.#know(facts)
+  survey(): Promise<void> {
+    return this.#approach.survey()
   }
 
   /**
@@ -207,89 +193,52 @@ export class Engine {
     if (this.#life === undefined) throw stopped()
     if (this.#state === 'failed') throw this.#unavailable()
     if (this.#state === 'cold') void this.load()
-    const { remainingSeconds = 0 } = this.#progress
+    const { remainingSeconds = 0 } = this.#approach.progress
     if (remainingSeconds > this.#options.limits.queueTimeoutSeconds) throw this.#loading(how.model)
     return this.#jobs.submit(work, bytes, listener, how)
   }
 
   async #load(life: AbortSignal): Promise<void> {
-    const { leftovers, makeRoom, fetch } = this.#parts
+    const { leftovers } = this.#parts
     this.#retry.cancel()
     if (this.#state === 'failed' && leftovers.has(this.name)) return this.#waitForLeftover(life)
-    this.#attempt = new AbortController()
-    const signal = AbortSignal.any([life, this.#attempt.signal])
-    this.#progress.begin('loading', this.#loadMs)
+    const signal = this.#approach.begin(life)
+    this.#approach.progress.begin('loading', this.#loadMs)
     this.#become('loading')
     try {
       if (leftovers.has(this.name) && !(await leftovers.none(this.name)))
         return signal.aborted ? undefined : this.#waitForLeftover(life)
-      const facts = await prepare(this.#options, { fetch, progress: this.#progress }, signal)
+      await this.#approach.run(this.name, !this.#tenure.preloaded, signal)
       if (signal.aborted) return
-      this.#contextLength = Math.min(this.#options.contextLength, facts.contextLength)
-      await this.#tune(signal)
-      if (signal.aborted) return
-      this.#know(facts)
-      await makeRoom(this.#seeker(signal))
-      if (!signal.aborted) this.#spawn(life)
+      this.#resize()
+      this.#spawn(life, signal)
     } catch (error) {
-      if (!signal.aborted) await this.#cannotLoad(error as Error, life)
+      if (!signal.aborted) await this.#cannotLoad(error as Error, life, signal)
     }
   }
 
-  /** Takes over what serves these weights best on this machine, where that is not fixed. */
-  async #tune(signal: AbortSignal): Promise<void> {
-    const { weights, kind, auto, limits, threads, gpu, loadTimeoutSeconds } = this.#options
-    if (auto === undefined || kind !== 'chat') return
-    const found = await this.#parts.tuner?.limits(
-      {
-        weights,
-        gpu,
-        contextLength: this.#contextLength,
-        slots: auto.slots ? undefined : limits.slots,
-        threads: auto.threads ? undefined : threads,
-        timeoutSeconds: loadTimeoutSeconds,
-      },
-      signal,
-    )
-    if (found === undefined || signal.aborted) return
-    this.#threads = found.threads
-    this.#admission.resize(found.slots, Math.ceil((limits.queue / limits.slots) * found.slots))
+  /** As many slots as were measured to be best; the queue keeps its proportion. */
+  #resize(): void {
+    const { slots: asked, queue } = this.#options.limits
+    const { slots } = this.#approach
+    this.#admission.resize(slots, Math.ceil((queue / asked) * slots))
   }
 
-  #seeker(signal: AbortSignal): RoomSeeker {
-    return {
-      name: this.name,
-      needBytes: this.#needBytes ?? 0,
-      mayEvict: !this.#preloaded,
-      signal,
-      promise: () => {
-        this.#promised = true
-      },
-    }
-  }
-
-  #know(facts: GgufFacts): void {
-    const { contextLength, kind } = this.#options
-    this.#contextLength = Math.min(contextLength, facts.contextLength)
-    const load = { slots: this.#admission.slots, contextLength: this.#contextLength, kind }
-    this.#needBytes = memoryNeedBytes(facts, load)
-  }
-
-  async #cannotLoad(error: Error, life: AbortSignal): Promise<void> {
+  async #cannotLoad(error: Error, life: AbortSignal, signal: AbortSignal): Promise<void> {
     if (error instanceof NoRoom && error.ever) return this.#waitForRoom(error.message, life)
     if (!(error instanceof DownloadError && error.again !== 'never'))
-      return this.#refuseWeights(error.message, life)
+      return this.#refuseWeights(error.message, life, signal)
     this.#retry.later(RECHECK_MS, () => void this.#load(life))
     this.#fail(`${this.#options.weights.label}: ${error.message}`)
   }
 
   /** Not a failure: the next request asks again, and a pinned model asks by itself. */
   #waitForRoom(reason: string, life: AbortSignal): void {
-    this.#preloaded = false
+    this.#tenure.preloaded = false
     this.#become('cold', reason)
     const retryAfterSeconds = NO_ROOM_RETRY_SECONDS
     this.#drop(new ShoalError('cell_unavailable', reason, { retryAfterSeconds }))
-    if (this.#pinned) this.#retry.later(RECHECK_MS, () => void this.#load(life))
+    if (this.pinned) this.#retry.later(RECHECK_MS, () => void this.#load(life))
   }
 
   #waitForLeftover(life: AbortSignal): void {
@@ -297,22 +246,22 @@ export class Engine {
     if (this.#reason !== LEFTOVER) this.#fail(LEFTOVER)
   }
 
-  #spawn(life: AbortSignal): void {
+  #spawn(life: AbortSignal, signal: AbortSignal): void {
     const { weights, kind, gpu } = this.#options
     const load = {
       type: 'load' as const,
       file: weights.file,
       kind,
       slots: this.#admission.slots,
-      contextLength: this.#contextLength,
-      threads: this.#threads,
+      contextLength: this.#approach.contextLength,
+      threads: this.#approach.threads,
       gpu,
     }
-    this.#progress.begin('loading', this.#loadMs)
+    this.#approach.progress.begin('loading', this.#loadMs)
     const started = new EngineProcess({ ...this.#options, load }, this.#parts, {
-      onProgress: percent => this.#progress.at(percent),
+      onProgress: percent => this.#approach.progress.at(percent),
       onReady: reply => this.#ready(reply),
-      onRefused: ({ reason }) => void this.#refuseWeights(reason, life),
+      onRefused: ({ reason }) => void this.#refuseWeights(reason, life, signal),
       onStep: ({ events }) => this.#jobs.handle(events),
       onEnd: why => this.#crashed(why, life),
       onGone: this.#parts.leftovers.add(this.name),
@@ -336,8 +285,7 @@ export class Engine {
   }
 
   #watchIdle(): void {
-    if (this.#state === 'ready' && !this.#pinned && !this.#preloaded) this.#idle.begin()
-    else this.#idle.end()
+    if (this.#state === 'ready') this.#tenure.watch()
   }
 
   #unloadIdle(): void {
@@ -348,10 +296,10 @@ export class Engine {
 
   /** Frees everything. */
   #cool(): void {
-    this.#attempt.abort()
+    this.#approach.end()
     this.#retry.cancel()
-    this.#idle.end()
-    this.#preloaded = false
+    this.#tenure.end()
+    this.#tenure.preloaded = false
     this.#process?.stop()
     this.#process = undefined
     this.#drop(stopped())
@@ -359,11 +307,10 @@ export class Engine {
   }
 
   /** Starting again would not help before somebody has replaced the file. */
-  async #refuseWeights(reason: string, life: AbortSignal): Promise<void> {
+  async #refuseWeights(reason: string, life: AbortSignal, signal: AbortSignal): Promise<void> {
     const { label, file } = this.#options.weights
-    const attempt = this.#attempt.signal
     const stamp = await fileStamp(file)
-    if (life.aborted || attempt.aborted) return
+    if (signal.aborted) return
     this.#retry.whenReplaced(file, stamp, RECHECK_MS, () => void this.#load(life))
     this.#fail(`${label}: ${reason}`)
   }
@@ -379,7 +326,7 @@ export class Engine {
   /** What comes next is planned already. */
   #fail(reason: string): void {
     this.#process = undefined
-    this.#idle.end()
+    this.#tenure.end()
     this.#parts.logger.error({ weights: this.#options.weights.label, reason }, 'engine failed')
     this.#become('failed', reason)
     this.#drop(this.#unavailable())
@@ -398,7 +345,7 @@ export class Engine {
   }
 
   #loading(model = this.#options.models[0]): ShoalError {
-    const { text, retryAfterSeconds } = this.#progress
+    const { text, retryAfterSeconds } = this.#approach.progress
     return new ShoalError('cell_unavailable', `${model} is ${text}`, { retryAfterSeconds })
   }
 
@@ -406,8 +353,7 @@ export class Engine {
     this.#state = state
     this.#reason = reason?.slice(0, MAX_REASON_LENGTH)
     if (state !== 'loading') {
-      this.#promised = false
-      this.#progress.end()
+      this.#approach.settle()
       for (const settle of this.#settled.splice(0)) settle()
     }
     this.#parts.onChange()

@@ -19,6 +19,8 @@ export interface Weights {
   sha256: string | undefined
   /** Where they are fetched from when the file is not there. */
   url?: URL
+  /** That is the hub. */
+  fromHub?: boolean
 }
 
 /** What places of weights depend on, besides the catalogue. */
@@ -46,7 +48,8 @@ export const resolveWeights = (entry: CatalogueEntry, places: WeightsPlaces): We
   if (source.kind === 'bundled') return bundled(entry, source.id)
   const url = addressOf(entry, source, places.hubUrl)
   const label = source.kind === 'hub' ? entry.weights : `${url.origin}${url.pathname}`
-  return { label, file: join(places.modelsDir, fileName(url, sha256)), sha256, url }
+  const file = join(places.modelsDir, fileName(url, sha256))
+  return { label, file, sha256, url, fromHub: source.kind === 'hub' }
 }
 
 const bundled = (entry: CatalogueEntry, id: string): Weights => {

@@ -125,6 +125,7 @@ const modelFolder = (catalogue: Catalogue, config: InferenceConfig, places: Weig
     maxBytes: config.models_max_bytes,
     stallSeconds: config.download_stall_seconds,
     wanted: () => wanted,
+    hubTokenFile: config.hub_token_file,
     clock: systemClock,
   })
 }

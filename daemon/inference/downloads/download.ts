@@ -8,6 +8,7 @@ import { type PartAnswer, requestPart, UnusablePart } from './request-part.ts'
 
 export interface Download {
   url: URL
+  authorization?: string | undefined
   /** Where it shall lie; beside it stands what has come so far. */
   file: string
   /** Absent when nobody knows what it must be. */
@@ -60,9 +61,10 @@ export const download = async (order: Download): Promise<void> => {
 
 const attempt = async (part: PartFile, order: Download): Promise<void> => {
   if (part.bytes > 0 && part.validator === undefined) await part.restart()
-  const { url, stallSeconds, clock, signal, makeRoom } = order
+  const { url, authorization, stallSeconds, clock, signal, makeRoom } = order
   const { bytes: from, validator } = part
-  const answer = await requestPart({ url, from, validator, stallSeconds, clock, signal })
+  const asked = { url, authorization, from, validator, stallSeconds, clock, signal }
+  const answer = await requestPart(asked)
   try {
     if (answer.from === 0) {
       await part.restart()

@@ -1,4 +1,4 @@
-import { readdir, rm, stat, statfs } from 'node:fs/promises'
+import { readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { printBytes } from '../../../shared/print-bytes.ts'
 import type { Wait } from '../../../shared/wait.ts'
@@ -16,6 +16,8 @@ export interface ModelFolderOptions {
   stallSeconds: number
   /** Files that the catalogue names; others may be removed. */
   wanted: () => ReadonlySet<string>
+  /** Holds a token of the hub. */
+  hubTokenFile?: string | undefined
   clock: Clock
   /** Free bytes of the folder's file system; undefined when it is not known. */
   freeBytes?: (folder: string) => Promise<number | undefined>
@@ -40,10 +42,12 @@ export class ModelFolder {
   async fetch(weights: Weights, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
     const { file, sha256, url } = weights
     if (url === undefined || (await sizeOf(file)) !== undefined) return
-    const { maxBytes, stallSeconds, clock, wait } = this.#options
+    const { maxBytes, stallSeconds, clock, wait, hubTokenFile } = this.#options
+    const authorization = weights.fromHub ? await bearer(hubTokenFile) : undefined
     const begin = (abort: AbortSignal, tell: (at: [number, number | undefined]) => void) =>
       download({
         url,
+        authorization,
         file,
         sha256,
         stallSeconds,
@@ -86,6 +90,18 @@ export class ModelFolder {
   #isWanted(path: string): boolean {
     const wanted = this.#options.wanted()
     return [...wanted].some(file => path === file || path === partName(file))
+  }
+}
+
+const bearer = async (file: string | undefined): Promise<string | undefined> => {
+  if (file === undefined) return undefined
+  try {
+    const token = (await readFile(file, 'utf8')).trim()
+    if (/^[\x21-\x7e]{1,1024}$/.test(token)) return `Bearer ${token}`
+    throw new Error('it holds no token')
+  } catch (cause) {
+    const { message } = cause as Error
+    throw new DownloadError(`inference.hub_token_file: ${message}`, 'later', cause)
   }
 }
 

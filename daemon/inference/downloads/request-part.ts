@@ -8,6 +8,8 @@ import { DownloadError } from './download-error.ts'
 
 export interface PartRequest {
   url: URL
+  /** Header for the server of that address, and for no other that it redirects to. */
+  authorization: string | undefined
   /** Bytes that are there already. */
   from: number
   /** What the server called the version those bytes are of. */
@@ -60,7 +62,7 @@ interface Watched {
 }
 
 const send = async (url: URL, request: PartRequest): Promise<Watched> => {
-  const { from, validator, stallSeconds, clock, signal } = request
+  const { from, validator, stallSeconds, clock, signal, authorization } = request
   const resume = from > 0 && validator !== undefined
   const sent = (url.protocol === 'https:' ? https : http).request(url, {
     agent: false,
@@ -69,6 +71,7 @@ const send = async (url: URL, request: PartRequest): Promise<Watched> => {
       accept: '*/*',
       'accept-encoding': 'identity',
       'user-agent': `shoal/${VERSION}`,
+      ...(authorization && url.origin === request.url.origin && { authorization }),
       ...(resume && { range: `bytes=${from}-`, 'if-range': validator }),
     },
   })

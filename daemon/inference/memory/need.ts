@@ -39,7 +39,7 @@ const PROCESS_BYTES = 128 * 1024 * 1024
  */
 export const memoryNeedBytes = (shape: ModelShape, load: Load): number => {
   const cacheBytes = load.slots * load.contextLength * cacheBytesPerToken(shape)
-  return shape.fileBytes + cacheBytes + stepBytes(shape, load) + PROCESS_BYTES
+  return Math.ceil(shape.fileBytes + cacheBytes + stepBytes(shape, load) + PROCESS_BYTES)
 }
 
 const stepBytes = ({ embeddingLength, vocabularySize }: ModelShape, load: Load): number =>

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import {
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   utimesSync,
@@ -11,12 +12,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { Approach } from '../../../daemon/inference/approach.ts'
 import {
   ModelFolder,
   type ModelFolderOptions,
 } from '../../../daemon/inference/downloads/model-folder.ts'
-import { type FetchWeights, prepare } from '../../../daemon/inference/prepare.ts'
-import { Progress } from '../../../daemon/inference/progress.ts'
 import { resolveWeights, type Weights } from '../../../daemon/inference/weights.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { Catalogue } from '../../../shared/catalogue.ts'
@@ -29,7 +29,8 @@ const CONTENT = Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(MIB, 'shoal')])
 const SHA256 = hash('sha256', CONTENT)
 
 /** Weights that an engine could load. */
-const modelFile = join(t.testdir(), 'model.gguf')
+const scratch = t.testdir()
+const modelFile = join(scratch, 'model.gguf')
 writeRandomModel(modelFile, SMALL)
 const GOOD = readFileSync(modelFile)
 
@@ -78,7 +79,7 @@ const setup = async (t: Test, answers: Answer[], more: Partial<ModelFolderOption
     server.close()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const modelsDir = join(t.testdir(), 'models')
+  const modelsDir = join(mkdtempSync(join(scratch, 'place-')), 'models')
   const clock = new TestClock()
   const wanted = new Set<string>()
   const waits: number[] = []
@@ -92,10 +93,9 @@ const setup = async (t: Test, answers: Answer[], more: Partial<ModelFolderOption
     wait: async milliseconds => void waits.push(milliseconds),
     ...more,
   })
-  const weights = (path = '/w.gguf', sha256: string | undefined = SHA256): Weights => {
+  const weights = (path = '/w.gguf', sha256 = SHA256, text = `${url}${path}`): Weights => {
     const entry = { id: 'm', kind: 'chat', minimum_tier: 'free', context_length: 512 }
-    const check = sha256 === undefined ? { unchecked: true } : { sha256 }
-    const [parsed] = Catalogue.parse([{ ...entry, weights: `${url}${path}`, ...check }])
+    const [parsed] = Catalogue.parse([{ ...entry, weights: text, sha256 }])
     return resolveWeights(parsed as Catalogue[number], { modelsDir, hubUrl: url })
   }
   const never = new AbortController().signal
@@ -141,6 +141,36 @@ t.test('weights are fetched', async t => {
     await fetchOnce()
     t.ok(existsSync(weights().file))
     t.equal(requests[1]?.url, '/cdn')
+  })
+})
+
+t.test('the token of the hub', async t => {
+  const hubWeights = (at: Awaited<ReturnType<typeof setup>>) =>
+    at.weights('/x', SHA256, 'hf:o/r/f.gguf')
+  t.test('goes to the hub, and to nobody that it redirects to', async t => {
+    const elsewhere = await setup(t, [serveFile()])
+    const away: Answer = (_, response) =>
+      response.writeHead(302, { location: `${elsewhere.url}/cdn` }).end()
+    const hubTokenFile = join(t.testdir({ token: 'hf_secret\n' }), 'token')
+    const hub = await setup(t, [away], { hubTokenFile })
+    await hub.fetchOnce(hubWeights(hub))
+    t.equal(hub.requests[0]?.headers.authorization, 'Bearer hf_secret')
+    t.equal(hub.requests[0]?.url, '/o/r/resolve/main/f.gguf')
+    t.equal(elsewhere.requests[0]?.headers.authorization, undefined)
+  })
+  t.test('goes to no other address of the catalogue', async t => {
+    const hubTokenFile = join(t.testdir({ token: 'hf_secret' }), 'token')
+    const { fetchOnce, requests } = await setup(t, [serveFile()], { hubTokenFile })
+    await fetchOnce()
+    t.equal(requests[0]?.headers.authorization, undefined)
+  })
+  t.test('that cannot be read is said', async t => {
+    const at = await setup(t, [serveFile()], { hubTokenFile: '/nonexistent' })
+    await t.rejects(at.fetchOnce(hubWeights(at)), {
+      again: 'later',
+      message: /^inference.hub_token_file: ENOENT/,
+    })
+    t.equal(at.requests.length, 0)
   })
 })
 
@@ -279,16 +309,22 @@ t.test('weights are not taken', async t => {
     const good = weights('/w.gguf', hash('sha256', GOOD))
     await fetchOnce(good)
     writeFileSync(good.file, Buffer.concat([GOOD, Buffer.from('x')]))
-    const clock = new TestClock()
-    const fetch: FetchWeights = (...order) => folder.fetch(...order)
-    const load = () => {
-      const progress = new Progress(clock, () => {})
-      const order = { weights: good, kind: 'chat' as const }
-      return prepare(order, { fetch, progress }, new AbortController().signal)
+    const parts = {
+      clock: new TestClock(),
+      fetch: (...order: Parameters<ModelFolder['fetch']>) => folder.fetch(...order),
+      makeRoom: async () => {},
+      onChange: () => {},
     }
+    const limits = { slots: 1, queue: 0, queueBytes: 0, queueTimeoutSeconds: 1 }
+    const machine = { threads: 1, gpu: 'off' as const, loadTimeoutSeconds: 1 }
+    const model = { weights: good, kind: 'chat' as const, contextLength: 512, limits }
+    const options = { ...model, ...machine }
+    const approach = new Approach(options, parts)
+    const load = () => approach.run('m', true, new AbortController().signal)
     await t.rejects(load(), { name: 'GgufError', message: /^its sha256 is not/ })
-    t.match(await load(), { architecture: 'llama' })
+    await load()
     t.equal(requests.length, 2)
+    t.ok(approach.needBytes)
   })
 
   t.test('when what comes is no GGUF file', async t => {
