@@ -101,7 +101,12 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
   })
   await app.register(enrolRoute, { enrol })
   await app.register(cellSelfRoutes, parts.cellSelf)
-  await app.register(operationRoutes, { operations: [...operations, ...skills], views })
+  await app.register(operationRoutes, {
+    operations: [...operations, ...skills],
+    views,
+    quota,
+    now,
+  })
   await app.register(agentRoutes, { config, registered, vitals: views.vitals })
   await app.register(openApiRoute, { config, routes })
   return app

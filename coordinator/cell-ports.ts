@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { openPlainPort, type PlainPort } from './broker/plain-port.ts'
 import type { CoordinatorConfig } from './config.ts'
 import type { ControlPlane } from './control-plane.ts'
-import { headerCheck } from './http/safety.ts'
+import { headerCheck, newRequestId } from './http/safety.ts'
 import { acceptUpgrades, NO_BOOT_ID } from './http/upgrades.ts'
 import { openLink } from './link/link.ts'
 
@@ -29,6 +29,8 @@ export const openUpgrades = (app: FastifyInstance, parts: CellPortParts): void =
     authenticate: plane.authenticate,
     arrived: plane.admission.arrived,
     draining,
+    answerHeaders: ({ socket }) =>
+      app.answerHeaders({ id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }),
     openMqtt: (socket, cellId) => {
       plane.bus.handle(socket, cellId)
     },

@@ -116,6 +116,7 @@ const viewsOf = (
   store: rest.store,
   now: rest.now,
   catalogue: rest.config.catalogue,
+  tiers: rest.config.tiers,
   skillIds: skills.map(skill => skill.id),
   calls: createCallStats(),
   vitals: rest.vitals,

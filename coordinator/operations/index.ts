@@ -19,6 +19,7 @@ import signingKeyShow from './signing-key/signing-key-show.ts'
 import skillsList from './skills/skills-list.ts'
 import skillsShow from './skills/skills-show.ts'
 import tagsConfigSet from './tags/tags-config-set.ts'
+import tiersList from './tiers/tiers-list.ts'
 import tokensCreate from './tokens/tokens-create.ts'
 import tokensList from './tokens/tokens-list.ts'
 import tokensRevoke from './tokens/tokens-revoke.ts'
@@ -46,6 +47,7 @@ export const operations: readonly Operation[] = [
   signingKeyShow,
   signingKeyRotate,
   alertsList,
+  tiersList,
   skillsList,
   skillsShow,
 ]

@@ -53,6 +53,7 @@ export const views = (parts: Partial<Views> = {}): Views => ({
   skillIds: skills.map(skill => skill.id),
   calls: createCallStats(),
   catalogue: config().catalogue,
+  tiers: config().tiers,
   vitals: fine,
   now: () => 0,
   ...parts,
