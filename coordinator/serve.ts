@@ -12,6 +12,7 @@ import { createCallStats } from './operations/call-stats.ts'
 import type { Views } from './operations/context.ts'
 import { createQuota } from './quota/quota.ts'
 import { createUsage, type Usage } from './quota/usage.ts'
+import { createUsageKeeper } from './quota/usage-keeper.ts'
 import { createRunning } from './running.ts'
 import { skills } from './skills/index.ts'
 import { probeStore } from './store/probe.ts'
@@ -41,6 +42,8 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
   const events = createEvents({ source: `/shoal/${config.name}`, logger })
   const keys = createKeys({ store, logger })
   const quota = createQuota({ store, tiers: config.tiers, logger })
+  const { records } = store
+  const usageKeeper = createUsageKeeper({ records, retention: config.usage, logger })
   const running = createRunning()
   const fingerprint = () => shown?.fingerprint
   const base = { config, store, signing, events, fingerprint, logger, now, nowMs }
@@ -93,6 +96,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     await app.close()
     vitals.close()
     await quota.close()
+    await usageKeeper.close()
     keys.close()
     closing.abort()
     await store.close()

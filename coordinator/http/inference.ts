@@ -99,6 +99,7 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
       status: outcome.status,
       prompt_tokens: outcome.usage?.prompt_tokens ?? null,
       completion_tokens: outcome.usage?.completion_tokens ?? null,
+      cached_tokens: outcome.usage?.prompt_tokens_details?.cached_tokens ?? null,
       duration_ms: now() - startedAt,
       request_id: request.id,
     }

@@ -23,6 +23,7 @@ import tiersList from './tiers/tiers-list.ts'
 import tokensCreate from './tokens/tokens-create.ts'
 import tokensList from './tokens/tokens-list.ts'
 import tokensRevoke from './tokens/tokens-revoke.ts'
+import usageList from './usage/usage-list.ts'
 
 /** Every operation that is not a skill, in the order in which lists show them. */
 export const operations: readonly Operation[] = [
@@ -48,6 +49,7 @@ export const operations: readonly Operation[] = [
   signingKeyRotate,
   alertsList,
   tiersList,
+  usageList,
   skillsList,
   skillsShow,
 ]
