@@ -135,6 +135,18 @@ const Usage = z
     error: 'single requests are not kept longer than their sums',
   })
 
+const Metrics = z.strictObject({
+  loopback_port: z
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(0)
+    .describe(
+      'Port on 127.0.0.1 that answers /metrics without a key; 0 is none. With the key of an ' +
+        'operator the main port answers it too.',
+    ),
+})
+
 const Log = z.strictObject({
   level: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
@@ -156,6 +168,7 @@ export const CoordinatorConfig = z
     presence: Presence.prefault({}),
     broker: Broker.prefault({}),
     mqtt: Mqtt.prefault({}),
+    metrics: Metrics.prefault({}),
     log: Log.prefault({}),
     tiers: Tiers.prefault({}),
     usage: Usage.prefault({}),

@@ -50,10 +50,16 @@ export const sendError = (reply: FastifyReply, error: ShoalError): FastifyReply 
   return reply.code(httpStatus(error.code)).send(errorBody(error))
 }
 
+export interface ErrorParts {
+  /** Told of the code of every error that is answered. */
+  failed?: (code: ErrorCode) => void
+}
+
 /** Every error of every route has OpenAI's body, also those that never reach a route. */
-export const errors = fp(async (app: FastifyInstance) => {
+export const errors = fp(async (app: FastifyInstance, { failed }: ErrorParts) => {
   app.setErrorHandler<FastifyError | ShoalError>((thrown, request, reply) => {
     const error = toShoalError(thrown)
+    failed?.(error.code)
     if (error.code === 'internal') request.log.error({ err: thrown }, 'request failed')
     return sendError(reply, error)
   })

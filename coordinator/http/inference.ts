@@ -7,6 +7,7 @@ import { HEADER_MAX_TOKENS, HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
 import { dispatch, type Outcome } from '../fleet/dispatch.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Key } from '../keys/key.ts'
+import type { InferenceFigures, RoutingWatch } from '../metrics/inference-figures.ts'
 import type { Admission, Quota } from '../quota/quota.ts'
 import type { TierSettings } from '../quota/tiers.ts'
 import type { Usage } from '../quota/usage.ts'
@@ -25,6 +26,7 @@ export interface InferenceParts {
   now: () => number
   /** Answers under way, for a shutdown that waits for them. */
   running: { add(): void; remove(): void; draining(): boolean }
+  figures: Pick<InferenceFigures, 'started'>
 }
 
 /** What a request asks, once its body was found to be valid. */
@@ -61,6 +63,7 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
       request.rawBody = undefined
       request.body = undefined
       reply.hijack()
+      const watch = parts.figures.started(model)
       await dispatch({
         path: request.routeOptions.url ?? '',
         headers: linkHeaders(request, tiers[key.tier].max_tokens),
@@ -68,12 +71,13 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
         response: reply.raw,
         answerHeaders,
         stream: asked.stream,
-        pick: tried => fleet.pick(model, tried),
+        pick: tried => watch.picked(tried.size, fleet.pick(model, tried)),
         record: outcome =>
-          record({ request, key, model, startedAt, admission, answerHeaders }, outcome),
+          record({ request, key, model, startedAt, admission, answerHeaders, watch }, outcome),
       }).catch((error: unknown) => {
         logger.error({ err: error, request: request.id }, 'dispatch failed')
         admission.refund()
+        watch.ended({ status: 'failed', usage: undefined })
         reply.raw.destroy()
       })
     } finally {
@@ -83,7 +87,8 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
 
   /** A request no cell took costs nothing, and the headers say so; any other leaves a row. */
   async function record(call: Call, outcome: Outcome): Promise<void> {
-    const { request, key, model, startedAt, admission, answerHeaders } = call
+    const { request, key, model, startedAt, admission, answerHeaders, watch } = call
+    watch.ended(outcome)
     if (outcome.status === 'refused') {
       admission.refund()
       Object.assign(answerHeaders, await app.answerHeaders(request))
@@ -114,6 +119,7 @@ interface Call {
   startedAt: number
   admission: Admission
   answerHeaders: OutgoingHttpHeaders
+  watch: RoutingWatch
 }
 
 const EMPTY = Buffer.alloc(0)

@@ -21,7 +21,7 @@ export interface UsageKeeperOptions {
 }
 
 /** Rows of one transaction: a few milliseconds in which nothing else is done. */
-const BATCH = 500
+const BATCH = 200
 const DAY_MS = 24 * HOUR_MS
 
 /** Keeps the records of usage small: rows become sums of an hour, and both go when they are old. */
