@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Registry } from 'prom-client'
 import { isLoopback } from './config.ts'
 import { listenError } from './listen-error.ts'
@@ -19,16 +19,7 @@ export const openMetricsPort = async (
   registry: Pick<Registry, 'metrics' | 'contentType'>,
 ): Promise<MetricsPort | undefined> => {
   if (port === 0) return undefined
-  const server = createServer({ headersTimeout: 5000, requestTimeout: 10_000 })
-  server.maxConnections = 16
-  server.on('request', (request, response) => {
-    const status = statusOf(request)
-    if (status !== 200) return end(response, status, '')
-    registry.metrics().then(
-      text => end(response.setHeader('content-type', registry.contentType), 200, text),
-      () => end(response, 500, ''),
-    )
-  })
+  const server = metricsServer(registry)
   server.listen(port, HOST)
   await once(server, 'listening').catch(cause => {
     throw listenError(cause, { host: HOST, port, key: 'metrics.loopback_port' })
@@ -39,6 +30,21 @@ export const openMetricsPort = async (
       server.closeAllConnections()
     },
   }
+}
+
+/** The server of that port, not listening yet. */
+export const metricsServer = (registry: Pick<Registry, 'metrics' | 'contentType'>): Server => {
+  const server = createServer({ headersTimeout: 5000, requestTimeout: 10_000 })
+  server.maxConnections = 16
+  server.on('request', (request, response) => {
+    const status = statusOf(request)
+    if (status !== 200) return end(response, status, '')
+    registry.metrics().then(
+      text => end(response.setHeader('content-type', registry.contentType), 200, text),
+      () => end(response, 500, ''),
+    )
+  })
+  return server
 }
 
 /** No page of another origin, and no name that was made to point here, may read it. */

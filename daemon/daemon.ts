@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ShoalError } from '../shared/errors.ts'
+import type { Metric } from '../shared/metrics/metric.ts'
 import { notifySystemd, stallMeter, systemdNotify } from '../shared/notify.ts'
 import { signerFrom } from '../shared/signing.ts'
 import { PROTOCOL_VERSION, VERSION } from '../shared/version.ts'
@@ -17,6 +18,7 @@ import { settingsOf } from './desired/settings.ts'
 import { afterAnswers, countAnswers } from './draining.ts'
 import { enrol } from './enrol.ts'
 import { chooseSampler, thisMachine } from './gpu/choose.ts'
+import { type GpuSampler, noGpus } from './gpu/sampler.ts'
 import { createHealth, type Health, isSound } from './health.ts'
 import { hostFacts } from './host/facts.ts'
 import { hostSampler } from './host/sampler.ts'
@@ -29,6 +31,8 @@ import {
 } from './identity.ts'
 import type { EngineLimits } from './inference/engines.ts'
 import { LiveSettings, telemetrySpool } from './live-settings.ts'
+import { cellMetrics } from './metrics/cell-metrics.ts'
+import { withMetrics } from './metrics/with-metrics.ts'
 import { ownIdentity } from './own-identity.ts'
 import type { Service } from './service.ts'
 import { announceService } from './services/announce.ts'
@@ -50,6 +54,8 @@ export interface Inference extends Service {
   /** Ends the engines and starts them again, where there are some. */
   restart?(limits?: EngineLimits): Promise<void>
   handle: Handle
+  /** What Prometheus is told of the engines, where there are some. */
+  metrics?(): Metric[]
 }
 
 export interface DaemonParts {
@@ -76,8 +82,10 @@ export const daemon = async (given: DaemonParts): Promise<void> => {
   const leave = given.leave ?? new AbortController().signal
   const drainSeconds = given.config.drain_seconds
   const signal = afterAnswers({ leave, signal: given.signal, answers, drainSeconds })
-  const inference = { ...given.inference, handle: answers.handle }
-  const parts = { ...given, inference, leave, signal }
+  const watched: { gpus: GpuSampler } = { gpus: noGpus }
+  const metrics = () => cellMetrics(given.inference, watched.gpus)
+  const inference = { ...given.inference, handle: withMetrics(metrics, answers.handle) }
+  const parts = { ...given, inference, watched, leave, signal }
   const { config, env, logger } = parts
   await lockState(config.state_dir, signal)
   const stored = await readIdentity(config.state_dir)
@@ -139,8 +147,9 @@ const firstIdentity = async (token: string, parts: DaemonParts): Promise<Identit
 const fleetServices = async (
   stored: Identity,
   health: Health,
-  { config, local, onReload, env, inference, verbs: more, logger, leave, signal }: DaemonParts,
+  parts: DaemonParts & { watched: { gpus: GpuSampler } },
 ): Promise<Service[]> => {
+  const { config, local, onReload, env, inference, verbs: more, logger, leave, signal } = parts
   const url = config.coordinator.url ?? stored.coordinator_url
   const begun = await beginEpoch(config.state_dir, { ...stored, coordinator_url: url })
   const identity = ownIdentity(config.state_dir, begun)
@@ -151,6 +160,7 @@ const fleetServices = async (
   const intervalSeconds = config.telemetry.interval_seconds
   const gpus = await chooseSampler(thisMachine(env.PATH, intervalSeconds))
   gpus.start(signal)
+  parts.watched.gpus = gpus
   const host = await hostFacts()
   const live = new LiveSettings(config)
   const clock = new CoordinatorClock(() => performance.now())

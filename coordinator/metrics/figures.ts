@@ -29,7 +29,7 @@ export const createFigures = (): Figures => ({
 export interface MetricSources {
   figures: Figures
   fleet: Pick<Fleet, 'cells'>
-  vitals: Pick<Vitals, 'brokerConnected' | 'storeProblem'>
+  vitals: Pick<Vitals, 'brokerConnected' | 'storeProblem' | 'loopDelayMs'>
 }
 
 /** Every metric of the coordinator, those of its process aside. */
@@ -55,6 +55,14 @@ export const coordinatorMetrics = ({ figures, fleet, vitals }: MetricSources): M
       help: 'Whether the store can be relied on: 1 or 0.',
     },
     () => Number(vitals.storeProblem() === undefined),
+  ),
+  single(
+    {
+      name: 'shoal_event_loop_longest_delay_seconds',
+      type: 'gauge',
+      help: 'Longest delay of the event loop in the last one to two minutes.',
+    },
+    () => vitals.loopDelayMs() / 1000,
   ),
   {
     name: 'shoal_build_info',

@@ -11,12 +11,9 @@ export const metricRegistry = (metrics: readonly Metric[]): Registry => {
   return registry
 }
 
-/** How often prom-client looks at the delay of the event loop, milliseconds. */
-const LOOP_EVERY_MS = 50
-
 /** The process, its memory and its event loop, in prom-client's own names; for a process's life. */
 export const addProcessMetrics = (registry: Registry): Registry => {
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_EVERY_MS })
+  collectDefaultMetrics({ register: registry })
   return registry
 }
 

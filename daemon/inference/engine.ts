@@ -5,6 +5,7 @@ import { Admission, type AdmissionLimits } from './admission.ts'
 import type { Clock } from './clock.ts'
 import type { SpawnEngine } from './engine-child.ts'
 import { EngineProcess } from './engine-process.ts'
+import { JobFigures } from './job-figures.ts'
 import { type EngineEvent, Jobs, type Work } from './jobs.ts'
 import type { Leftovers } from './leftovers.ts'
 import type { ReadyReply, StepCounts } from './protocol.ts'
@@ -48,6 +49,8 @@ export class Engine {
   readonly #parts: EngineParts
   readonly #admission: Admission
   readonly #jobs: Jobs
+  /** What its requests were like. */
+  readonly figures = new JobFigures()
   readonly #restarts = new Restarts()
   #state: ModelState = 'cold'
   #reason: string | undefined
@@ -64,7 +67,7 @@ export class Engine {
     this.#parts = parts
     this.#contextLength = options.contextLength
     this.#admission = new Admission(options.limits, parts.clock)
-    this.#jobs = new Jobs(this.#admission)
+    this.#jobs = new Jobs(this.#admission, this.figures, () => parts.clock.now())
   }
 
   get pid(): number | undefined {

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Catalogue } from '../../shared/catalogue.ts'
 import { randomId } from '../../shared/ids.ts'
+import type { Metric } from '../../shared/metrics/metric.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { systemClock } from '../inference/clock.ts'
 import type { InferenceConfig } from '../inference/config.ts'
@@ -21,6 +22,7 @@ export interface InferenceService extends Service {
   pids(): number[]
   /** How full the batches of each running engine were. */
   counts(): StepCounts[]
+  metrics(): Metric[]
   /** Ends the engines and starts them again, with other limits when they are given. */
   restart(limits?: EngineLimits): Promise<void>
   /** Answers one request of the link or of a listener on loopback. */
@@ -57,6 +59,7 @@ export const inferenceService = ({
     onChange: listener => engines.onChange(listener),
     pids: () => engines.pids(),
     counts: () => engines.counts(),
+    metrics: () => engines.metrics(),
     restart: limits => engines.restart(limits),
     handle,
     start: async ({ signal, fail }) => {
