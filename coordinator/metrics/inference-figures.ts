@@ -1,5 +1,5 @@
 import { FAST_SECONDS, Histogram } from '../../shared/metrics/histogram.ts'
-import { counter, type Metric, single, Tally } from '../../shared/metrics/metric.ts'
+import { type Metric, single } from '../../shared/metrics/metric.ts'
 import type { Outcome } from '../fleet/dispatch.ts'
 
 /** One request on its way to a cell. */
@@ -16,17 +16,52 @@ export interface InferenceFigures {
   metrics: readonly Metric[]
 }
 
+interface ModelFigures {
+  outcomes: Record<Outcome['status'], number>
+  tokens: { prompt: number; completion: number; cached: number }
+}
+
+const newFigures = (): ModelFigures => ({
+  outcomes: { ok: 0, cancelled: 0, failed: 0, refused: 0 },
+  tokens: { prompt: 0, completion: 0, cached: 0 },
+})
+
+const count = (
+  { outcomes, tokens }: ModelFigures,
+  status: Outcome['status'],
+  usage: Outcome['usage'],
+): void => {
+  outcomes[status]++
+  if (usage === undefined) return
+  tokens.prompt += usage.prompt_tokens
+  tokens.completion += usage.completion_tokens
+  tokens.cached += usage.prompt_tokens_details?.cached_tokens ?? 0
+}
+
 /** What became of inference requests, and what finding cells for them took. */
 export const createInferenceFigures = (
   nowMs: () => number = () => performance.now(),
 ): InferenceFigures => {
-  const outcomes = new Tally()
-  const tokens = new Tally()
+  const models = new Map<string, ModelFigures>()
   const wait = new Histogram(FAST_SECONDS)
   let routed = 0
   let unrouted = 0
   let retries = 0
   let inFlight = 0
+
+  const figuresOf = (model: string): ModelFigures => {
+    const figures = models.get(model) ?? newFigures()
+    models.set(model, figures)
+    return figures
+  }
+  /** One part of the figures of every model. */
+  const parts = (label: string, of: keyof ModelFigures) => () =>
+    [...models].flatMap(([model, figures]) =>
+      Object.entries(figures[of]).map(([part, value]) => ({
+        labels: { model, [label]: part },
+        value,
+      })),
+    )
 
   const started: InferenceFigures['started'] = model => {
     const startedMs = nowMs()
@@ -47,11 +82,7 @@ export const createInferenceFigures = (
         if (!open) return
         open = false
         inFlight--
-        outcomes.add([model, status])
-        if (usage === undefined) return
-        tokens.add([model, 'prompt'], usage.prompt_tokens)
-        tokens.add([model, 'completion'], usage.completion_tokens)
-        tokens.add([model, 'cached'], usage.prompt_tokens_details?.cached_tokens ?? 0)
+        count(figuresOf(model), status, usage)
       },
     }
   }
@@ -59,22 +90,20 @@ export const createInferenceFigures = (
   return {
     started,
     metrics: [
-      counter(
-        {
-          name: 'shoal_inference_requests_total',
-          help: 'Inference requests that were admitted, by how they ended; refused cost nothing.',
-          labels: ['model', 'outcome'],
-        },
-        outcomes,
-      ),
-      counter(
-        {
-          name: 'shoal_inference_tokens_total',
-          help: 'Tokens of answered requests; cached ones are part of the prompt.',
-          labels: ['model', 'kind'],
-        },
-        tokens,
-      ),
+      {
+        name: 'shoal_inference_requests_total',
+        type: 'counter',
+        help: 'Inference requests that were admitted, by how they ended; refused cost nothing.',
+        labels: ['model', 'outcome'],
+        read: parts('outcome', 'outcomes'),
+      },
+      {
+        name: 'shoal_inference_tokens_total',
+        type: 'counter',
+        help: 'Tokens of answered requests; cached ones are part of the prompt.',
+        labels: ['model', 'kind'],
+        read: parts('kind', 'tokens'),
+      },
       single(
         {
           name: 'shoal_inference_in_flight',

@@ -6,6 +6,7 @@ import { invalid, parseChatRequest, plainMessages, samplingOf } from './chat-ord
 import type { RouteContext } from './context.ts'
 import { type HttpRequest, type HttpResponse, readJson, whenAborted } from './http.ts'
 import { findModel } from './models.ts'
+import { traceJob } from './trace-job.ts'
 
 /** `POST /v1/chat/completions`. @throws ShoalError before anything is sent */
 export const chat = async (
@@ -30,7 +31,7 @@ export const chat = async (
       ...(maxTokens !== undefined && { maxTokens }),
     },
     messages.reduce((sum, message) => sum + message.text.length, 0),
-    listener,
+    traceJob({ operation: 'chat', body, request, gone }, listener),
   )
   whenAborted(gone, cancel)
 }
