@@ -1,16 +1,19 @@
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import type { AppParts } from '../../../coordinator/app.ts'
+import type { Engine } from '../../../coordinator/fleet/router.ts'
 import { createKeys } from '../../../coordinator/keys/keys.ts'
 import { createQuota } from '../../../coordinator/quota/quota.ts'
 import { Tiers } from '../../../coordinator/quota/tiers.ts'
 import { appWith, config, rawRequest, views } from '../../support/app.ts'
+import { endWithUsage, linkCell } from '../../support/cell.ts'
 import { logger, populate, SPEC } from '../keys/fixtures.ts'
 import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
 const bearer = (secret: string) => ({ headers: { authorization: `Bearer ${secret}` } })
 
 /** The real front on a real quota, whose minute clock stands still. */
-const rig = async (t: Test, tiers: object = {}) => {
+const rig = async (t: Test, tiers: object = {}, parts: Partial<AppParts> = {}) => {
   const folder = await temporaryFolder(t)
   const store = await temporaryStore(t, folder)
   await populate(store)
@@ -28,6 +31,7 @@ const rig = async (t: Test, tiers: object = {}) => {
     keys,
     quota,
     views: views({ store, tiers: settings.tiers }),
+    ...parts,
   })
   t.teardown(() => app.close())
   return { app, keys, store, folder }
@@ -136,4 +140,76 @@ t.test('what never becomes a request has the limits in its headers too', async t
     await rawRequest(app.server.address() as AddressInfo, 'nonsense\r\n\r\n'),
     /x-ratelimit-limit: 1000/,
   )
+})
+
+t.test('what a request costs', async t => {
+  const cell = await linkCell('a', (request, response) => {
+    let body = ''
+    request.on('data', piece => {
+      body += piece
+    })
+    request.on('end', () => {
+      const isStream = body.includes('stream')
+      response.setHeader('content-type', isStream ? 'text/event-stream' : 'application/json')
+      response.write(isStream ? 'data: {}\n\n' : '{}')
+      endWithUsage(response)
+    })
+  })
+  t.teardown(cell.close)
+  const engine: Engine = {
+    cellId: 'a',
+    link: cell.link,
+    slots: 1,
+    inFlight: 0,
+    others: 0,
+    ready: true,
+  }
+  const served = { isThere: true }
+  const fleet = {
+    pick: (_model: string, tried?: ReadonlySet<string>) =>
+      served.isThere && !tried?.has('a') ? engine : undefined,
+    cells: () => [],
+    serves: () => true,
+    roundTripsMs: () => [],
+  }
+  const { app, keys } = await rig(t, { pro: { requests_per_minute: 3 } }, { fleet })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  const { secret } = await keys.create(SPEC, BY)
+  const chat = { model: 'model-a:7b', messages: [{ role: 'user', content: 'x' }] }
+  const ask = async (body: object, key = secret) => {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    await response.arrayBuffer()
+    return response
+  }
+  let left = 50_000
+  let burst = 3
+  for (const [title, status, body, cost] of [
+    ['an invalid body', 422, { ...chat, temperature: 9 }, 0],
+    ['a model of another tier', 422, { ...chat, model: 'model-e:70b' }, 0],
+    ['an answer', 200, chat, 1],
+    ['a stream', 200, { ...chat, stream: true }, 1],
+    ['one that no cell takes', 503, chat, 0],
+    ['the last of the minute', 200, chat, 1],
+    ['one too many in the minute', 429, chat, 0],
+  ] as const)
+    t.test(`${title}: ${cost}`, async t => {
+      served.isThere = status !== 503
+      const response = await ask(body)
+      left -= cost
+      burst -= cost
+      t.equal(response.status, status)
+      t.equal(response.headers.get('x-ratelimit-remaining'), String(left))
+      t.equal(response.headers.get('x-ratelimit-burst'), String(burst))
+      t.equal(response.headers.has('retry-after'), status === 429 || status === 503)
+    })
+  t.test('a key that is not valid costs the address nothing', async t => {
+    const response = await ask(chat, 'svc-dev-nonsense')
+    t.equal(response.status, 401)
+    t.equal(response.headers.get('x-ratelimit-remaining'), '1000')
+  })
 })

@@ -1,10 +1,14 @@
+import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { createUsage, type NewUsage } from '../../../coordinator/quota/usage.ts'
 import { HOUR_MS, sealRows } from '../../../coordinator/quota/usage-buckets.ts'
 import { createUsageKeeper } from '../../../coordinator/quota/usage-keeper.ts'
 import { readUsage, type UsageQuestion } from '../../../coordinator/quota/usage-query.ts'
+import { openDatabase } from '../../../coordinator/store/database.ts'
+import { recordMigrations } from '../../../coordinator/store/migrations.ts'
 import type { Records, Store } from '../../../coordinator/store/store.ts'
+import type { RecordTables } from '../../../coordinator/store/tables.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
 const NOON = Date.UTC(2026, 10, 20, 12)
@@ -213,4 +217,28 @@ t.test('usage is summed', async t => {
       { numRuns: 20 },
     )
   })
+})
+
+t.test('rows from before there were buckets are sealed as well', async t => {
+  const folder = await temporaryFolder(t)
+  const first = ['0001_usage', '0002_series', '0003_usage_status']
+  const old = await openDatabase<RecordTables>(join(folder, 'records.db'), {
+    name: 'records.db',
+    synchronous: 'normal',
+    migrations: Object.fromEntries(
+      Object.entries(recordMigrations).filter(([name]) => first.includes(name)),
+    ),
+  })
+  const { cached_tokens: _, ...before } = row()
+  await old.write(trx =>
+    trx
+      .insertInto('usage')
+      .values({ ...before, id: 'x' } as never)
+      .execute(),
+  )
+  await old.close()
+  const store = await temporaryStore(t, folder)
+  t.match(await readUsage(store.records, EVER), [{ ok: 1, cached_tokens: 0 }])
+  await keeperOf(store).tidy()
+  t.match(await buckets(store), [{ ok: 1, prompt_tokens: 3, cached_tokens: 0 }])
 })
