@@ -11,7 +11,7 @@ const KINDS = ['chat', 'embedding'] as const
  * thousand cells that would be a megabyte; each tells its own figures.
  */
 export const fleetMetrics = (fleet: Pick<Fleet, 'cells'>): readonly Metric[] => {
-  const reports = (): EngineReport[] => routable(fleet).flatMap(engineReports)
+  const reports = oncePerScrape(() => routable(fleet).flatMap(engineReports))
   const byKind = (of: (report: EngineReport) => number) => () =>
     KINDS.map(kind => ({
       labels: { kind },
@@ -79,3 +79,15 @@ export const fleetMetrics = (fleet: Pick<Fleet, 'cells'>): readonly Metric[] => 
 }
 
 const routable = (fleet: Pick<Fleet, 'cells'>): Cell[] => [...fleet.cells()].filter(isRoutable)
+
+/** Several metrics are made of the same; ten thousand cells are looked through once for all. */
+const SCRAPE_MS = 50
+
+const oncePerScrape = (make: () => EngineReport[]): (() => EngineReport[]) => {
+  let last: { at: number; value: EngineReport[] } | undefined
+  return () => {
+    const at = performance.now()
+    if (last === undefined || at - last.at > SCRAPE_MS) last = { at, value: make() }
+    return last.value
+  }
+}
