@@ -120,6 +120,15 @@ const addKeyCommands = (key: Command, onStore: OnStore): void => {
       onStore(async store => (await createKeys({ store, logger }).list('all')).map(keyView)),
     )
   key
+    .command('tier <id>')
+    .description('move a key to another tier')
+    .addOption(choice('--tier <tier>', TIER_NAMES).makeOptionMandatory())
+    .action((id: string, { tier }: { tier: TierName }) =>
+      onStore(async (store, by) =>
+        keyView(await createKeys({ store, logger }).setTier(id, tier, 'all', by)),
+      ),
+    )
+  key
     .command('revoke <id>')
     .description('end a key for good')
     .action((id: string) =>

@@ -7,9 +7,11 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
 import { agentRoutes } from './a2a/agent-routes.ts'
 import type { Registered } from './a2a/card-features.ts'
 import type { CoordinatorConfig } from './config.ts'
+import { askForMetrics } from './fleet/cell-metrics.ts'
 import type { Fleet } from './fleet/fleet.ts'
 import { answerHeaders } from './http/answer-headers.ts'
 import { type AuthParts, auth } from './http/auth.ts'
@@ -19,11 +21,15 @@ import { endWithError, errors, parserError, sendError, toShoalError } from './ht
 import { type HealthParts, healthRoutes } from './http/health.ts'
 import type { InferenceParts } from './http/inference.ts'
 import { inferenceRoutes } from './http/inference-routes.ts'
+import { measure } from './http/measure.ts'
+import { metricRoutes } from './http/metric-routes.ts'
 import { modelRoutes } from './http/models.ts'
 import { openApiRoute } from './http/openapi-route.ts'
 import { operationRoutes } from './http/operation-routes.ts'
 import { collectRoutes } from './http/route-docs.ts'
 import { newRequestId, safety, serverLimits } from './http/safety.ts'
+import { coordinatorMetrics, type Figures } from './metrics/figures.ts'
+import { metricRegistry } from './metrics/registry.ts'
 import type { Views } from './operations/context.ts'
 import { operations } from './operations/index.ts'
 import type { Quota } from './quota/quota.ts'
@@ -40,6 +46,9 @@ export interface AppParts {
   usage: InferenceParts['usage']
   fleet: Pick<Fleet, 'pick' | 'cells' | 'serves' | 'roundTripsMs'>
   running: InferenceParts['running']
+  figures: Figures
+  /** What `/metrics` shows; by default what is counted here, without the process. */
+  registry?: Registry
   enrol: EnrolParts['enrol']
   cellSelf: CellSelfParts
   /** Certificate chain and private key, PEM; plain HTTP without. */
@@ -66,6 +75,7 @@ const registered: Registered = {
 /** The HTTP server with every route, not listening yet. */
 export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
   const { config, logger, now, keys, quota, usage, fleet, running, enrol, views } = parts
+  const { figures } = parts
   const { catalogue, tiers } = config
   const app = Fastify({
     ...serverLimits(config),
@@ -77,7 +87,8 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
   }) as unknown as FastifyInstance
 
   const routes = collectRoutes(app)
-  await app.register(errors)
+  await app.register(measure, { figures: figures.http })
+  await app.register(errors, { failed: figures.http.failed })
   await app.register(answerHeaders, { quota, now, logger })
   await app.register(safety, { config })
   await app.register(auth, { keys })
@@ -91,6 +102,7 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
     logger,
     now,
     running,
+    figures: figures.inference,
   })
   await app.register(modelRoutes, { catalogue, createdAt: Math.floor(now() / 1000) })
   await app.register(healthRoutes, {
@@ -101,7 +113,17 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
   })
   await app.register(enrolRoute, { enrol })
   await app.register(cellSelfRoutes, parts.cellSelf)
-  await app.register(operationRoutes, { operations: [...operations, ...skills], views })
+  await app.register(operationRoutes, {
+    operations: [...operations, ...skills],
+    views,
+    quota,
+    now,
+  })
+  const registry =
+    parts.registry ?? metricRegistry(coordinatorMetrics({ ...parts, vitals: views.vitals }))
+  const cellMetrics = (cellId: string, signal: AbortSignal) =>
+    askForMetrics(views.fleet, cellId, signal)
+  await app.register(metricRoutes, { registry, cellMetrics })
   await app.register(agentRoutes, { config, registered, vitals: views.vitals })
   await app.register(openApiRoute, { config, routes })
   return app

@@ -4,7 +4,7 @@ import { openPlainPort, type PlainPort } from './broker/plain-port.ts'
 import type { CoordinatorConfig } from './config.ts'
 import type { ControlPlane } from './control-plane.ts'
 import { NO_BOOT_ID } from './http/cell-caller.ts'
-import { headerCheck } from './http/safety.ts'
+import { headerCheck, newRequestId } from './http/safety.ts'
 import { acceptUpgrades } from './http/upgrades.ts'
 import { openLink } from './link/link.ts'
 
@@ -30,6 +30,8 @@ export const openUpgrades = (app: FastifyInstance, parts: CellPortParts): void =
     authenticate: plane.authenticate,
     arrived: plane.admission.arrived,
     draining,
+    answerHeaders: ({ socket }) =>
+      app.answerHeaders({ id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }),
     openMqtt: (socket, cellId) => {
       plane.bus.handle(socket, cellId)
     },

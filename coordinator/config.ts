@@ -115,6 +115,38 @@ const Broker = z
     error: 'passwords would travel in the clear: a broker that is not on loopback needs mqtts',
   })
 
+const Usage = z
+  .strictObject({
+    row_days: z
+      .number()
+      .min(2)
+      .max(3660)
+      .default(35)
+      .describe('How long the record of a single request is kept.'),
+    bucket_days: z
+      .number()
+      .min(2)
+      .max(36_600)
+      .default(400)
+      .describe('How long the sums of each hour are kept.'),
+  })
+  .refine(({ row_days, bucket_days }) => row_days <= bucket_days, {
+    path: ['row_days'],
+    error: 'single requests are not kept longer than their sums',
+  })
+
+const Metrics = z.strictObject({
+  loopback_port: z
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(0)
+    .describe(
+      'Port on 127.0.0.1 that answers /metrics without a key; 0 is none. With the key of an ' +
+        'operator the main port answers it too.',
+    ),
+})
+
 const Log = z.strictObject({
   level: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
@@ -137,8 +169,10 @@ export const CoordinatorConfig = z
     presence: Presence.prefault({}),
     broker: Broker.prefault({}),
     mqtt: Mqtt.prefault({}),
+    metrics: Metrics.prefault({}),
     log: Log.prefault({}),
     tiers: Tiers.prefault({}),
+    usage: Usage.prefault({}),
     catalogue: Catalogue.default(
       SHIPPED_CATALOGUE.map(entry => CatalogueEntry.parse(entry)),
     ).describe('Models clients may name; see docs/operations.md.'),

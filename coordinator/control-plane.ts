@@ -15,6 +15,7 @@ import { type CellSettingsStore, createCellSettings } from './keys/cell-settings
 import { type Cells, createCells } from './keys/cells.ts'
 import { createEpochs } from './keys/epochs.ts'
 import type { Signing } from './keys/signing.ts'
+import type { BrokerFigures } from './metrics/broker-figures.ts'
 import type { Store } from './store/store.ts'
 
 export interface ControlPlaneParts {
@@ -24,6 +25,7 @@ export interface ControlPlaneParts {
   events: Events
   /** Fingerprint of the authority that cells pin; undefined on plain loopback. */
   fingerprint: () => string | undefined
+  figures: BrokerFigures
   logger: Logger
   /** Unix time, milliseconds. */
   now: () => number
@@ -39,7 +41,7 @@ const SWEEPS_PER_SECOND = 4
  * what they measure, what they are to do. It listens nowhere by itself.
  */
 export const openControlPlane = async (parts: ControlPlaneParts) => {
-  const { config, store, signing, events, fingerprint, logger, now, nowMs } = parts
+  const { config, store, signing, events, fingerprint, figures, logger, now, nowMs } = parts
   const cells = createCells({ store, logger })
   const settings = createCellSettings(store)
   const monitor = await createMonitor({
@@ -109,19 +111,21 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
     now,
     logger,
   })
-  const bus = await openBus(config, {
+  const { heard, dropped } = figures
+  const opened = await openBus(config, {
     logger,
     nowMs,
     // whoever says CONNECT has come through the upgrade, and was judged there
     authenticate: (cellId, credential) => authenticate(cellId, credential),
     epoch: Math.floor(now() / 1000),
     seen: fleet.seen,
-    receive: createInbox({ fleet, logger, born, control: control.hears }),
+    receive: heard(createInbox({ fleet, logger, born, control: control.hears, dropped })),
     takeover: (cellId, from) => {
       logger.warn({ cell: cellId, ...from }, 'cell connected twice')
       events.publish('shoal.cell.takeover', from, cellId)
     },
   })
+  const bus = figures.watch(opened)
   const askForBirth = atMostEvery(BIRTH_QUESTION_MS, nowMs, cellId => {
     bus
       .publish('rebirth', cellId, 'rebirth', {})

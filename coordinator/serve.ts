@@ -8,10 +8,14 @@ import { createEvents } from './events/bus.ts'
 import { createKeys } from './keys/keys.ts'
 import { openSigning } from './keys/signing.ts'
 import { listenError } from './listen-error.ts'
+import { coordinatorMetrics, createFigures } from './metrics/figures.ts'
+import { addProcessMetrics, metricRegistry } from './metrics/registry.ts'
+import { openMetricsPort } from './metrics-port.ts'
 import { createCallStats } from './operations/call-stats.ts'
 import type { Views } from './operations/context.ts'
 import { createQuota } from './quota/quota.ts'
 import { createUsage, type Usage } from './quota/usage.ts'
+import { createUsageKeeper } from './quota/usage-keeper.ts'
 import { notReady } from './readiness.ts'
 import { createRunning } from './running.ts'
 import { skills } from './skills/index.ts'
@@ -35,21 +39,25 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
   const now = Date.now
   const nowMs = () => performance.now()
   const shown = await serverIdentity(config)
-  const store = await openStore(config.state_dir)
+  const figures = createFigures()
+  const store = figures.store.watch(await openStore(config.state_dir))
   const signing = await openSigning(config.state_dir)
   const closing = new AbortController()
   const probe = probeStore(store.ledger, { signal: closing.signal })
   const events = createEvents({ source: `/shoal/${config.name}`, logger })
   const keys = createKeys({ store, logger })
-  const quota = createQuota({ store, tiers: config.tiers, logger })
+  const quota = figures.quota.watch(createQuota({ store, tiers: config.tiers, logger }))
+  const { records } = store
+  const usageKeeper = createUsageKeeper({ records, retention: config.usage, logger })
   const running = createRunning()
   const fingerprint = () => shown?.fingerprint
   const base = { config, store, signing, events, fingerprint, logger, now, nowMs }
-  const plane = await openControlPlane(base)
+  const plane = await openControlPlane({ ...base, figures: figures.broker })
   const { fleet, admission, monitor, bus } = plane
   const { state_dir } = config
   const brokerConnected = bus.connected
   const vitals = createVitals({ store: probe, stateDir: state_dir, brokerConnected, nowMs })
+  const registry = addProcessMetrics(metricRegistry(coordinatorMetrics({ figures, fleet, vitals })))
 
   const app = await buildApp({
     config,
@@ -60,6 +68,8 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     usage: completing(createUsage(store), monitor),
     fleet,
     running,
+    figures,
+    registry,
     ...(shown && { tls: shown }),
     enrol: admission.enrol,
     cellSelf: {
@@ -80,6 +90,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
   openUpgrades(app, ports)
   const url = await listen(app, config)
   const mqtt = await openMqttPort(ports)
+  const metricsPort = await openMetricsPort(config.metrics.loopback_port, registry)
   logger.info({ url, mqtt_url: mqtt?.url, state_dir, ca_file: shown?.caFile }, 'coordinator is up')
   const identify = () => serverIdentity(config)
   const stopRenewing = keepServerIdentity({ server: app.server, shown, identify, logger })
@@ -88,10 +99,12 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     await Promise.race([running.drain(), delay(config.http.drain_seconds * 1000)])
     stopRenewing()
     mqtt?.close()
+    metricsPort?.close()
     await plane.close()
     await app.close()
     vitals.close()
     await quota.close()
+    await usageKeeper.close()
     keys.close()
     closing.abort()
     await store.close()
@@ -115,6 +128,7 @@ const viewsOf = (
   store: rest.store,
   now: rest.now,
   catalogue: rest.config.catalogue,
+  tiers: rest.config.tiers,
   skillIds: skills.map(skill => skill.id),
   calls: createCallStats(),
   vitals: rest.vitals,

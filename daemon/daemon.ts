@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ShoalError } from '../shared/errors.ts'
+import type { Metric } from '../shared/metrics/metric.ts'
 import { notifySystemd, stallMeter, systemdNotify } from '../shared/notify.ts'
 import { signerFrom } from '../shared/signing.ts'
 import { PROTOCOL_VERSION, VERSION } from '../shared/version.ts'
@@ -20,7 +21,7 @@ import { settingsOf } from './desired/settings.ts'
 import { afterAnswers, countAnswers } from './draining.ts'
 import { enrol } from './enrol.ts'
 import { chooseSampler, thisMachine } from './gpu/choose.ts'
-import type { GpuSampler } from './gpu/sampler.ts'
+import { type GpuSampler, noGpus } from './gpu/sampler.ts'
 import { createHealth, type Health, isSound } from './health.ts'
 import { hostFacts } from './host/facts.ts'
 import { hostSampler } from './host/sampler.ts'
@@ -34,6 +35,8 @@ import {
 import type { EngineLimits } from './inference/engines.ts'
 import type { ModelControl } from './inference/model-control.ts'
 import { LiveSettings, spoolLimits } from './live-settings.ts'
+import { cellMetrics } from './metrics/cell-metrics.ts'
+import { withMetrics } from './metrics/with-metrics.ts'
 import { ownIdentity } from './own-identity.ts'
 import type { Service } from './service.ts'
 import { announceService } from './services/announce.ts'
@@ -60,6 +63,8 @@ export interface Inference extends Service {
   /** What can be done with single models. */
   models?: ModelControl
   handle: Handle
+  /** What Prometheus is told of the engines, where there are some. */
+  metrics?(): Metric[]
 }
 
 export interface DaemonParts {
@@ -86,7 +91,9 @@ export const daemon = async (given: DaemonParts): Promise<void> => {
   const leave = given.leave ?? new AbortController().signal
   const drainSeconds = given.config.drain_seconds
   const signal = afterAnswers({ leave, signal: given.signal, answers, drainSeconds })
-  const inference = { ...given.inference, handle: answers.handle }
+  const watched: { gpus: GpuSampler } = { gpus: noGpus }
+  const metrics = () => cellMetrics(given.inference, watched.gpus)
+  const inference = { ...given.inference, handle: withMetrics(metrics, answers.handle) }
   const parts = { ...given, inference, leave, signal }
   const { config, env, logger } = parts
   await lockState(config.state_dir, signal)
@@ -97,6 +104,7 @@ export const daemon = async (given: DaemonParts): Promise<void> => {
 
   const gpus = await chooseSampler(thisMachine(env.PATH, config.telemetry.interval_seconds))
   gpus.start(signal)
+  watched.gpus = gpus
   inference.watchGpus?.(gpus)
 
   const local = config.local.port > 0 ? [localService(config.local.port, inference.handle)] : []
@@ -154,8 +162,9 @@ const fleetServices = async (
   stored: Identity,
   health: Health,
   gpus: GpuSampler,
-  { config, local, onReload, inference, verbs: more, logger, leave, signal }: DaemonParts,
+  parts: DaemonParts,
 ): Promise<Service[]> => {
+  const { config, local, onReload, inference, verbs: more, logger, leave, signal } = parts
   const url = config.coordinator.url ?? stored.coordinator_url
   const begun = await beginEpoch(config.state_dir, { ...stored, coordinator_url: url })
   const identity = ownIdentity(config.state_dir, begun)

@@ -81,6 +81,16 @@ export const httpStatus = (code: ErrorCode): number => table[code].http
 export const rpcCode = (code: ErrorCode): number => table[code].rpc
 export const exitCode = (code: ErrorCode): number => table[code].exit
 
+/**
+ * Whole seconds for Retry-After: every 429 and 503 has it (interface specification, section 7).
+ * Undefined for errors that waiting does not mend.
+ */
+export const retryAfterSeconds = (error: ShoalError): number | undefined => {
+  if (error.retryAfterSeconds !== undefined) return error.retryAfterSeconds
+  if (error.code === 'cell_unavailable') return 30
+  return [429, 503].includes(httpStatus(error.code)) ? 5 : undefined
+}
+
 /** OpenAI's error body; all four keys are always there (openai/openai-openapi, schema Error). */
 export interface ErrorBody {
   error: { message: string; type: string; param: string | null; code: string }

@@ -15,6 +15,8 @@ export interface InboxParts {
   born: (cellId: string, epoch: number, announce: Announce) => void
   /** Where commands and configuration are; without it nobody hears what cells say of them. */
   control?: ControlEars
+  /** Told of every message that is not valid. */
+  dropped?: (name: TopicName) => void
   /** Unix time, milliseconds. */
   now?: () => number
 }
@@ -25,7 +27,8 @@ type Handler = (cellId: string, message: Envelope) => void
  * Reads what cells say. Everything is checked: JSON, envelope, sender, body. What does not fit is
  * logged and dropped; it never reaches the registry.
  */
-export const createInbox = ({ fleet, logger, born, control, now = Date.now }: InboxParts) => {
+export const createInbox = (parts: InboxParts) => {
+  const { fleet, logger, born, control, dropped, now = Date.now } = parts
   const handle =
     <T extends z.ZodType>(
       schema: T,
@@ -64,6 +67,7 @@ export const createInbox = ({ fleet, logger, born, control, now = Date.now }: In
       handlers[name]?.(cellId, message)
     } catch (error) {
       const reason = (error as Error).message.slice(0, 300)
+      dropped?.(name)
       logger.warn({ cell: cellId, topic: name, reason }, 'message dropped')
     }
   }

@@ -78,8 +78,8 @@ const ofRoute = (docs: RouteDocs, route: DocumentedRoute): OpenApiOperation => (
 })
 
 const contentOf = ({ answer, events }: RouteDocs): object => ({
-  ...(answer === 'html'
-    ? { 'text/html': { schema: { type: 'string' } } }
+  ...(typeof answer === 'string'
+    ? { [answer === 'html' ? 'text/html' : 'text/plain']: { schema: { type: 'string' } } }
     : jsonContent(jsonSchema(answer))),
   ...(events === undefined ? {} : { 'text/event-stream': { schema: sse(events) } }),
 })

@@ -4,6 +4,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { callOperation, requireAccess } from '../operations/call.ts'
 import type { Context, Views } from '../operations/context.ts'
 import { type Operation, pathFields } from '../operations/operation.ts'
+import type { Admission, Quota } from '../quota/quota.ts'
 import { subjectOf } from './answer-headers.ts'
 import { createCallLimits } from './call-limits.ts'
 import type { RouteDocs } from './route-docs.ts'
@@ -11,6 +12,9 @@ import type { RouteDocs } from './route-docs.ts'
 export interface OperationParts {
   operations: readonly Operation[]
   views: Views
+  quota: Pick<Quota, 'admit'>
+  /** Unix time, milliseconds. */
+  now: () => number
 }
 
 const DEFAULT_TIMEOUT_SECONDS = 30
@@ -19,9 +23,15 @@ const BODY_LIMIT_BYTES = 256 * 1024
 /** The REST form of every operation: path, query and body together are its input. */
 export const operationRoutes: FastifyPluginAsync<OperationParts> = async (
   app,
-  { operations, views },
+  { operations, views, quota, now },
 ) => {
   const countCall = createCallLimits()
+  /** A key's calls count against its minute, those without a key against their address. */
+  const count = async (request: FastifyRequest): Promise<Admission> => {
+    if (request.key === undefined) return quota.admit(subjectOf(request), now())
+    countCall(request.key.id, request.key)
+    return KEPT
+  }
   missingSkillRoute(app)
   for (const operation of operations)
     app.route({
@@ -31,12 +41,20 @@ export const operationRoutes: FastifyPluginAsync<OperationParts> = async (
       bodyLimit: BODY_LIMIT_BYTES,
       handler: async (request, reply) => {
         requireAccess(operation, request.key)
-        countCall(subjectOf(request).id, request.key)
+        const admission = await count(request)
         const context = contextOf(request, reply, operation, views)
-        return callOperation(operation, inputOf(request, operation), context)
+        try {
+          return await callOperation(operation, inputOf(request, operation), context)
+        } catch (error) {
+          // what was refused costs nothing
+          if (error instanceof ShoalError) admission.refund()
+          throw error
+        }
       },
     })
 }
+
+const KEPT: Admission = { refund: () => {} }
 
 const CALL_SKILL: RouteDocs = {
   id: 'call-skill',

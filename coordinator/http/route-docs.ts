@@ -14,7 +14,7 @@ export interface RouteDocs {
   body?: z.ZodType
   /** A body that works. */
   example?: object
-  answer: z.ZodType | 'html'
+  answer: z.ZodType | 'html' | 'text'
   /** 200 when absent. */
   status?: number
   /** The answer may also come as server-sent events with this data. */

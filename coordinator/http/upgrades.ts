@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
@@ -18,6 +18,8 @@ export interface UpgradeParts {
   openMqtt: (socket: Socket, cellId: string) => void
   openLink: (socket: Socket, cellId: string) => void
   draining: () => boolean
+  /** What every answer carries; for a refusal. */
+  answerHeaders?: (request: IncomingMessage) => Promise<OutgoingHttpHeaders>
 }
 
 interface Plane {
@@ -64,11 +66,12 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
 
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on('error', error => parts.logger.debug({ reason: error.message }, 'socket failed'))
-    accept(request, socket, head).catch((error: unknown) => {
+    accept(request, socket, head).catch(async (error: unknown) => {
       if (!(error instanceof ShoalError)) parts.logger.error({ err: error }, 'upgrade failed')
       endWithError(
         socket,
         error instanceof ShoalError ? error : new ShoalError('internal', 'failed'),
+        await parts.answerHeaders?.(request),
       )
     })
   })

@@ -8,6 +8,7 @@ import type { FleetIdentity } from '../fleet-identity.ts'
 import type { CellSettingsStore } from '../keys/cell-settings.ts'
 import type { Cells } from '../keys/cells.ts'
 import type { Key } from '../keys/key.ts'
+import type { TierSettings } from '../quota/tiers.ts'
 import type { Store } from '../store/store.ts'
 import type { Vitals } from '../vitals.ts'
 import type { CallStats } from './call-stats.ts'
@@ -16,6 +17,7 @@ import type { CallStats } from './call-stats.ts'
 export interface Views {
   fleet: Pick<Fleet, 'cell' | 'cells' | 'serves'>
   catalogue: Catalogue
+  tiers: TierSettings
   cells: Pick<Cells, 'list' | 'get' | 'revoke' | 'release'>
   identity: Omit<FleetIdentity, 'greeted'>
   settings: CellSettingsStore

@@ -23,9 +23,11 @@ import signingKeyShow from './signing-key/signing-key-show.ts'
 import skillsList from './skills/skills-list.ts'
 import skillsShow from './skills/skills-show.ts'
 import tagsConfigSet from './tags/tags-config-set.ts'
+import tiersList from './tiers/tiers-list.ts'
 import tokensCreate from './tokens/tokens-create.ts'
 import tokensList from './tokens/tokens-list.ts'
 import tokensRevoke from './tokens/tokens-revoke.ts'
+import usageList from './usage/usage-list.ts'
 
 /** Every operation that is not a skill, in the order in which lists show them. */
 export const operations: readonly Operation[] = [
@@ -54,6 +56,8 @@ export const operations: readonly Operation[] = [
   signingKeyShow,
   signingKeyRotate,
   alertsList,
+  tiersList,
+  usageList,
   skillsList,
   skillsShow,
 ]

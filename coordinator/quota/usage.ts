@@ -41,7 +41,13 @@ const requireNumbers = (row: NewUsage): void => {
       throw new TypeError(`usage of ${row.request_id}: ${name} is ${value}`)
   }
 }
-const NUMBERS = ['at', 'prompt_tokens', 'completion_tokens', 'duration_ms'] as const
+const NUMBERS = [
+  'at',
+  'prompt_tokens',
+  'completion_tokens',
+  'cached_tokens',
+  'duration_ms',
+] as const
 
 const insert = async (trx: Transaction<RecordTables>, rows: UsageRow[]): Promise<void> => {
   for (let at = 0; at < rows.length; at += CHUNK)

@@ -1,3 +1,5 @@
+import type { Generated } from 'kysely'
+
 /**
  * The tables of both files. Only text and integers, so that the same schema holds on PostgreSQL.
  * Times are unix milliseconds by the coordinator's clock. Columns that end in `_json` hold JSON
@@ -21,7 +23,8 @@ export interface LedgerTables {
 }
 
 export interface RecordTables {
-  usage: UsageRow
+  usage: UsageRow & Sealable
+  usage_buckets: UsageBucketRow
   series: SeriesRow
   series_cells: SeriesCellRow
 }
@@ -158,6 +161,30 @@ export interface UsageRow {
   /** Null where the cell could not tell. */
   prompt_tokens: number | null
   completion_tokens: number | null
+  /** Of the prompt, those that were still in the engine's memory. */
+  cached_tokens: number | null
+  duration_ms: number
+}
+
+export interface Sealable {
+  /** 1 when the row is in its bucket. */
+  sealed: Generated<number>
+}
+
+/** Sums of what began in one hour. */
+export interface UsageBucketRow {
+  /** Beginning of the hour, UTC. */
+  hour_at: number
+  key_id: string
+  tenant_id: string
+  model: string
+  /** Requests by how they ended. */
+  ok: number
+  cancelled: number
+  failed: number
+  prompt_tokens: number
+  cached_tokens: number
+  completion_tokens: number
   duration_ms: number
 }
 

@@ -5,6 +5,7 @@ import { Approach } from './approach.ts'
 import { DownloadError } from './downloads/download-error.ts'
 import type { EngineOptions, EngineParts } from './engine-options.ts'
 import { EngineProcess } from './engine-process.ts'
+import { JobFigures } from './job-figures.ts'
 import { type EngineEvent, Jobs, type Work } from './jobs.ts'
 import { NoRoom } from './memory/no-room.ts'
 import type { Resident } from './memory/plan-room.ts'
@@ -34,6 +35,8 @@ export class Engine {
   readonly #jobs: Jobs
   readonly #approach: Approach
   readonly #tenure: Tenure
+  /** What its requests were like. */
+  readonly figures = new JobFigures()
   readonly #restarts = new Restarts()
   #state: ModelState = 'cold'
   #reason: string | undefined
@@ -52,7 +55,7 @@ export class Engine {
     this.#admission = new Admission(options.limits, parts.clock, ({ model }) =>
       this.#loading(model),
     )
-    this.#jobs = new Jobs(this.#admission)
+    this.#jobs = new Jobs(this.#admission, this.figures, () => parts.clock.now())
     this.#retry = new Retry(parts.clock)
     this.#approach = new Approach(options, parts)
     this.#tenure = new Tenure({

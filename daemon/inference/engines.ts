@@ -1,11 +1,13 @@
 import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
 import type { Catalogue, CatalogueEntry } from '../../shared/catalogue.ts'
+import type { Metric } from '../../shared/metrics/metric.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import type { Clock } from './clock.ts'
 import type { InferenceConfig } from './config.ts'
 import { Engine } from './engine.ts'
 import type { SpawnEngine } from './engine-child.ts'
+import { engineMetrics } from './engine-metrics.ts'
 import type { EngineOptions, EngineParts, FetchWeights } from './engine-options.ts'
 import { gpuMayBePresent } from './gpu-present.ts'
 import { Leftovers } from './leftovers.ts'
@@ -111,6 +113,11 @@ export class Engines {
   /** How full the batches of each running engine were. */
   counts(): StepCounts[] {
     return this.#engines.flatMap(engine => engine.counts ?? [])
+  }
+
+  /** What Prometheus is told of them. */
+  metrics(): Metric[] {
+    return engineMetrics(this.#engines)
   }
 
   /** Called after each change of an engine's state; the answer ends it. */

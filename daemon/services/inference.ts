@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Catalogue } from '../../shared/catalogue.ts'
 import { randomId } from '../../shared/ids.ts'
+import type { Metric } from '../../shared/metrics/metric.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { type GpuSampler, noGpus } from '../gpu/sampler.ts'
 import { systemClock } from '../inference/clock.ts'
@@ -28,6 +29,7 @@ export interface InferenceService extends Service {
   pids(): number[]
   /** How full the batches of each running engine were. */
   counts(): StepCounts[]
+  metrics(): Metric[]
   /** Ends the engines and starts them again, with other limits when they are given. */
   restart(limits?: EngineLimits): Promise<void>
   /** Where the memory of GPUs is read from now on; until then it is not known. */
@@ -79,6 +81,7 @@ export const inferenceService = ({
     onChange: listener => engines.onChange(listener),
     pids: () => engines.pids(),
     counts: () => engines.counts(),
+    metrics: () => engines.metrics(),
     restart: limits => engines.restart(limits),
     watchGpus: sampler => {
       gpus = sampler

@@ -22,6 +22,9 @@ export const HEADER_PROBE = 'x-shoal-probe'
 /** On all that a cell asks: an id that the daemon makes at every start and never writes down. */
 export const HEADER_BOOT_ID = 'x-shoal-boot-id'
 
+/** What a cell tells of itself in the words of Prometheus: on the link, and on its own loopback. */
+export const CELL_METRICS_PATH = '/metrics'
+
 /** Request headers the coordinator adds on the link. */
 export const HEADER_REQUEST_ID = 'x-request-id'
 /**

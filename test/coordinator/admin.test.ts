@@ -252,3 +252,11 @@ t.test('what is printed', async t => {
     'a   b\nxx  -\n1   2\n',
   )
 })
+
+t.test('a key is moved to another tier', async t => {
+  const { json, text } = await administered(t)
+  const { id } = await json('init')
+  t.match(await json('key', 'tier', id, '--tier', 'pro'), { id, tier: 'pro' })
+  t.match(await json('key', 'list'), [{ tier: 'pro' }])
+  await t.rejects(text('key', 'tier', id), { code: 'commander.missingMandatoryOptionValue' })
+})

@@ -6,6 +6,7 @@ import { openControlPlane } from '../../coordinator/control-plane.ts'
 import { type CloudEvent, createEvents } from '../../coordinator/events/bus.ts'
 import { createToken } from '../../coordinator/keys/join-tokens.ts'
 import { openSigning } from '../../coordinator/keys/signing.ts'
+import { createFigures } from '../../coordinator/metrics/figures.ts'
 import { silent } from '../support/cell.ts'
 import { BY, temporaryFolder, temporaryStore } from './store/temporary.ts'
 
@@ -19,6 +20,7 @@ t.test('a cell that connects while it is connected is told as an event', async t
     signing: await openSigning(folder),
     events,
     fingerprint: () => undefined,
+    figures: createFigures().broker,
     logger: silent,
     now: Date.now,
     nowMs: () => performance.now(),

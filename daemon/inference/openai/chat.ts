@@ -9,6 +9,7 @@ import { type HttpRequest, type HttpResponse, readJson, whenAborted } from './ht
 import { findModel } from './models.ts'
 import { StreamedAnswer } from './streamed-answer.ts'
 import { type ActiveTools, activeTools } from './tools.ts'
+import { tracedDoor } from './trace-job.ts'
 import { WholeAnswer } from './whole-answer.ts'
 
 /** `POST /v1/chat/completions`. @throws ShoalError before anything is sent */
@@ -40,7 +41,7 @@ export const chat = async (
   })
   const choices = new Choices(
     {
-      engine,
+      engine: tracedDoor(engine, { operation: 'chat', body, request, gone }),
       works: perChoice(work, body.n ?? 1),
       bytes: promptBytes(work),
       names: active?.tools.map(({ name }) => name),

@@ -145,6 +145,7 @@ t.test('a refused upgrade is closed also when its client keeps its side open', a
     logger: silent,
     authenticate: () => false,
     draining: () => false,
+    answerHeaders: () => app.answerHeaders({ id: 'req_x', ip: '127.0.0.1', key: undefined }),
     openMqtt: () => {},
     openLink: () => {},
   })
@@ -152,11 +153,15 @@ t.test('a refused upgrade is closed also when its client keeps its side open', a
   const { port } = app.server.address() as AddressInfo
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   t.teardown(() => socket.destroy())
-  socket.resume()
+  let answer = ''
+  socket.on('data', piece => {
+    answer += piece
+  })
   socket.write(
     `GET ${LINK_PATH} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: shoal-link/1\r\n\r\n`,
   )
   await once(socket, 'end')
+  t.match(answer, /^HTTP\/1\.1 401 .*x-ratelimit-limit: 1000/s)
   await app.close()
   t.pass('the server could close')
 })

@@ -13,6 +13,7 @@ const row = (requestId: string, other: Partial<NewUsage> = {}): NewUsage => ({
   status: 'ok',
   prompt_tokens: 3,
   completion_tokens: 5,
+  cached_tokens: 1,
   duration_ms: 20,
   request_id: requestId,
   ...other,
