@@ -9,7 +9,13 @@ import { type InferenceService, inferenceService } from '../../../daemon/service
 import { Catalogue } from '../../../shared/catalogue.ts'
 import type { Usage } from '../../../shared/wire/openai.ts'
 
-type Entry = { id: string; weights: string; kind?: 'chat' | 'embedding'; context_length?: number }
+type Entry = {
+  id: string
+  weights: string
+  sha256?: string
+  kind?: 'chat' | 'embedding'
+  context_length?: number
+}
 
 /** A started service that ends with the test. */
 export const startService = async (
