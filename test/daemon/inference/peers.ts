@@ -1,6 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, request } from 'node:http'
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Test } from 'tap'
@@ -22,8 +24,8 @@ export const startService = async (
   t: Test,
   entries: Entry[],
   config: Partial<InferenceConfig> = {},
-  stateDir = join(t.testdirName, 'state'),
 ): Promise<InferenceService> => {
+  const stateDir = mkdtempSync(join(tmpdir(), 'shoal-service-'))
   const service = inferenceService({
     catalogue: Catalogue.parse(
       entries.map(entry => ({
@@ -38,7 +40,10 @@ export const startService = async (
     logger: pino({ level: 'silent' }),
   })
   const stop = new AbortController()
-  t.teardown(() => stop.abort())
+  t.teardown(() => {
+    stop.abort()
+    rmSync(stateDir, { recursive: true, force: true })
+  })
   await service.start({ signal: stop.signal, fail: error => t.error(error) })
   return service
 }
