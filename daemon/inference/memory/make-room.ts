@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import { printBytes } from '../../../shared/print-bytes.ts'
 import type { Clock } from '../clock.ts'
 import type { RoomSeeker } from '../engine-options.ts'
@@ -17,6 +18,7 @@ export interface RoomHolder {
 
 export interface MakeRoomParts {
   clock: Clock
+  logger: Logger
   readMemory: ReadMemory
   leftovers: Pick<Leftovers, 'none' | 'quietMs'>
   engines: readonly RoomHolder[]
@@ -35,14 +37,17 @@ const LOOK_MS = 1000
  * @throws NoRoom
  */
 export const makeRoom = async (seeker: RoomSeeker, parts: MakeRoomParts): Promise<void> => {
-  const { leftovers, clock } = parts
+  const { leftovers, clock, logger } = parts
   for (;;) {
     const { plan, memory, holders } = await look(seeker, parts)
     if (seeker.signal.aborted) return
     if (plan === undefined || plan.fits) {
       seeker.promise()
       const ending = holders.filter(({ name }) => plan?.evict.includes(name))
-      for (const holder of ending) holder.unload()
+      for (const holder of ending) {
+        logger.info({ engine: holder.name, wanted: seeker.name }, 'engine ended to make room')
+        holder.unload()
+      }
       await Promise.all(ending.map(({ name }) => leftovers.none(name)))
       return
     }

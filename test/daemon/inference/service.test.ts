@@ -1,7 +1,10 @@
 import { fork } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import http2 from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import OpenAI from 'openai'
 import t from 'tap'
@@ -498,4 +501,38 @@ t.test('sixteen streams fill every batch', async t => {
   const fill = (counts?.width ?? 0) / (counts?.active ?? 1)
   t.comment(`mean batch width / active slots: ${fill.toFixed(4)}`)
   t.ok(fill >= 0.98)
+})
+
+t.test('a request for a model that is still fetched is told how far it is', async t => {
+  const content = readFileSync(small)
+  const half = Math.floor(content.length / 2)
+  let finish = (): void => {}
+  const hub = createServer((_request, response) => {
+    response.writeHead(200, { 'content-length': content.length, etag: '"one"' })
+    response.write(content.subarray(0, half))
+    finish = () => response.end(content.subarray(half))
+  })
+  await new Promise<void>(resolve => hub.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    hub.closeAllConnections()
+    hub.close()
+  })
+  const service = await startService(
+    t,
+    [{ id: 'one', weights: 'hf:acme/tiny/one.gguf', sha256: hash('sha256', content) }],
+    {
+      preload: false,
+      queue_timeout_seconds: 0.2,
+      hub_url: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`,
+    },
+  )
+  const port = await listen(t, service)
+  let answer = await call(port, 'POST', CHAT, ask('hi'))
+  while (!/ %$/.test(answer.json.error.message)) answer = await call(port, 'POST', CHAT, ask('hi'))
+  t.match(answer.json.error, { code: 'cell_unavailable', message: /^one is downloading, \d+ %$/ })
+  t.match([answer.status, answer.headers['retry-after']], [503, /^[1-9]\d*$/])
+  t.match(service.reports(), [{ state: 'loading', phase: 'downloading', progress_percent: Number }])
+  finish()
+  await stateOf(service, ([report]) => report?.state === 'ready')
+  t.equal((await call(port, 'POST', CHAT, ask('hi'))).status, 200)
 })
