@@ -135,6 +135,12 @@ t.test('a grammar that is made from a schema', async t => {
       ],
     },
     {
+      title: 'knows how long months are',
+      schema: { type: 'string', format: 'date' },
+      good: ['2024-02-29', '2000-02-29', '2023-02-28', '2023-04-30', '2023-12-31'].map(text),
+      bad: ['2023-02-29', '1900-02-29', '2023-04-31', '2023-12-32', '2023-00-01'].map(text),
+    },
+    {
       title: 'counts the members of an object with any keys',
       schema: {
         type: 'object',
