@@ -29,6 +29,17 @@ export const HEADER_REQUEST_ID = 'x-request-id'
  * applied, sent only when the caller asked for more.
  */
 export const HEADER_MAX_TOKENS = 'x-shoal-max-tokens'
+/**
+ * On a request for a chat completion, from the coordinator only: so many tokens at the start of the
+ * answer are held back, and all of it when it is shorter or not streamed. The answer then carries
+ * `HEADER_CONFIDENCE`. On any other way to a cell it is ignored.
+ */
+export const HEADER_JUDGE = 'x-shoal-judge'
+/**
+ * On an answer to such a request: the mean natural log-probability of the tokens that were held
+ * back, of the first choice. Absent when the answer has no token.
+ */
+export const HEADER_CONFIDENCE = 'x-shoal-confidence'
 /** On an answer to a client: the cell that served it. */
 export const HEADER_CELL = 'x-shoal-cell'
 /**
@@ -36,3 +47,13 @@ export const HEADER_CELL = 'x-shoal-cell'
  * well, however it was closed.
  */
 export const TRAILER_USAGE = 'x-shoal-usage'
+/**
+ * On an answer to a client that asked for `auto`: the models that were asked, in that order, with
+ * the confidence of those that were judged. The last one has answered.
+ */
+export const HEADER_CASCADE = 'x-shoal-cascade'
+/**
+ * On a judged stream: JSON of `Usage` until its head was sent. The trailer never comes when the
+ * coordinator declines the answer.
+ */
+export const HEADER_USAGE_SO_FAR = 'x-shoal-usage-so-far'
