@@ -12,6 +12,8 @@ export interface AdmissionLimits {
 
 export interface Ticket {
   bytes: number
+  /** Part of a request that was let in already: it waits without a bound. */
+  follows?: boolean
   /** Called once, when a slot is taken for this request. */
   onSlot: () => void
   /** Called instead when it waited too long or the engine went away. */
@@ -58,7 +60,7 @@ export class Admission {
       ticket.onSlot()
       return () => {}
     }
-    this.#refuseWhenFull(ticket.bytes)
+    if (!ticket.follows) this.#refuseWhenFull(ticket.bytes)
     return this.#wait(ticket)
   }
 
@@ -99,17 +101,22 @@ export class Admission {
   }
 
   #wait(ticket: Ticket): () => void {
-    const seconds = this.#limits.queueTimeoutSeconds
     const waiting: Waiting = {
       ...ticket,
-      callOff: this.#clock.after(seconds * 1000, () => {
-        this.#remove(waiting)
-        ticket.onRefused(full(`no slot became free within ${seconds} s`))
-      }),
+      callOff: ticket.follows ? () => {} : this.#refuseLate(() => waiting),
     }
     this.#waiting.add(waiting)
     this.#waitingBytes += ticket.bytes
     return () => this.#remove(waiting)
+  }
+
+  #refuseLate(late: () => Waiting): () => void {
+    const seconds = this.#limits.queueTimeoutSeconds
+    return this.#clock.after(seconds * 1000, () => {
+      const waiting = late()
+      this.#remove(waiting)
+      waiting.onRefused(full(`no slot became free within ${seconds} s`))
+    })
   }
 
   #remove(waiting: Waiting): void {

@@ -120,14 +120,20 @@ export class Engine {
    * Runs the work as soon as a slot is free. The answer cancels it, in any phase; after that the
    * listener hears nothing more.
    *
+   * @param follows part of a request that was let in already: never refused because others wait
    * @throws ShoalError cell_unavailable when the engine has failed or its queue is full, draining
    * when it is stopped
    */
-  submit(work: Work, bytes: number, listener: (event: EngineEvent) => void): () => void {
+  submit(
+    work: Work,
+    bytes: number,
+    listener: (event: EngineEvent) => void,
+    follows?: boolean,
+  ): () => void {
     if (this.#life === undefined) throw stopped()
     if (this.#state === 'failed') throw this.#unavailable()
     if (this.#state === 'cold') void this.#load(this.#life.signal)
-    return this.#jobs.submit(work, bytes, listener)
+    return this.#jobs.submit(work, bytes, listener, follows)
   }
 
   async #load(life: AbortSignal): Promise<void> {

@@ -40,11 +40,15 @@ export class Jobs {
     this.#process = process
   }
 
-  /** @throws ShoalError cell_unavailable when the queue is full */
-  submit(work: Work, bytes: number, listener: EngineListener): () => void {
+  /**
+   * @param follows part of a request that was let in already: never refused because others wait
+   * @throws ShoalError cell_unavailable when the queue is full
+   */
+  submit(work: Work, bytes: number, listener: EngineListener, follows = false): () => void {
     let job: number | undefined
     const leave = this.#admission.enter({
       bytes,
+      follows,
       onSlot: () => {
         job = this.#begin(work, listener)
       },

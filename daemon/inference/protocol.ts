@@ -17,8 +17,35 @@ export interface LoadOrder {
 }
 
 export interface PlainMessage {
-  role: 'system' | 'user' | 'assistant'
+  role: 'system' | 'user' | 'assistant' | 'tool'
   text: string
+  /** Of an assistant that called functions. */
+  calls?: readonly PlainCall[]
+  /** Of a tool: which call it answers. */
+  callId?: string
+}
+
+export interface PlainCall {
+  id: string
+  name: string
+  /** JSON as text, as the model wrote it; it may be broken. */
+  arguments: string
+}
+
+/** A function the model may call. */
+export interface PlainTool {
+  name: string
+  description?: string
+  /** JSON Schema. */
+  parameters: Readonly<Record<string, unknown>>
+}
+
+/** What an answer must look like. */
+export interface Grammar {
+  /** GBNF (llama.cpp, grammars/README.md) with the rule `root`. */
+  text: string
+  /** The field of the request it was made of. */
+  param: string
 }
 
 /** Neutral values: 1, 1, any, [], 0, 0, []. */
@@ -43,6 +70,11 @@ export interface ChatOrder {
   /** The rest of the context when absent. */
   maxTokens?: number
   sampling: Sampling
+  grammar?: Grammar
+  /** Put into the prompt. */
+  tools?: readonly PlainTool[]
+  /** The tokens and their log-probabilities are wanted, with so many alternatives each. */
+  topLogprobs?: number
 }
 
 export interface EmbedOrder {
@@ -93,6 +125,19 @@ export interface StepCounts {
   tokens: number
 }
 
+export interface TokenChance {
+  /** Holds replacement characters where the token alone is no whole character. */
+  text: string
+  /** Natural logarithm, not below -9999. */
+  logprob: number
+}
+
+/** A chosen token; one that only begins a character has no text, the last of it has all. */
+export interface TokenInfo extends TokenChance {
+  /** The most likely tokens, the best first. */
+  top: readonly TokenChance[]
+}
+
 export type EndReason = 'stop' | 'length' | 'cancelled'
 
 export type JobEvent =
@@ -104,7 +149,8 @@ export type JobEvent =
       /** The bound that holds: asked, or what the context leaves. */
       maxTokens: number
     }
-  | { type: 'text'; job: number; text: string }
+  /** With `topLogprobs` also the tokens; the texts of all tokens together are the text. */
+  | { type: 'text'; job: number; text: string; tokens?: readonly TokenInfo[] }
   | {
       type: 'end'
       job: number

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { errorBody, httpStatus, ShoalError } from '../../shared/errors.ts'
+import { HEADER_JUDGE } from '../../shared/wire/link.ts'
 import type { Service } from '../service.ts'
 import type { Handle } from './link.ts'
 
@@ -19,6 +20,8 @@ export const localService = (port: number, handle: Handle): Service => ({
     server.maxConnections = 256
     server.on('request', (request, response) => {
       const fault = faultOf(request)
+      // what only the coordinator may ask
+      delete request.headers[HEADER_JUDGE]
       if (fault) refuse(response, fault)
       else handle(request, response)
     })

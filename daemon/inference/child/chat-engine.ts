@@ -95,19 +95,33 @@ export class ChatEngine {
   }
 
   #tokens(order: ChatOrder): number[] {
-    const characters = order.messages.reduce((sum, { text }) => sum + text.length, 0)
+    const characters = charactersOf(order)
     if (characters > this.#mostCharacters) throw tooLong(`${characters} characters`, order)
-    const pieces = this.#template.render(order.messages, randomBytes(16).toString('hex'))
+    const pieces = this.#template.render(
+      order.messages,
+      randomBytes(16).toString('hex'),
+      order.tools,
+    )
     const prompt = tokenizePieces(pieces, this.#tokenizer)
     if (prompt.length < order.contextLength) return prompt
     throw tooLong(`${prompt.length} tokens`, order)
   }
 }
 
+/** Of the whole prompt, at least. */
+const charactersOf = ({ messages, tools = [] }: ChatOrder): number => {
+  const calls = messages.flatMap(message => message.calls ?? [])
+  return [
+    ...messages.map(({ text }) => text),
+    ...calls.map(call => call.arguments),
+    ...tools.map(tool => JSON.stringify(tool)),
+  ].reduce((sum, { length }) => sum + length, 0)
+}
+
 const tooLong = (size: string, { contextLength }: ChatOrder): Refusal =>
   new Refusal(
     'context_length_exceeded',
-    `the messages have ${size}; the context of ${contextLength} tokens must hold them and the answer`,
+    `the messages and tools have ${size}; the context of ${contextLength} tokens must hold them and the answer`,
     'messages',
   )
 

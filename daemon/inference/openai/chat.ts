@@ -1,11 +1,17 @@
-import { HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { HEADER_JUDGE, HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
 import type { ChatRequest } from '../../../shared/wire/openai.ts'
-import type { EngineEvent } from '../jobs.ts'
-import { StreamedAnswer, wholeAnswer } from './chat-answer.ts'
-import { invalid, parseChatRequest, plainMessages, samplingOf } from './chat-order.ts'
+import type { ChatOrder } from '../protocol.ts'
+import { CALL_END } from '../tool-syntax.ts'
+import { answerGrammar } from './answer-grammar.ts'
+import { invalid, parseChatRequest, plainMessages, samplingOf, seedOfChoice } from './chat-order.ts'
+import { Choices, type ChoicesListener } from './choices.ts'
 import type { RouteContext } from './context.ts'
 import { type HttpRequest, type HttpResponse, readJson, whenAborted } from './http.ts'
 import { findModel } from './models.ts'
+import { StreamedAnswer } from './streamed-answer.ts'
+import { type ActiveTools, activeTools } from './tools.ts'
+import { WholeAnswer } from './whole-answer.ts'
 
 /** `POST /v1/chat/completions`. @throws ShoalError before anything is sent */
 export const chat = async (
@@ -17,30 +23,81 @@ export const chat = async (
   const body = parseChatRequest(await readJson(request))
   const { entry, engine } = findModel(context.engines, body.model, 'chat')
   const asked = body.max_completion_tokens ?? body.max_tokens ?? undefined
-  const maxTokens = smallest(asked, tierBound(request))
-  const messages = plainMessages(body)
+  const maxTokens = smallest(asked, headerNumber(request, HEADER_MAX_TOKENS))
+  const judgeTokens = headerNumber(request, HEADER_JUDGE)
+  const active = activeTools(body)
+  const topLogprobs = wantedLogprobs(body, active) ?? (judgeTokens === undefined ? undefined : 0)
+  const work = {
+    type: 'chat' as const,
+    ...chatPrompt(body, active, context.newSeed),
+    contextLength: entry.context_length,
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(topLogprobs !== undefined && { topLogprobs }),
+  }
   let cancel = (): void => {}
-  const listener = listenerFor(response, { body, asked, context, gone, cancel: () => cancel() })
-  cancel = engine.submit(
+  const listener = listenerFor(response, {
+    ...{ body, asked, judgeTokens, context, gone, cancel: () => cancel() },
+  })
+  const choices = new Choices(
     {
-      type: 'chat',
-      messages,
-      contextLength: entry.context_length,
-      sampling: samplingOf(body, context.newSeed),
-      ...(maxTokens !== undefined && { maxTokens }),
+      engine,
+      works: perChoice(work, body.n ?? 1),
+      bytes: promptBytes(work),
+      names: active?.tools.map(({ name }) => name),
+      newId: context.newId,
     },
-    messages.reduce((sum, message) => sum + message.text.length, 0),
     listener,
   )
+  cancel = () => choices.cancel()
   whenAborted(gone, cancel)
 }
 
-/** The tier's bound that the coordinator sends along. */
-const tierBound = (request: HttpRequest): number | undefined => {
-  const header = request.headers[HEADER_MAX_TOKENS]
+type ChatWork = Omit<ChatOrder, 'job'>
+
+/** What the engine is asked, and how it is to answer. */
+const chatPrompt = (
+  body: ChatRequest,
+  active: ActiveTools | undefined,
+  newSeed: () => number,
+): Pick<ChatWork, 'messages' | 'sampling' | 'grammar' | 'tools'> => {
+  const grammar = answerGrammar(body.response_format, active)
+  const sampling = samplingOf(body, newSeed)
+  // one call is enough: nothing is to follow it
+  const stop = active && !active.parallel ? [...sampling.stop, CALL_END] : sampling.stop
+  return {
+    messages: plainMessages(body),
+    sampling: { ...sampling, stop },
+    ...(grammar && { grammar }),
+    ...(active && { tools: active.tools }),
+  }
+}
+
+const perChoice = (work: ChatWork, n: number): ChatWork[] =>
+  Array.from({ length: n }, (_, index) => {
+    const seed = seedOfChoice(work.sampling.seed, index)
+    return { ...work, sampling: { ...work.sampling, seed } }
+  })
+
+const promptBytes = ({ messages, tools = [] }: ChatWork): number =>
+  [...messages.map(({ text }) => text), ...tools.map(tool => JSON.stringify(tool))].reduce(
+    (sum, { length }) => sum + length,
+    0,
+  )
+
+/** Alternatives of each token that the caller wants to see; undefined when not even the token. */
+const wantedLogprobs = (body: ChatRequest, active: ActiveTools | undefined): number | undefined => {
+  if (body.logprobs !== true) return undefined
+  if (active === undefined) return body.top_logprobs ?? 0
+  const message = 'logprobs are not served together with tools'
+  throw new ShoalError('unsupported_parameter', message, { param: 'logprobs' })
+}
+
+/** What the coordinator sends along: the tier's bound, or tokens to judge. */
+const headerNumber = (request: HttpRequest, name: string): number | undefined => {
+  const header = request.headers[name]
   if (header === undefined) return undefined
   if (typeof header === 'string' && /^[1-9]\d{0,9}$/.test(header)) return Number(header)
-  throw invalid({ param: HEADER_MAX_TOKENS, message: `${HEADER_MAX_TOKENS} is not a number` })
+  throw invalid({ param: name, message: `${name} is not a number` })
 }
 
 const smallest = (...values: (number | undefined)[]): number | undefined => {
@@ -51,6 +108,7 @@ const smallest = (...values: (number | undefined)[]): number | undefined => {
 interface Answering {
   body: ChatRequest
   asked: number | undefined
+  judgeTokens: number | undefined
   context: RouteContext
   gone: AbortSignal
   cancel: () => void
@@ -58,17 +116,18 @@ interface Answering {
 
 const listenerFor = (
   response: HttpResponse,
-  { body, asked, context, gone, cancel }: Answering,
-): ((event: EngineEvent) => void) => {
+  { body, asked, judgeTokens, context, gone, cancel }: Answering,
+): ChoicesListener => {
   const head = {
     id: `chatcmpl-${context.newId()}`,
     created: Math.floor(context.now() / 1000),
     model: body.model,
   }
-  if (body.stream !== true) return wholeAnswer(response, { head, asked })
+  const options = { head, asked, judgeTokens, logprobs: body.logprobs === true, n: body.n ?? 1 }
+  if (body.stream !== true) return new WholeAnswer(response, options)
   const includeUsage = body.stream_options?.include_usage === true
   const { repeat } = context
-  const answer = new StreamedAnswer(response, { head, asked, includeUsage, repeat, cancel })
+  const answer = new StreamedAnswer(response, { ...options, includeUsage, repeat, cancel })
   whenAborted(gone, () => answer.close())
-  return answer.listener
+  return answer
 }

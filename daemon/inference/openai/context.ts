@@ -6,11 +6,18 @@ export interface EngineView {
   find(model: string):
     | {
         entry: CatalogueEntry
-        engine: {
-          submit(work: Work, bytes: number, listener: (event: EngineEvent) => void): () => void
-        }
+        engine: EngineDoor
       }
     | undefined
+}
+
+export interface EngineDoor {
+  submit(
+    work: Work,
+    bytes: number,
+    listener: (event: EngineEvent) => void,
+    follows?: boolean,
+  ): () => void
 }
 
 export interface RouteContext {

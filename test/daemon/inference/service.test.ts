@@ -257,8 +257,8 @@ t.test('a cell answers like OpenAI', async t => {
     for (const [status, code, param, body] of [
       [422, 'invalid_model', 'model', ask('hi', { model: 'three' })],
       [422, 'invalid_model', 'model', ask('hi', { model: 'embed' })],
-      [422, 'unsupported_parameter', 'logprobs', ask('hi', { logprobs: true })],
-      [422, 'unsupported_parameter', 'tools', ask('hi', { tools: [{}] })],
+      [422, 'unsupported_parameter', 'audio', ask('hi', { audio: {} })],
+      [422, 'invalid_request', 'tools.0.type', ask('hi', { tools: [{}] })],
       [422, 'invalid_request', 'flavour', ask('hi', { flavour: 1 })],
       [422, 'invalid_request', 'temperature', ask('hi', { temperature: 3 })],
       [422, 'invalid_request', 'stream_options', ask('hi', { stream_options: {} })],

@@ -1,0 +1,13 @@
+import { HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
+
+/** What is said the same way in every part of one answer. */
+export interface AnswerHead {
+  id: string
+  /** Unix time, seconds. */
+  created: number
+  model: string
+}
+
+/** The bound that holds, when the caller asked for more. */
+export const boundHeaders = (asked: number | undefined, maxTokens: number): [string, string][] =>
+  asked !== undefined && asked > maxTokens ? [[HEADER_MAX_TOKENS, String(maxTokens)]] : []
