@@ -44,6 +44,8 @@ export interface InferenceParts {
 export interface Asked {
   model: string
   stream: boolean
+  /** False where the cascade has nothing to judge. */
+  auto?: boolean
 }
 
 /**
@@ -63,7 +65,8 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
   ): Promise<void> => {
     const startedAt = now()
     const key = keyOf(request)
-    const steps = asked.model === AUTO_MODEL && kind === 'chat' ? stepsOf(key) : []
+    const mayCascade = kind === 'chat' && asked.auto !== false
+    const steps = asked.model === AUTO_MODEL && mayCascade ? stepsOf(key) : []
     const isAuto = steps.length > 0
     if (!isAuto) requireModel(models, asked.model, kind, key.tier)
     if (running.draining())
