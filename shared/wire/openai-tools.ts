@@ -47,6 +47,12 @@ export const ToolCall = z.strictObject({
 })
 export type ToolCall = z.infer<typeof ToolCall>
 
+/** The same as a client sends it back, with what its library keeps beside it. */
+export const SentToolCall = ToolCall.extend({
+  index: z.int().exactOptional(),
+  function: ToolCall.shape.function.extend({ parsed_arguments: z.unknown().exactOptional() }),
+})
+
 /** A part of a call in a stream: id, type and name come once, then pieces of the arguments. */
 export const ToolCallDelta = z.object({
   index: z.int().nonnegative(),

@@ -1,7 +1,14 @@
 import * as z from 'zod'
 import { ResponseFormat } from './openai-format.ts'
 import { ChoiceLogprobs } from './openai-logprobs.ts'
-import { FunctionTool, MAX_TOOLS, ToolCall, ToolCallDelta, ToolChoice } from './openai-tools.ts'
+import {
+  FunctionTool,
+  MAX_TOOLS,
+  SentToolCall,
+  ToolCall,
+  ToolCallDelta,
+  ToolChoice,
+} from './openai-tools.ts'
 
 /**
  * The request and answer shapes of the OpenAI REST API as far as shoal serves them
@@ -36,8 +43,10 @@ export const ChatMessage = z.discriminatedUnion('role', [
     // a client sends back the answer as its library wrote it down, with what it did not hold
     audio: z.null().exactOptional(),
     function_call: z.null().exactOptional(),
-    tool_calls: z.array(ToolCall).max(MAX_TOOLS).nullable().exactOptional(),
+    tool_calls: z.array(SentToolCall).max(MAX_TOOLS).nullable().exactOptional(),
     annotations: Nothing.exactOptional(),
+    // OpenAI's client keeps what it has parsed beside the text, and sends it back with it
+    parsed: z.unknown().exactOptional(),
   }),
   z.strictObject({
     role: z.literal('tool'),

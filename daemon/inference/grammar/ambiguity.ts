@@ -1,4 +1,5 @@
-import { childrenOf, type Leaf, leavesOf, type Node, type Property, type Shape } from './node.ts'
+import { Leaves } from './leaves.ts'
+import { childrenOf, type Leaf, type Node, type Property, type Shape } from './node.ts'
 
 /** Ways that an engine may have to follow side by side; each costs a look at the vocabulary. */
 export const MAX_WAYS = 64
@@ -11,31 +12,30 @@ export const MAX_WAYS = 64
  * @throws Error when there is no bound, or too high a one
  */
 export const checkAmbiguity = ({ root, defs }: Shape): void => {
-  const ways = new Ways(defs).of(root)
+  const ways = new Ways(new Leaves(defs)).of(root)
   if (ways > MAX_WAYS) throw new Error(`${ways} alternatives begin alike; ${MAX_WAYS} may`)
 }
 
 class Ways {
-  readonly #defs: Shape['defs']
-  readonly #leaves = new Map<Node, Set<Leaf>>()
+  readonly #leaves: Leaves
   readonly #known = new Map<Leaf, number>()
-  readonly #within = new Map<Leaf, Set<Leaf>>()
 
-  constructor(defs: Shape['defs']) {
-    this.#defs = defs
+  constructor(leaves: Leaves) {
+    this.#leaves = leaves
   }
 
   of(node: Node): number {
-    const groups = [...Map.groupBy(this.#leavesOf(node), beginningOf).values()]
+    const groups = [...Map.groupBy(this.#leaves.of(node), beginningOf).values()]
     return Math.max(1, ...groups.map(group => this.#together(group)))
   }
 
   #together(group: readonly Leaf[]): number {
     if (group.length === 1) return this.#leaf(group[0] as Leaf)
+    if (group.length > MAX_WAYS) throw new Error(`${group.length} alternatives begin alike`)
     const each = group.map(leaf => this.#leaf(leaf))
     if (this.#areToldApart(group)) return Math.max(group.length, ...each)
-    const again = group.some(leaf => group.some(other => this.#holds(leaf).has(other)))
-    if (again) throw new Error('alternatives that begin alike hold each other again')
+    if (this.#holdEachOther(group))
+      throw new Error('alternatives that begin alike hold each other again')
     return each.reduce((sum, ways) => sum + ways, 0)
   }
 
@@ -62,34 +62,21 @@ class Ways {
   }
 
   #constants({ value }: Property): readonly string[] | undefined {
-    const leaves = [...this.#leavesOf(value)]
+    const leaves = this.#leaves.of(value)
     const isConstant = leaves.every(leaf => leaf.kind === 'literal')
     return isConstant ? leaves.flatMap(({ texts }) => texts) : undefined
   }
 
-  /** Every leaf that may stand somewhere inside of this one. */
-  #holds(leaf: Leaf): Set<Leaf> {
-    const known = this.#within.get(leaf)
-    if (known) return known
+  #holdEachOther(group: readonly Leaf[]): boolean {
     const held = new Set<Leaf>()
-    const todo = [leaf]
+    const todo = [...group]
     for (let next = todo.pop(); next !== undefined; next = todo.pop())
-      for (const child of childrenOf(next))
-        for (const inner of this.#leavesOf(child)) {
-          if (held.has(inner)) continue
-          held.add(inner)
-          todo.push(inner)
-        }
-    this.#within.set(leaf, held)
-    return held
-  }
-
-  #leavesOf(node: Node): Set<Leaf> {
-    const known = this.#leaves.get(node)
-    if (known) return known
-    const leaves = leavesOf(node, this.#defs)
-    this.#leaves.set(node, leaves)
-    return leaves
+      for (const inner of childrenOf(next).flatMap(child => this.#leaves.of(child))) {
+        if (group.includes(inner)) return true
+        if (!held.has(inner)) todo.push(inner)
+        held.add(inner)
+      }
+    return false
   }
 }
 
@@ -97,7 +84,6 @@ const beginningOf = (leaf: Leaf): string => {
   if (leaf.kind === 'map') return 'object'
   if (leaf.kind === 'format') return 'string'
   if (leaf.kind !== 'literal') return leaf.kind
-  // constants of one union are written as one leaf, but may meet any string or number
   return leaf.texts.some(text => text.startsWith('"')) ? 'string' : 'number'
 }
 

@@ -7,9 +7,6 @@ export const NOTHING = '""'
 export const literal = (text: string): string =>
   `"${text.replace(/["\\]/g, character => `\\${character}`).replace(/\n/g, '\\n')}"`
 
-export const group = (alternatives: readonly string[]): string =>
-  alternatives.length === 1 ? (alternatives[0] as string) : `(${alternatives.join(' | ')})`
-
 /** `after` follows once the text is written. No text may be the beginning of another one. */
 export interface Branch {
   text: string

@@ -45,21 +45,3 @@ export const childrenOf = (leaf: Leaf): readonly Node[] => {
   if (leaf.kind !== 'array') return []
   return leaf.items === undefined ? leaf.prefix : [...leaf.prefix, leaf.items]
 }
-
-/**
- * The leaves that a node stands for, with unions and references resolved.
- *
- * @throws Error when a reference leads back to itself
- */
-export const leavesOf = (node: Node, defs: Shape['defs']): Set<Leaf> => {
-  const leaves = new Set(gather(node, defs, []))
-  const any = [...leaves].find(({ kind }) => kind === 'any')
-  return any === undefined ? leaves : new Set([any])
-}
-
-const gather = (node: Node, defs: Shape['defs'], passed: readonly string[]): readonly Leaf[] => {
-  if (node.kind === 'union') return [...new Set(node.of.flatMap(one => gather(one, defs, passed)))]
-  if (node.kind !== 'ref') return [node]
-  if (passed.includes(node.to)) throw new Error(`${node.to} refers to itself without an end`)
-  return gather(defs.get(node.to) as Node, defs, [...passed, node.to])
-}

@@ -1,15 +1,17 @@
 import { BASICS, type Basic } from './basics.ts'
-import { group, list, literal, NOTHING, oneOf, times } from './gbnf.ts'
-import { type Leaf, leavesOf, type Node, type Property, type Shape } from './node.ts'
+import { list, literal, NOTHING, oneOf, times } from './gbnf.ts'
+import { Leaves } from './leaves.ts'
+import type { Leaf, Node, Property, Shape } from './node.ts'
 
 /** Writes the rules of a grammar. Names of its own begin with `r` and a number. */
 export class Rules {
   readonly #rules = new Map<string, string>()
   readonly #leaves = new Map<Leaf, string>()
+  readonly #unions = new Map<readonly Leaf[], string>()
 
   /** The name of the rule for a value of this shape. */
   value({ root, defs }: Shape): string {
-    return this.#value(root, defs)
+    return this.#value(root, new Leaves(defs))
   }
 
   /** The name of a rule for this expression. */
@@ -23,12 +25,18 @@ export class Rules {
     return rules.map(([name, rule]) => `${name} ::= ${rule}`).join('\n')
   }
 
-  #value(node: Node, defs: Shape['defs']): string {
-    const leaves = withOneLiteral(leavesOf(node, defs))
-    return group(leaves.map(leaf => this.#leaf(leaf, defs)))
+  #value(node: Node, defs: Leaves): string {
+    const leaves = defs.of(node)
+    if (leaves.length === 1) return this.#leaf(leaves[0] as Leaf, defs)
+    const known = this.#unions.get(leaves)
+    if (known !== undefined) return known
+    const name = this.#reserve()
+    this.#unions.set(leaves, name)
+    this.#rules.set(name, leaves.map(leaf => this.#leaf(leaf, defs)).join(' | '))
+    return name
   }
 
-  #leaf(leaf: Leaf, defs: Shape['defs']): string {
+  #leaf(leaf: Leaf, defs: Leaves): string {
     if (leaf.kind === 'any') return 'any'
     const known = this.#leaves.get(leaf)
     if (known !== undefined) return known
@@ -38,7 +46,7 @@ export class Rules {
     return name
   }
 
-  #expression(leaf: Exclude<Leaf, { kind: 'any' }>, defs: Shape['defs']): string {
+  #expression(leaf: Exclude<Leaf, { kind: 'any' }>, defs: Leaves): string {
     switch (leaf.kind) {
       case 'string':
         return `"\\"" ${times('char', leaf.min, leaf.max)} "\\""`
@@ -60,7 +68,7 @@ export class Rules {
   }
 
   /** Properties come in their order; those that are not required may be left out. */
-  #properties(properties: readonly Property[], defs: Shape['defs']): string {
+  #properties(properties: readonly Property[], defs: Leaves): string {
     // what may follow when nothing, or something, was written before
     let first = NOTHING
     let more = NOTHING
@@ -76,7 +84,7 @@ export class Rules {
     return first
   }
 
-  #items({ prefix, items, min, max }: Extract<Leaf, { kind: 'array' }>, defs: Shape['defs']) {
+  #items({ prefix, items, min, max }: Extract<Leaf, { kind: 'array' }>, defs: Leaves) {
     const members = prefix.map(node => this.#value(node, defs))
     const least = Math.max(0, min - prefix.length)
     const most = max === undefined ? undefined : max - prefix.length
@@ -113,13 +121,4 @@ const NUMBERS: Record<string, Basic> = {
   'true positive': 'positive',
   'false any': 'number',
   'false zero': 'least-number',
-}
-
-/** All constants of a union as one, told apart by their characters. */
-const withOneLiteral = (leaves: Iterable<Leaf>): Leaf[] => {
-  const all = [...leaves]
-  const literals = all.filter(leaf => leaf.kind === 'literal')
-  if (literals.length < 2) return all
-  const texts = [...new Set(literals.flatMap(leaf => leaf.texts))]
-  return [...all.filter(leaf => leaf.kind !== 'literal'), { kind: 'literal', texts }]
 }

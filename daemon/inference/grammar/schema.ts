@@ -142,10 +142,10 @@ class Reader {
 
   #object(at: Keywords, depth: number): Node {
     const properties = Object.entries(at.take('properties', 'object') ?? {})
-    const required = at.take('required', 'array') ?? []
+    const required = new Set(at.take('required', 'array'))
     const additional = at.take('additionalProperties', 'any')
-    const names = properties.map(([name]) => name)
-    const absent = required.find(name => !names.includes(String(name)))
+    const names = new Set<unknown>(properties.map(([name]) => name))
+    const absent = [...required].find(name => !names.has(name))
     if (absent !== undefined)
       throw unserved(
         at.place('required'),
@@ -160,14 +160,14 @@ class Reader {
   #properties(
     at: Keywords,
     properties: readonly [string, unknown][],
-    required: readonly unknown[],
+    required: ReadonlySet<unknown>,
     depth: number,
   ): Property[] {
     return properties.map(([name, schema]) => {
       const place = `${at.place('properties')}.${name.slice(0, MAX_NAME_LENGTH)}`
       this.#spend('characters', name.length, at.place('properties'))
       const value = this.#node(schema, place, depth + 1)
-      return { name, value, required: required.includes(name) }
+      return { name, value, required: required.has(name) }
     })
   }
 

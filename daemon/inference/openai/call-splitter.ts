@@ -23,6 +23,8 @@ export class CallSplitter {
   readonly #names: ReadonlySet<string>
   #state: 'text' | 'head' | 'arguments' | 'tail' = 'text'
   #held = ''
+  /** Before the call; shown only when it turns out to be none. */
+  #space = ''
   #arguments = new ArgumentsText()
 
   constructor(names: Iterable<string>) {
@@ -62,11 +64,17 @@ export class CallSplitter {
 
   #text(parts: Part[]): boolean {
     const at = this.#held.indexOf(CALL_BEGIN)
-    const shown = at >= 0 ? this.#held.slice(0, at).trimEnd() : this.#held.slice(0, this.#safe())
+    const before = at >= 0 ? this.#held.slice(0, at) : this.#held.slice(0, this.#safe())
+    const shown = at >= 0 ? before.trimEnd() : before
     if (shown !== '') parts.push({ type: 'content', text: shown })
-    this.#held = at >= 0 ? this.#held.slice(at + CALL_BEGIN.length) : this.#held.slice(shown.length)
-    if (at >= 0) this.#state = 'head'
-    return at >= 0
+    if (at < 0) {
+      this.#held = this.#held.slice(shown.length)
+      return false
+    }
+    this.#space = before.slice(shown.length)
+    this.#held = this.#held.slice(at + CALL_BEGIN.length)
+    this.#state = 'head'
+    return true
   }
 
   /** Length of the text that no call can begin in; white space before a call is not shown. */
@@ -97,7 +105,7 @@ export class CallSplitter {
   }
 
   #giveUp(parts: Part[]): boolean {
-    parts.push({ type: 'content', text: CALL_BEGIN + this.#held })
+    parts.push({ type: 'content', text: this.#space + CALL_BEGIN + this.#held })
     this.#held = ''
     this.#state = 'text'
     return false
@@ -125,7 +133,7 @@ export class CallSplitter {
   #wholeCall(body: string, end: string, parts: Part[]): void {
     const call = readCall(body)
     if (call === undefined || !this.#names.has(call.name))
-      parts.push({ type: 'content', text: `${CALL_BEGIN}${body}${end}` })
+      parts.push({ type: 'content', text: `${this.#space}${CALL_BEGIN}${body}${end}` })
     else parts.push({ type: 'call', name: call.name }, { type: 'arguments', text: call.arguments })
   }
 }

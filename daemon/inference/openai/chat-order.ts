@@ -6,7 +6,8 @@ import {
   type Sampling as SamplingFields,
   unservedField,
 } from '../../../shared/wire/openai.ts'
-import type { PlainMessage, Sampling } from '../protocol.ts'
+import type { ToolCall } from '../../../shared/wire/openai-tools.ts'
+import type { PlainCall, PlainMessage, Sampling } from '../protocol.ts'
 
 /** Each is looked at for each generated token. */
 const MAX_BIASES = 1024
@@ -70,9 +71,15 @@ const plainMessage = (message: ChatMessage): PlainMessage => {
   return {
     role: message.role,
     text,
-    ...(calls.length > 0 && { calls: calls.map(({ id, function: call }) => ({ id, ...call })) }),
+    ...(calls.length > 0 && { calls: calls.map(plainCall) }),
   }
 }
+
+const plainCall = ({ id, function: { name, arguments: text } }: ToolCall): PlainCall => ({
+  id,
+  name,
+  arguments: text,
+})
 
 const plainText = (content: ChatMessage['content']): string =>
   typeof content === 'string' ? content : (content ?? []).map(part => part.text).join('')

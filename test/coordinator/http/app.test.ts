@@ -96,7 +96,13 @@ t.test('every error has the body of OpenAI, with its code, on every route', asyn
     ['max_tokens of 0', post({ ...chat, max_tokens: 0 }), 422, 'invalid_request', 'max_tokens'],
     ['a flag as a word', post({ ...chat, stream: 'true' }), 422, 'invalid_request', 'stream'],
     ['an unknown field', post({ ...chat, temprature: 1 }), 422, 'invalid_request', 'temprature'],
-    ['a field that is not served', post({ ...chat, n: 2 }), 422, 'unsupported_parameter', 'n'],
+    [
+      'a field that is not served',
+      post({ ...chat, audio: {} }),
+      422,
+      'unsupported_parameter',
+      'audio',
+    ],
     [
       'a field __proto__',
       post(`{"__proto__":{},"model":"m"}`),

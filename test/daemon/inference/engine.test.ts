@@ -116,6 +116,22 @@ t.test('admission', async t => {
     clock.advance(60_000)
     t.strictSame(seen, ['a', 'b cell_unavailable', 'c'])
   })
+  t.test('lets what follows a request wait, however many and however long', async t => {
+    const { clock, admission, seen, enter } = setup()
+    admission.open()
+    enter('a')
+    for (let choice = 1; choice <= 15; choice++)
+      admission.enter({
+        bytes: 0,
+        follows: true,
+        onSlot: () => seen.push(String(choice)),
+        onRefused: error => seen.push(error.code),
+      })
+    clock.advance(3_600_000)
+    t.throws(() => enter('b'), refused, 'others find the queue full')
+    for (let choice = 1; choice <= 15; choice++) admission.leave()
+    t.strictSame(seen, ['a', ...Array.from({ length: 15 }, (_, index) => String(index + 1))])
+  })
   t.test('refuses all who wait when the engine goes away', async t => {
     const { admission, seen, enter } = setup()
     admission.open()
