@@ -428,6 +428,23 @@ t.test('a cell answers like the Responses API', async t => {
     }
   })
 
+  t.test('is held back and judged like chat, with what it has used until then', async t => {
+    const judged = async (body: object) => {
+      const headers = { 'x-shoal-judge': '4' }
+      const request = { model: 'one', temperature: 0, input: 'What is a cell?', ...body }
+      return call(port, 'POST', '/v1/responses', request, headers)
+    }
+    const plain = await whole({ input: 'What is a cell?' })
+    for (const stream of [false, true]) {
+      const { headers } = await judged({ stream })
+      t.ok(Number(headers['x-shoal-confidence']) < 0)
+      const usage = JSON.parse(String(headers['x-shoal-usage-so-far'] ?? null))
+      const expected = { prompt_tokens: plain.usage?.input_tokens, completion_tokens: 4 }
+      if (stream) t.match(usage, expected)
+      else t.equal(usage, null, 'a whole answer has its trailer')
+    }
+  })
+
   t.test('with the chances of its tokens when they are asked for', async t => {
     const response = await whole({
       input: 'What is a cell?',
