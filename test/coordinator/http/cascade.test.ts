@@ -6,6 +6,7 @@ import type { Engine } from '../../../coordinator/fleet/router.ts'
 import type { NewUsage } from '../../../coordinator/quota/usage.ts'
 import { appWith } from '../../support/app.ts'
 import { type CellHandler, endWithUsage, linkCell } from '../../support/cell.ts'
+import { pause } from '../../support/stack.ts'
 
 const SO_FAR = { prompt_tokens: 7, completion_tokens: 32, total_tokens: 39 }
 
@@ -15,8 +16,9 @@ interface Seen {
 }
 
 /** Models with the confidence their answers have; one that is not given is served by no cell. */
-const rig = async (t: Test, confidences: Record<string, number | 'full'>) => {
+const rig = async (t: Test, confidences: Record<string, number | 'full' | 'silent'>) => {
   const seen: Seen[] = []
+  const left = latch()
   const handler: CellHandler = async (request, response) => {
     const pieces: Buffer[] = []
     for await (const piece of request) pieces.push(piece)
@@ -24,6 +26,7 @@ const rig = async (t: Test, confidences: Record<string, number | 'full'>) => {
     const judge = request.headers['x-shoal-judge'] as string | undefined
     seen.push({ model: body.model, judge })
     const confidence = confidences[body.model]
+    if (confidence === 'silent') return response.stream.once('close', () => left.open())
     if (confidence === 'full') {
       response.writeHead(503, { 'content-type': 'application/json' })
       response.end('{"error":{"message":"full"}}')
@@ -55,6 +58,7 @@ const rig = async (t: Test, confidences: Record<string, number | 'full'>) => {
   }
   const serves = (model: string): boolean => confidences[model] !== undefined
   const rows: NewUsage[] = []
+  const cancelled = latch()
   let admitted = 0
   const app = await appWith({
     fleet: {
@@ -70,7 +74,12 @@ const rig = async (t: Test, confidences: Record<string, number | 'full'>) => {
         return { refund: () => void admitted-- }
       },
     },
-    usage: { record: async row => void rows.push(row) },
+    usage: {
+      record: async row => {
+        rows.push(row)
+        if (row.status === 'cancelled') cancelled.open()
+      },
+    },
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
   t.teardown(async () => {
@@ -78,7 +87,7 @@ const rig = async (t: Test, confidences: Record<string, number | 'full'>) => {
     await cell.close()
   })
   const { port } = app.server.address() as AddressInfo
-  const ask = async (key: string, more: object = {}) => {
+  const post = (key: string, more: object = {}) => {
     const asked = httpRequest({
       port,
       host: '127.0.0.1',
@@ -88,12 +97,24 @@ const rig = async (t: Test, confidences: Record<string, number | 'full'>) => {
     })
     const messages = [{ role: 'user', content: 'hi' }]
     asked.end(JSON.stringify({ model: 'auto', messages, ...more }))
-    const [response] = await once(asked, 'response')
+    return asked
+  }
+  const ask = async (key: string, more: object = {}) => {
+    const [response] = await once(post(key, more), 'response')
     let text = ''
     for await (const piece of response) text += piece
     return { status: response.statusCode, headers: response.headers, text }
   }
-  return { ask, seen, rows, engine, admitted: () => admitted }
+  return { ask, post, seen, rows, engine, left, cancelled, admitted: () => admitted }
+}
+
+/** Something to wait for. */
+const latch = () => {
+  let open: () => void = () => {}
+  const opened = new Promise<void>(resolve => {
+    open = resolve
+  })
+  return { open, opened }
 }
 
 /** What a row says of its tokens. */
@@ -155,6 +176,24 @@ t.test('a request for auto', async t => {
         asked,
       )
       t.strictSame(result.rows.map(brief), rows)
+    }
+  })
+
+  t.test('leaves no work behind when its client leaves between two models', async t => {
+    for (const stream of [false, true]) {
+      const cascade = await rig(t, { 'model-b:3b': -2, 'model-c:7b': 'silent' })
+      const asked = cascade.post('pro-key', { stream })
+      asked.on('error', () => {})
+      while (cascade.seen.length < 2) await pause()
+      asked.destroy()
+      await cascade.left.opened
+      await cascade.cancelled.opened
+      const discarded = stream ? '7+32' : '3+2'
+      t.strictSame(cascade.rows.map(brief), [
+        `model-b:3b discarded ${discarded}`,
+        'model-c:7b cancelled null+null',
+      ])
+      t.equal(cascade.engine.inFlight, 0)
     }
   })
 
