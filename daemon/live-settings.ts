@@ -39,7 +39,8 @@ export class LiveSettings {
     parts.logger.level = log.level
     parts.telemetry.setIntervalSeconds(telemetry.interval_seconds)
     parts.uplink.limitSpool(telemetrySpool(this.#config))
-    if (before?.slots === inference.slots && before.threads === inference.threads) return
+    const after = settingsOf(this.#config).inference
+    if (before?.slots === after?.slots && before?.threads === after?.threads) return
     // it resolves when the models are loaded again, which may take longer than anybody should wait
     parts
       .restartEngines(inference)

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { type LoadedConfig, loadConfig } from '../shared/config.ts'
 import { exitCode, ShoalError } from '../shared/errors.ts'
@@ -16,6 +17,10 @@ import { inferenceService } from './services/inference.ts'
 /** A daemon that has not ended by itself so long after it was told to is ended. */
 const STOP_TIMEOUT_MS = 9000
 
+/** Slots and threads are measured again at this start. */
+const RETUNE = '--retune'
+const RETUNE_HELP = `shoald ${RETUNE} …: measures again how many slots and threads serve best`
+
 /** The program `shoald`: reads its configuration, runs until a signal, and sets the exit code. */
 export const main = async (
   argv: string[],
@@ -27,11 +32,13 @@ export const main = async (
       process.exitCode = await runCommand(command, argv.slice(1), env)
       return
     }
-    const more = COMMANDS_HELP
-    const read = () => loadConfig({ program: 'shoald', schema: DaemonConfig, argv, env, more })
+    const more = [COMMANDS_HELP, RETUNE_HELP].join('\n')
+    const flags = argv.filter(flag => flag !== RETUNE)
+    const read = () =>
+      loadConfig({ program: 'shoald', schema: DaemonConfig, argv: flags, env, more })
     const loaded = read()
     if (loaded.action === 'print') process.stdout.write(loaded.text)
-    else await run(loaded.config, env, read)
+    else await run(loaded.config, env, read, flags.length < argv.length)
   } catch (error) {
     if (!(error instanceof ShoalError)) throw error
     process.stderr.write(`shoald: ${error.message}\n`)
@@ -59,13 +66,15 @@ const run = async (
   own: DaemonConfig,
   env: Record<string, string | undefined>,
   read: () => LoadedConfig<DaemonConfig>,
+  retune: boolean,
 ): Promise<void> => {
   const config = await startingConfig(own)
   const logger = createLogger({ level: config.log.level })
   const { catalogue } = config
   const { leave, stop } = leaveOnSignals(logger)
   onLauncherGone(env, process.stdin, () => stop.abort())
-  const inference = inferenceService({ catalogue, config: config.inference, logger })
+  const tuning = { file: join(config.state_dir, 'tuning.json'), again: retune }
+  const inference = inferenceService({ catalogue, config: config.inference, logger, tuning })
   logger.info({ version: VERSION, name: config.name }, 'shoald starts')
   try {
     const local = settingsOf(own)

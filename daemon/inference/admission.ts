@@ -28,7 +28,7 @@ const RETRY_SECONDS = 1
 
 /** Gives out the slots of one engine in the order of arrival, and refuses what it cannot serve. */
 export class Admission {
-  readonly #limits: AdmissionLimits
+  #limits: AdmissionLimits
   readonly #clock: Clock
   readonly #waiting = new Set<Waiting>()
   #waitingBytes = 0
@@ -38,6 +38,15 @@ export class Admission {
   constructor(limits: AdmissionLimits, clock: Clock) {
     this.#limits = limits
     this.#clock = clock
+  }
+
+  get slots(): number {
+    return this.#limits.slots
+  }
+
+  /** Other numbers of slots and places, while nobody has a slot. */
+  resize(slots: number, queue: number): void {
+    this.#limits = { ...this.#limits, slots, queue }
   }
 
   get busy(): number {

@@ -3,9 +3,13 @@ import { Setting } from '../../shared/wire/desired.ts'
 
 /** The cell's inference, as it stands under `inference` in the daemon's configuration. */
 export const InferenceConfig = z.strictObject({
-  slots: Setting.slots
-    .default(8)
-    .describe('Chat requests that one engine runs at the same time; each keeps its own context.'),
+  slots: z
+    .union([Setting.slots, z.literal('auto')])
+    .default('auto')
+    .describe(
+      'Chat requests that one engine runs at the same time; each keeps its own context. `auto`: ' +
+        'measured at the first start for weights of 64 MiB and more, else 8.',
+    ),
   embedding_slots: z
     .int()
     .min(1)
@@ -29,9 +33,13 @@ export const InferenceConfig = z.strictObject({
     .max(3600)
     .default(30)
     .describe('Longest wait for a slot, loading of the model included.'),
-  threads: Setting.threads
+  threads: z
+    .union([Setting.threads, z.literal('auto')])
     .exactOptional()
-    .describe('CPU threads of one engine. Default: the cores less one.'),
+    .describe(
+      'CPU threads of one engine. Default, and `auto`: measured as the slots are, else the cores ' +
+        'less one.',
+    ),
   gpu: z
     .enum(['auto', 'off'])
     .default('auto')

@@ -89,7 +89,8 @@ export class EngineProcess {
     else if (reply.type === 'step') {
       this.counts = reply.counts
       this.#listener.onStep(reply)
-    } else if (reply.transient) this.#end(`could not be loaded: ${reply.reason}`)
+    } else if (reply.type === 'measured') this.#end('measured instead of loading')
+    else if (reply.transient) this.#end(`could not be loaded: ${reply.reason}`)
     else {
       this.stop()
       this.#listener.onRefused(reply)

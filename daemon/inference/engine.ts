@@ -9,6 +9,7 @@ import { type EngineEvent, Jobs, type Work } from './jobs.ts'
 import type { Leftovers } from './leftovers.ts'
 import type { ReadyReply, StepCounts } from './protocol.ts'
 import { Restarts } from './restarts.ts'
+import type { Tuner } from './tuning/tuner.ts'
 import { checkWeights, fileStamp, type Weights } from './weights.ts'
 
 export interface EngineOptions {
@@ -20,6 +21,8 @@ export interface EngineOptions {
   contextLength: number
   limits: AdmissionLimits
   threads: number
+  /** What is to be measured, where somebody measures. */
+  auto?: { slots: boolean; threads: boolean }
   gpu: 'auto' | 'off'
   loadTimeoutSeconds: number
   watchdogSeconds: number
@@ -30,6 +33,8 @@ export interface EngineParts {
   spawn: SpawnEngine
   logger: Logger
   leftovers: Leftovers
+  /** Absent: the numbers of the options stand. */
+  tuner?: Pick<Tuner, 'limits'> | undefined
   /** Called after each change of the state. */
   onChange: () => void
 }
@@ -52,6 +57,7 @@ export class Engine {
   #state: ModelState = 'cold'
   #reason: string | undefined
   #contextLength: number
+  #threads: number
   #process: EngineProcess | undefined
   /** From `start` to `stop`. */
   #life: AbortController | undefined
@@ -63,6 +69,7 @@ export class Engine {
     this.#options = options
     this.#parts = parts
     this.#contextLength = options.contextLength
+    this.#threads = options.threads
     this.#admission = new Admission(options.limits, parts.clock)
     this.#jobs = new Jobs(this.#admission)
   }
@@ -77,13 +84,13 @@ export class Engine {
   }
 
   report(): EngineReport {
-    const { weights, kind, models, limits } = this.#options
+    const { weights, kind, models } = this.#options
     return {
       weights: weights.label.slice(-256),
       kind,
       models: [...models],
       state: this.#state,
-      slots: limits.slots,
+      slots: this.#admission.slots,
       slots_busy: this.#admission.busy,
       queued: this.#admission.queued,
       context_length: this.#contextLength,
@@ -147,10 +154,32 @@ export class Engine {
       const facts = await checkWeights(weights, kind, life)
       if (life.aborted) return
       this.#contextLength = Math.min(this.#options.contextLength, facts.contextLength)
+      await this.#tune(life)
+      if (life.aborted) return
       this.#spawn(life)
     } catch (error) {
       if (!life.aborted) await this.#refuseWeights((error as Error).message, life)
     }
+  }
+
+  /** Takes over what serves these weights best on this machine, where that is not fixed. */
+  async #tune(life: AbortSignal): Promise<void> {
+    const { weights, kind, auto, limits, threads, gpu, loadTimeoutSeconds } = this.#options
+    if (auto === undefined || kind !== 'chat') return
+    const found = await this.#parts.tuner?.limits(
+      {
+        weights,
+        gpu,
+        contextLength: this.#contextLength,
+        slots: auto.slots ? undefined : limits.slots,
+        threads: auto.threads ? undefined : threads,
+        timeoutSeconds: loadTimeoutSeconds,
+      },
+      life,
+    )
+    if (found === undefined || life.aborted) return
+    this.#threads = found.threads
+    this.#admission.resize(found.slots, Math.ceil((limits.queue / limits.slots) * found.slots))
   }
 
   #remainFailed(life: AbortSignal): void {
@@ -164,14 +193,14 @@ export class Engine {
   }
 
   #spawn(life: AbortSignal): void {
-    const { weights, kind, limits, threads, gpu } = this.#options
+    const { weights, kind, gpu } = this.#options
     const load = {
       type: 'load' as const,
       file: weights.file,
       kind,
-      slots: limits.slots,
+      slots: this.#admission.slots,
       contextLength: this.#contextLength,
-      threads,
+      threads: this.#threads,
       gpu,
     }
     const started = new EngineProcess({ ...this.#options, load }, this.#parts, {

@@ -9,12 +9,15 @@ import type { SpawnEngine } from './engine-child.ts'
 import { gpuMayBePresent } from './gpu-present.ts'
 import { Leftovers } from './leftovers.ts'
 import type { StepCounts } from './protocol.ts'
+import type { Tuner } from './tuning/tuner.ts'
 import { resolveWeights } from './weights.ts'
 
 export interface EnginesParts {
   clock: Clock
   spawn: SpawnEngine
   logger: Logger
+  /** Absent: nothing is measured, the defaults stand. */
+  tuner?: Tuner | undefined
 }
 
 /** What can be changed by a restart of the engines. */
@@ -120,12 +123,18 @@ const groupByWeights = (catalogue: Catalogue): CatalogueEntry[][] => [
   ...Map.groupBy(catalogue, entry => `${entry.kind} ${resolveWeights(entry).file}`).values(),
 ]
 
+/** Where nothing is measured. */
+const DEFAULT_SLOTS = 8
+
+const isSet = (value: number | 'auto' | undefined): value is number => typeof value === 'number'
+
 const engineOptions = (
   entries: readonly CatalogueEntry[],
   config: InferenceConfig,
 ): EngineOptions => {
   const first = entries[0] as CatalogueEntry
-  const slots = first.kind === 'chat' ? config.slots : config.embedding_slots
+  const chatSlots = isSet(config.slots) ? config.slots : DEFAULT_SLOTS
+  const slots = first.kind === 'chat' ? chatSlots : config.embedding_slots
   return {
     weights: resolveWeights(first),
     kind: first.kind,
@@ -137,7 +146,8 @@ const engineOptions = (
       queueBytes: config.queue_prompt_bytes,
       queueTimeoutSeconds: config.queue_timeout_seconds,
     },
-    threads: config.threads ?? Math.max(1, availableParallelism() - 1),
+    threads: isSet(config.threads) ? config.threads : Math.max(1, availableParallelism() - 1),
+    auto: { slots: !isSet(config.slots), threads: !isSet(config.threads) },
     gpu: config.gpu === 'auto' && gpuMayBePresent() ? 'auto' : 'off',
     loadTimeoutSeconds: config.load_timeout_seconds,
     watchdogSeconds: config.watchdog_seconds,

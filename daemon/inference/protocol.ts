@@ -2,7 +2,9 @@
  * What the daemon and an engine child say to each other over the child's IPC channel. Both run
  * the same version, so nothing here is negotiated.
  */
-export type Order = LoadOrder | ChatOrder | EmbedOrder | CancelOrder
+import type { Measured } from './tuning/choose.ts'
+
+export type Order = LoadOrder | MeasureOrder | ChatOrder | EmbedOrder | CancelOrder
 
 export interface LoadOrder {
   type: 'load'
@@ -14,6 +16,20 @@ export interface LoadOrder {
   contextLength: number
   threads: number
   gpu: 'auto' | 'off'
+}
+
+/** Instead of `load`: the child only measures. */
+export interface MeasureOrder {
+  type: 'measure'
+  /** Absolute path of a GGUF file that has passed the pre-check. */
+  file: string
+  contextLength: number
+  gpu: 'auto' | 'off'
+  /** Numbers to try, each with each. */
+  slots: readonly number[]
+  threads: readonly number[]
+  /** For all of it, loading excluded. */
+  budgetMs: number
 }
 
 export interface PlainMessage {
@@ -93,7 +109,7 @@ export interface CancelOrder {
   job: number
 }
 
-export type Reply = ReadyReply | FailedReply | StepReply
+export type Reply = ReadyReply | FailedReply | StepReply | MeasuredReply
 
 export interface ReadyReply {
   type: 'ready'
@@ -102,6 +118,11 @@ export interface ReadyReply {
   /** `cuda`, `vulkan`, `metal` or `cpu`. */
   device: string
   loadMs: number
+}
+
+export interface MeasuredReply {
+  type: 'measured'
+  rows: readonly Measured[]
 }
 
 /** The model cannot be loaded. The child ends by itself. */

@@ -11,6 +11,7 @@ import { createHandler } from '../inference/handler.ts'
 import { SEEDS } from '../inference/openai/chat-order.ts'
 import type { HttpRequest, HttpResponse } from '../inference/openai/http.ts'
 import type { StepCounts } from '../inference/protocol.ts'
+import { Tuner, type TunerOptions } from '../inference/tuning/tuner.ts'
 import type { Service } from '../service.ts'
 
 export interface InferenceService extends Service {
@@ -32,16 +33,17 @@ export const inferenceService = ({
   catalogue,
   config,
   logger,
+  tuning,
 }: {
   catalogue: Catalogue
   config: InferenceConfig
   logger: Logger
+  /** Absent: nothing is measured. */
+  tuning?: TunerOptions
 }): InferenceService => {
-  const engines = new Engines(catalogue, config, {
-    clock: systemClock,
-    spawn: engineSpawner(logger),
-    logger,
-  })
+  const shared = { clock: systemClock, spawn: engineSpawner(logger), logger }
+  const tuner = tuning && new Tuner(tuning, { ...shared, now: Date.now })
+  const engines = new Engines(catalogue, config, { ...shared, tuner })
   const handle = createHandler({
     engines,
     catalogue,

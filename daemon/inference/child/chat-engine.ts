@@ -3,18 +3,15 @@ import type { LlamaModel } from 'node-llama-cpp'
 import type { ChatOrder, JobEvent, LoadOrder, StepCounts } from '../protocol.ts'
 import { Batching } from './batching.ts'
 import { ChatTemplate } from './chat-template.ts'
+import { createChatContext } from './context.ts'
 import { generate } from './generate.ts'
-import { flashAttentionFor, mostCharacters, tokenizerOf } from './model.ts'
+import { mostCharacters, tokenizerOf } from './model.ts'
 import { PromptPace } from './prompt-pace.ts'
 import { echoing, emptyAnswer, rawPrompt } from './raw-prompt.ts'
 import { Refusal } from './refusal.ts'
-import { Slot } from './slot.ts'
+import type { Slot } from './slot.ts'
 import { pickSlot } from './slots.ts'
 import { type Tokenizer, tokenizePieces } from './tokens.ts'
-import { Turnstile } from './turnstile.ts'
-
-/** Tokens of one engine step. */
-const BATCH_TOKENS = 512
 
 export type Emit = (event: JobEvent) => void
 
@@ -51,20 +48,7 @@ export class ChatEngine {
     onStep: () => void,
   ): Promise<ChatEngine> {
     const batching = new Batching(onStep)
-    const context = await model.createContext({
-      sequences: order.slots,
-      contextSize: order.contextLength,
-      batchSize: BATCH_TOKENS,
-      threads: { ideal: order.threads, min: order.threads },
-      flashAttention: flashAttentionFor(model),
-      failedCreationRemedy: false,
-      batching: { itemPrioritizationStrategy: batching.strategy },
-    })
-    const turnstile = new Turnstile()
-    const slots = Array.from(
-      { length: order.slots },
-      (_, id) => new Slot(id, context.getSequence(), batching, turnstile),
-    )
+    const { slots } = await createChatContext(model, order, batching)
     return new ChatEngine(model, batching, slots, order)
   }
 

@@ -5,12 +5,15 @@ import {
   type LlamaModel,
   type Token,
 } from 'node-llama-cpp'
-import type { LoadOrder } from '../protocol.ts'
 import type { Detokenize } from './text.ts'
 import type { Tokenizer } from './tokens.ts'
 
 /** Loads the weights. Nothing is compiled or downloaded. */
-export const loadModel = async (order: LoadOrder): Promise<LlamaModel> => {
+export const loadModel = async (order: {
+  file: string
+  gpu: 'auto' | 'off'
+  threads: number
+}): Promise<LlamaModel> => {
   const llama = await getLlama({
     gpu: order.gpu === 'off' ? false : 'auto',
     build: 'never',
