@@ -95,6 +95,8 @@ export interface ChatOrder {
   tools?: readonly PlainTool[]
   /** The tokens and their log-probabilities are wanted, with so many alternatives each. */
   topLogprobs?: number
+  /** Only of so many tokens at the beginning; what follows comes without. */
+  logprobTokens?: number
 }
 
 export interface EmbedOrder {
@@ -174,7 +176,7 @@ export type JobEvent =
       /** The bound that holds: asked, or what the context leaves. */
       maxTokens: number
     }
-  /** With `topLogprobs` also the tokens; the texts of all tokens together are the text. */
+  /** With `topLogprobs` also the tokens; their texts together are the text. */
   | { type: 'text'; job: number; text: string; tokens?: readonly TokenInfo[] }
   | {
       type: 'end'

@@ -63,9 +63,16 @@ const optional = <T extends z.ZodType>(type: T) => type.nullable().exactOptional
 export const Sampling = {
   /** Default 1; 0 is greedy. */
   temperature: optional(z.number().min(0).max(2)),
-  /** Default 1: no nucleus. */
-  top_p: optional(z.number().gt(0).max(1)),
-  seed: optional(z.int()),
+  /** Default 1: no nucleus; 0 leaves the likeliest token alone. */
+  top_p: optional(z.number().min(0).max(1)),
+  /** Any 64-bit integer; JavaScript keeps the first 16 digits of it. */
+  seed: optional(
+    z
+      .number()
+      .min(-(2 ** 63))
+      .max(2 ** 63)
+      .refine(Number.isInteger, { error: 'must be an integer' }),
+  ),
   stop: optional(z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(4)])),
   frequency_penalty: optional(z.number().min(-2).max(2)),
   presence_penalty: optional(z.number().min(-2).max(2)),

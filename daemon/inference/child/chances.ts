@@ -14,9 +14,10 @@ export interface Sampled {
 }
 
 /**
- * What to ask of the engine. Alternatives come with the whole vocabulary each time (1 ms a token at
- * 16 thousand tokens), so they are asked for only when wanted. `controlledEvaluate` would bring the
- * same and has neither a grammar nor a seed that lasts longer than one token.
+ * What to ask of the engine, and only when it is wanted: for a confidence it sorts the vocabulary
+ * (with 16 thousand tokens 1 ms of CPU for each token of the answer), alternatives come with all of
+ * the vocabulary (5 ms). `controlledEvaluate` would bring the same, without a grammar and with a
+ * seed that begins anew at each token.
  */
 export const metadataFor = (topLogprobs: number | undefined): SequenceEvaluateMetadataOptions => {
   if (topLogprobs === undefined) return {}

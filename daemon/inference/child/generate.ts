@@ -1,5 +1,6 @@
-import type { LlamaModel, Token } from 'node-llama-cpp'
+import type { LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp'
 import type { ChatOrder, EndReason, JobEvent } from '../protocol.ts'
+import { CALL_BEGIN, CALL_END } from '../tool-syntax.ts'
 import { AnswerText, type Shown } from './answer-text.ts'
 import { metadataFor, type Sampled, tokenInfo } from './chances.ts'
 import { grammarOptions } from './grammar-state.ts'
@@ -41,7 +42,7 @@ export const generate = async (generation: Generation): Promise<void> => {
         ? 'cancelled'
         : await answer(
             generation,
-            slot.generate(rest, options, metadataFor(order.topLogprobs)),
+            sampledTokens(generation, rest, options),
             generated,
             maxTokens,
           ).catch(error => giveUp(order, error))
@@ -69,6 +70,34 @@ const readPrompt = async (
     await slot.pause()
   }
   return isCancelled() ? undefined : tokens.slice(at)
+}
+
+/** The tokens of the answer; the engine tells more of some of them only, where that is enough. */
+const sampledTokens = (
+  { slot, order }: Generation,
+  prompt: Token[],
+  options: SequenceEvaluateOptions,
+): AsyncIterable<Sampled> => {
+  const { topLogprobs, logprobTokens } = order
+  const metadata = metadataFor(topLogprobs)
+  if (logprobTokens === undefined) return slot.generate(prompt, options, metadata)
+  return firstTold(logprobTokens, slot.generate(prompt, options, metadata), last =>
+    slot.generate([last], options, {}),
+  )
+}
+
+const firstTold = async function* (
+  count: number,
+  told: AsyncIterable<Sampled>,
+  goOn: (last: Token) => AsyncIterable<Sampled>,
+): AsyncGenerator<Sampled> {
+  let seen = 0
+  for await (const sampled of told) {
+    yield sampled
+    if (++seen < count) continue
+    yield* goOn(sampled.token)
+    return
+  }
 }
 
 /**
@@ -108,11 +137,13 @@ const answer = async (
 /** Emits what each token adds to the text, or at the end what was held back; true at a stop. */
 const shower = ({ model, order, emit }: Generation) => {
   const { job, topLogprobs } = order
-  const text = new AnswerText<Token>(detokenizer(model), order.sampling.stop)
+  const marks = order.tools === undefined ? [] : [CALL_BEGIN, CALL_END]
+  const text = new AnswerText<Token>(detokenizer(model, marks), order.sampling.stop)
   const trail = new TokenTrail()
   const textOf = (token: Token): string => model.detokenize([token])
   const withTokens = (shown: Shown, sampled: Sampled | undefined): void => {
-    if (sampled) trail.push(tokenInfo(sampled, shown.piece, topLogprobs ?? 0, textOf))
+    if (sampled?.confidence !== undefined)
+      trail.push(tokenInfo(sampled, shown.piece, topLogprobs ?? 0, textOf))
     const tokens = trail.show(shown.text)
     if (shown.stopped || sampled === undefined) tokens.push(...trail.end())
     if (tokens.length > 0 || shown.text !== '')

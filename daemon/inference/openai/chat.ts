@@ -1,12 +1,10 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { HEADER_JUDGE, HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
 import type { ChatRequest } from '../../../shared/wire/openai.ts'
-import type { ChatOrder } from '../protocol.ts'
-import { CALL_END } from '../tool-syntax.ts'
-import { answerGrammar } from './answer-grammar.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { type AnswerShape, CHAT_SHAPE } from './answer-shape.ts'
-import { invalid, parseChatRequest, plainMessages, samplingOf, seedOfChoice } from './chat-order.ts'
+import { invalid, parseChatRequest } from './chat-order.ts'
+import { chatWork, perChoice, promptBytes } from './chat-work.ts'
 import { Choices, type ChoicesListener } from './choices.ts'
 import type { RouteContext } from './context.ts'
 import { type HttpRequest, type HttpResponse, readJson, whenAborted } from './http.ts'
@@ -50,13 +48,15 @@ export const answerChat = (
   const maxTokens = smallest(asked, headerNumber(request, HEADER_MAX_TOKENS))
   const judgeTokens = headerNumber(request, HEADER_JUDGE)
   const active = activeTools(body)
-  const topLogprobs = wantedLogprobs(body, active) ?? (judgeTokens === undefined ? undefined : 0)
+  const wanted = wantedLogprobs(body, active)
+  const judged = body.stream === true ? judgeTokens : undefined
   const work = {
-    type: 'chat' as const,
-    ...chatPrompt(body, active, context.newSeed),
+    ...chatWork(body, active, context.newSeed),
     contextLength: entry.context_length,
     ...(maxTokens !== undefined && { maxTokens }),
-    ...(topLogprobs !== undefined && { topLogprobs }),
+    ...(wanted !== undefined && { topLogprobs: wanted }),
+    ...(wanted === undefined && judgeTokens !== undefined && { topLogprobs: 0 }),
+    ...(wanted === undefined && judged !== undefined && { logprobTokens: judged }),
   }
   let cancel = (): void => {}
   const listener = listenerFor(response, {
@@ -75,38 +75,6 @@ export const answerChat = (
   cancel = () => choices.cancel()
   whenAborted(gone, cancel)
 }
-
-type ChatWork = Omit<ChatOrder, 'job'>
-
-/** What the engine is asked, and how it is to answer. */
-const chatPrompt = (
-  body: ChatRequest,
-  active: ActiveTools | undefined,
-  newSeed: () => number,
-): Pick<ChatWork, 'messages' | 'sampling' | 'grammar' | 'tools'> => {
-  const grammar = answerGrammar(body.response_format, active)
-  const sampling = samplingOf(body, newSeed)
-  // one call is enough: nothing is to follow it
-  const stop = active && !active.parallel ? [...sampling.stop, CALL_END] : sampling.stop
-  return {
-    messages: plainMessages(body),
-    sampling: { ...sampling, stop },
-    ...(grammar && { grammar }),
-    ...(active && { tools: active.tools }),
-  }
-}
-
-const perChoice = (work: ChatWork, n: number): ChatWork[] =>
-  Array.from({ length: n }, (_, index) => {
-    const seed = seedOfChoice(work.sampling.seed, index)
-    return { ...work, sampling: { ...work.sampling, seed } }
-  })
-
-const promptBytes = ({ messages, tools = [] }: ChatWork): number =>
-  [...messages.map(({ text }) => text), ...tools.map(tool => JSON.stringify(tool))].reduce(
-    (sum, { length }) => sum + length,
-    0,
-  )
 
 /** Alternatives of each token that the caller wants to see; undefined when not even the token. */
 const wantedLogprobs = (body: ChatRequest, active: ActiveTools | undefined): number | undefined => {

@@ -97,6 +97,12 @@ t.test('a cell with two slots', async t => {
     t.match(service.reports(), [{ slots_busy: 0, queued: 0 }])
   })
 
+  t.test('takes the likeliest token at a top_p of 0', async t => {
+    const greedy = await chat(ask('hi'))
+    const narrow = await chat(ask('hi', { temperature: 2, top_p: 0 }))
+    t.equal(narrow.json.choices[0].message.content, greedy.json.choices[0].message.content)
+  })
+
   t.test('tells log-probabilities', async t => {
     const body = { logprobs: true, top_logprobs: 3 }
     type Logprob = { token: string; logprob: number; bytes: number[]; top_logprobs: Logprob[] }
@@ -281,6 +287,8 @@ t.test('a cell with two slots', async t => {
     const values: number[] = json.choices[0].logprobs.content.map(
       (one: { logprob: number }) => one.logprob,
     )
+    const unjudged = async (stream: boolean) =>
+      (await logprobs({ stream }, {})).text.replace(/chatcmpl-\w+|"created":\d+/g, '')
     const mean = (some: number[]) => some.reduce((sum, one) => sum + one, 0) / some.length
     for (const [stream, tokens, expected] of [
       [true, '3', mean(values.slice(0, 3))],
@@ -290,6 +298,11 @@ t.test('a cell with two slots', async t => {
       const { headers, text } = await logprobs({ stream }, { 'x-shoal-judge': tokens })
       t.ok(Math.abs(Number(headers['x-shoal-confidence']) - expected) < 1e-5)
       t.notMatch(text, /"logprob"/, 'only what the client asked for')
+      t.equal(
+        text.replace(/chatcmpl-\w+|"created":\d+/g, ''),
+        await unjudged(stream),
+        'the same answer',
+      )
     }
     t.equal((await logprobs({}, {})).headers['x-shoal-confidence'], undefined)
   })

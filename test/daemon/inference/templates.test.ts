@@ -1,6 +1,8 @@
 import { Template } from '@huggingface/jinja'
+import { LlamaVocabularyType, type Token } from 'node-llama-cpp'
 import t from 'tap'
 import { ChatTemplate } from '../../../daemon/inference/child/chat-template.ts'
+import { detokenizer } from '../../../daemon/inference/child/model.ts'
 import { type Piece, renderPrompt } from '../../../daemon/inference/child/prompt.ts'
 import { spellOutTools } from '../../../daemon/inference/child/spelled-tools.ts'
 import type { PlainMessage, PlainTool } from '../../../daemon/inference/protocol.ts'
@@ -95,6 +97,20 @@ t.test('a template that refuses a conversation with tools gets it as text', asyn
   const template = new ChatTemplate(strict, VARIABLES)
   const text = joined(template.render([user('hi'), user('ho')], 'nonce', [F]))
   t.match(text, /You may call functions/)
+})
+
+t.test('marks of calls are shown also where they are special tokens', async t => {
+  const names = ['<tool_call>', '</tool_call>', 'a', '<|im_end|>']
+  const special = (token: number) => token !== 2
+  const model = {
+    vocabularyType: LlamaVocabularyType.bpe,
+    tokenize: (text: string) => [names.indexOf(text)],
+    detokenize: (tokens: readonly number[]) =>
+      tokens.map(token => (special(token) ? '' : names[token])).join(''),
+  } as unknown as Parameters<typeof detokenizer>[0]
+  const all = [0, 2, 1, 3] as Token[]
+  t.equal(detokenizer(model)(all, []), 'a')
+  t.equal(detokenizer(model, ['<tool_call>', '</tool_call>'])(all, []), '<tool_call>a</tool_call>')
 })
 
 t.test('white space at the ends of words in tools stays', async t => {
