@@ -69,14 +69,14 @@ const registered: Registered = {
   operations,
   modules: [],
   mcpTools: 0,
-  built: new Set(),
+  built: new Set(['cascade']),
 }
 
 /** The HTTP server with every route, not listening yet. */
 export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
   const { config, logger, now, keys, quota, usage, fleet, running, enrol, views } = parts
   const { figures } = parts
-  const { catalogue, tiers } = config
+  const { catalogue, tiers, cascade } = config
   const app = Fastify({
     ...serverLimits(config),
     ...(parts.tls && { https: { cert: parts.tls.cert, key: parts.tls.key } }),
@@ -96,6 +96,7 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
   await app.register(inferenceRoutes, {
     catalogue,
     tiers,
+    cascade,
     fleet,
     quota,
     usage,

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import * as z from 'zod'
 import { Catalogue, CatalogueEntry, SHIPPED_CATALOGUE } from '../shared/catalogue.ts'
+import { CascadeConfig } from './fleet/cascade-steps.ts'
 import { Tiers } from './quota/tiers.ts'
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/
@@ -154,6 +155,9 @@ const Log = z.strictObject({
     .describe('Least level that is written to standard output, as JSON lines.'),
 })
 
+const isChatModel = (catalogue: Catalogue, id: string): boolean =>
+  catalogue.some(entry => entry.id === id && entry.kind === 'chat')
+
 /** Everything an operator can set on the coordinator. */
 export const CoordinatorConfig = z
   .strictObject({
@@ -173,6 +177,7 @@ export const CoordinatorConfig = z
     log: Log.prefault({}),
     tiers: Tiers.prefault({}),
     usage: Usage.prefault({}),
+    cascade: CascadeConfig.prefault({}),
     catalogue: Catalogue.default(
       SHIPPED_CATALOGUE.map(entry => CatalogueEntry.parse(entry)),
     ).describe('Models clients may name; see docs/operations.md.'),
@@ -180,5 +185,9 @@ export const CoordinatorConfig = z
   .refine(({ http }) => (http.tls_cert_file === undefined) === (http.tls_key_file === undefined), {
     path: ['http', 'tls_cert_file'],
     error: 'http.tls_cert_file and http.tls_key_file belong together',
+  })
+  .refine(({ cascade, catalogue }) => cascade.order.every(id => isChatModel(catalogue, id)), {
+    path: ['cascade', 'order'],
+    error: 'every id of cascade.order must be a chat model of the catalogue',
   })
 export type CoordinatorConfig = z.output<typeof CoordinatorConfig>

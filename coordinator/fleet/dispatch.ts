@@ -7,7 +7,12 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2'
 import { errorBody, ShoalError } from '../../shared/errors.ts'
-import { HEADER_CELL, HEADER_MAX_TOKENS, TRAILER_USAGE } from '../../shared/wire/link.ts'
+import {
+  HEADER_CELL,
+  HEADER_MAX_TOKENS,
+  HEADER_USAGE_SO_FAR,
+  TRAILER_USAGE,
+} from '../../shared/wire/link.ts'
 import { Usage } from '../../shared/wire/openai.ts'
 import { sseError } from '../../shared/wire/sse.ts'
 import type { Engine } from './router.ts'
@@ -26,6 +31,23 @@ export interface Dispatch {
   pick: (tried: ReadonlySet<string>) => Engine | undefined
   /** Waited for before the answer ends, so that an answered request is on record. */
   record: (outcome: Outcome) => Promise<void>
+  /** Looks at the head of an answer; false declines it, and the client never sees any of it. */
+  accept?: (status: number, headers: IncomingHttpHeaders) => boolean
+  /** When no cell takes it, the caller goes on: nothing is written and nothing recorded. */
+  quiet?: boolean
+}
+
+/** How a dispatch ended. Only `done` has written to the client and made a record. */
+export type Ending = { kind: 'done' } | Declined | { kind: 'unavailable' }
+
+export interface Declined {
+  kind: 'declined'
+  cellId: string
+  /** What the cell has told of it before it was let go. */
+  usage: Usage | undefined
+  httpStatus: number
+  /** Gives the client the answer after all. Undefined for a stream, which was cut. */
+  deliver: (() => Promise<void>) | undefined
 }
 
 export interface Outcome {
@@ -65,12 +87,14 @@ const DONE = Buffer.from('data: [DONE]\n\n')
  * back-pressure. Until the first byte went out, a cell that is full, gone or failing is replaced
  * by another. A client that leaves cancels the cell's work in every phase.
  */
-export const dispatch = (request: Dispatch): Promise<void> => new Dispatcher(request).run()
+export const dispatch = (request: Dispatch): Promise<Ending> => new Dispatcher(request).run()
 
 type Attempt =
   /** `rest` is what was not sent yet: the whole answer, or the last words of a stream. */
   | { kind: 'answered'; usage: Usage | undefined; httpStatus: number; rest: Rest }
   | { kind: 'cancelled' }
+  /** Without `rest` it was cut: not all of it came. */
+  | { kind: 'declined'; usage: Usage | undefined; httpStatus: number; rest: Rest | undefined }
   /** Nothing was sent to the client: another cell may be asked. */
   | { kind: 'retry'; error: ShoalError; failed: boolean }
   /** The client has part of the answer; `error` is what it was not told yet. */
@@ -103,7 +127,7 @@ class Dispatcher {
     return !response.writableFinished && (response.destroyed || response.socket?.destroyed === true)
   }
 
-  async run(): Promise<void> {
+  async run(): Promise<Ending> {
     let cellId: string | undefined
     let last: ShoalError | undefined
     while (this.#tried.size < MAX_TRIES && this.#failures < MAX_FAILURES) {
@@ -112,11 +136,26 @@ class Dispatcher {
       this.#tried.add(engine.cellId)
       cellId = engine.cellId
       const attempt = await this.#attempt(engine)
-      if (attempt.kind !== 'retry') return this.#finish(attempt, cellId)
+      if (attempt.kind === 'declined') return this.#declined(attempt, cellId)
+      if (attempt.kind !== 'retry') {
+        await this.#finish(attempt, cellId)
+        return { kind: 'done' }
+      }
       if (attempt.failed) this.#failures++
       last = attempt.error
     }
+    if (this.#request.quiet) return { kind: 'unavailable' }
     await this.#giveUp(last, cellId)
+    return { kind: 'done' }
+  }
+
+  #declined(
+    { usage, httpStatus, rest }: Extract<Attempt, { kind: 'declined' }>,
+    cellId: string,
+  ): Declined {
+    const deliver =
+      rest && (() => this.#finish({ kind: 'answered', usage, httpStatus, rest }, cellId))
+    return { kind: 'declined', cellId, usage, httpStatus, deliver }
   }
 
   async #attempt(engine: Engine): Promise<Attempt> {
@@ -145,16 +184,20 @@ class Dispatcher {
     let answer: IncomingHttpHeaders = {}
     let usage: Usage | undefined
     let started = false
+    let declined = false
 
     stream.on('response', (headers: IncomingHttpHeaders & IncomingHttpStatusHeader) => {
       status = headers[':status'] ?? 500
       answer = headers
+      declined = !isRetried(status) && this.#request.accept?.(status, headers) === false
+      // what a stream has told so far is told again by another; a whole answer is there already
+      if (declined && streaming && status === 200) stream.close(constants.NGHTTP2_CANCEL)
     })
     stream.on('trailers', headers => {
       usage = readUsage(headers[TRAILER_USAGE])
     })
     stream.on('data', (chunk: Buffer) => {
-      if (!streaming || status !== 200 || endsWith(chunk, DONE)) {
+      if (!streaming || status !== 200 || declined || endsWith(chunk, DONE)) {
         held.push(chunk)
         heldBytes += chunk.length
         if (heldBytes > MAX_HELD_BYTES) stream.close(constants.NGHTTP2_CANCEL)
@@ -170,6 +213,13 @@ class Dispatcher {
     return new Promise(resolve => {
       stream.once('close', () => {
         if (this.#clientGone) return resolve({ kind: 'cancelled' })
+        if (declined && streaming && status === 200)
+          return resolve({
+            kind: 'declined',
+            usage: readUsage(answer[HEADER_USAGE_SO_FAR]),
+            httpStatus: status,
+            rest: undefined,
+          })
         // `end` comes for a cut wire too; only the code of the stream tells (node:http2 rstCode)
         const cut = stream.rstCode !== constants.NGHTTP2_NO_ERROR || status === 0
         if (cut || (status === 200 && usage === undefined)) {
@@ -178,10 +228,11 @@ class Dispatcher {
           return resolve({ kind: 'broken', error: cut ? error : undefined, httpStatus: status })
         }
         const body = Buffer.concat(held)
-        if (status >= 500 || status === 429)
+        if (isRetried(status))
           return resolve({ kind: 'retry', error: refusal(body, answer), failed: !isBusy(status) })
         const rest = { body, answer: started ? undefined : answer }
-        resolve({ kind: 'answered', usage, httpStatus: status, rest })
+        const kind = declined ? 'declined' : 'answered'
+        resolve({ kind, usage, httpStatus: status, rest })
       })
     })
   }
@@ -208,7 +259,10 @@ class Dispatcher {
     return headers
   }
 
-  async #finish(attempt: Exclude<Attempt, { kind: 'retry' }>, cellId: string): Promise<void> {
+  async #finish(
+    attempt: Exclude<Attempt, { kind: 'retry' | 'declined' }>,
+    cellId: string,
+  ): Promise<void> {
     const { response, record } = this.#request
     if (attempt.kind === 'cancelled')
       return record({ status: 'cancelled', cellId, usage: undefined, httpStatus: undefined })
@@ -252,6 +306,9 @@ const EMPTY = Buffer.alloc(0)
 
 const endsWith = (chunk: Buffer, end: Buffer): boolean =>
   chunk.length >= end.length && chunk.subarray(-end.length).equals(end)
+
+/** Another cell may do better. */
+const isRetried = (status: number): boolean => status >= 500 || status === 429
 
 /** Full or starting: not the request's fault, and not a failure of the cell either. */
 const isBusy = (status: number): boolean => status === 503 || status === 429

@@ -8,6 +8,7 @@ export type { UsageRow } from '../store/tables.ts'
 export type NewUsage = Omit<UsageRow, 'id'>
 
 export interface UsageSums {
+  /** Answers that the cascade has discarded are no requests of their own; their tokens count. */
   requests: number
   promptTokens: number
   completionTokens: number
@@ -87,7 +88,7 @@ export const createUsage = ({ records }: Pick<Store, 'records'>): Usage => {
     if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId)
     const row = await query
       .select(({ fn }) => [
-        fn.countAll<number>().as('requests'),
+        fn.countAll<number>().filterWhere('status', '!=', 'discarded').as('requests'),
         fn.sum<number | null>('prompt_tokens').as('promptTokens'),
         fn.sum<number | null>('completion_tokens').as('completionTokens'),
       ])

@@ -157,7 +157,8 @@ export interface UsageRow {
   /** Empty when no cell took it. */
   cell_id: string
   route: string
-  status: 'ok' | 'cancelled' | 'failed'
+  /** `discarded`: an answer of the cascade that nobody got; its request is counted by another row. */
+  status: 'ok' | 'cancelled' | 'failed' | 'discarded'
   /** Null where the cell could not tell. */
   prompt_tokens: number | null
   completion_tokens: number | null

@@ -82,6 +82,10 @@ export interface ChatOrder {
   type: 'chat'
   job: number
   messages: readonly PlainMessage[]
+  /** Continued as it is, without the chat template and instead of the messages: text or token ids. */
+  prompt?: string | readonly number[]
+  /** The prompt is the first text of the answer. */
+  echo?: boolean
   contextLength: number
   /** The rest of the context when absent. */
   maxTokens?: number

@@ -50,3 +50,13 @@ export const HEADER_CELL = 'x-shoal-cell'
  * well, however it was closed.
  */
 export const TRAILER_USAGE = 'x-shoal-usage'
+/**
+ * On an answer to a client that asked for `auto`: the models that were asked, in that order, with
+ * the confidence of those that were judged. The last one has answered.
+ */
+export const HEADER_CASCADE = 'x-shoal-cascade'
+/**
+ * On a judged stream: JSON of `Usage` until its head was sent. The trailer never comes when the
+ * coordinator declines the answer.
+ */
+export const HEADER_USAGE_SO_FAR = 'x-shoal-usage-so-far'

@@ -193,6 +193,30 @@ t.test('the unmodified openai client against a coordinator and a cell', async t 
     }
   })
 
+  t.test('is answered by the larger model where the smaller one is not sure', async t => {
+    for (const [content, model, trail] of [
+      ['What is a cell?', 'model-b:3b', /^model-b:3b;confidence=-0\.\d+$/],
+      ['zxcv qwer', 'model-c:7b', /^model-b:3b;confidence=-1\.\d+, model-c:7b/],
+    ] as const) {
+      const request = { model: 'auto', messages: question(content), temperature: 0 }
+      const { data, response } = await pro.chat.completions.create(request).withResponse()
+      t.equal(data.model, model)
+      t.match(response.headers.get('x-shoal-cascade'), trail)
+      const stream = await pro.chat.completions.create({ ...request, stream: true })
+      let text = ''
+      const models = new Set<string>()
+      for await (const chunk of stream) {
+        models.add(chunk.model)
+        text += chunk.choices[0]?.delta.content ?? ''
+      }
+      t.strictSame([...models], [model])
+      t.equal(text, data.choices[0]?.message.content)
+    }
+    const free = client(keys.free).chat.completions
+    const answer = await free.create({ model: 'auto', messages: question('zxcv qwer') })
+    t.equal(answer.model, 'model-a:7b')
+  })
+
   t.test('sees its month shrink by one with each request, and not with a refused one', async t => {
     const remaining = async (request: object): Promise<number> => {
       const answer = await fetch(`${url}/v1/chat/completions`, {

@@ -7,6 +7,7 @@ import { createChatContext } from './context.ts'
 import { generate } from './generate.ts'
 import { mostCharacters, tokenizerOf } from './model.ts'
 import { PromptPace } from './prompt-pace.ts'
+import { echoing, emptyAnswer, rawPrompt } from './raw-prompt.ts'
 import { Refusal } from './refusal.ts'
 import type { Slot } from './slot.ts'
 import { pickSlot } from './slots.ts'
@@ -58,6 +59,11 @@ export class ChatEngine {
   /** Resolves after the last event of the job; the slot is then free. */
   async run(order: ChatOrder, emit: Emit, isCancelled: () => boolean): Promise<void> {
     const prompt = this.#tokens(order)
+    const tell = order.echo ? echoing(this.#model, order, emit) : emit
+    if (order.maxTokens === 0) {
+      for (const event of emptyAnswer(order, prompt.length)) tell(event)
+      return
+    }
     const picked = pickSlot(this.#slots, prompt)
     if (picked === undefined) throw new Error(`no slot is free for job ${order.job}`)
     const { slot, prefix } = picked
@@ -70,7 +76,7 @@ export class ChatEngine {
         prefix,
         prompt,
         order,
-        emit,
+        emit: tell,
         isCancelled,
       })
     } finally {
@@ -81,19 +87,23 @@ export class ChatEngine {
   #tokens(order: ChatOrder): number[] {
     const characters = charactersOf(order)
     if (characters > this.#mostCharacters) throw tooLong(`${characters} characters`, order)
-    const pieces = this.#template.render(
-      order.messages,
-      randomBytes(16).toString('hex'),
-      order.tools,
-    )
-    const prompt = tokenizePieces(pieces, this.#tokenizer)
+    const prompt =
+      order.prompt === undefined
+        ? this.#rendered(order)
+        : rawPrompt(this.#model, this.#tokenizer, order.prompt)
     if (prompt.length < order.contextLength) return prompt
     throw tooLong(`${prompt.length} tokens`, order)
+  }
+
+  #rendered({ messages, tools }: ChatOrder): number[] {
+    const pieces = this.#template.render(messages, randomBytes(16).toString('hex'), tools)
+    return tokenizePieces(pieces, this.#tokenizer)
   }
 }
 
 /** Of the whole prompt, at least. */
-const charactersOf = ({ messages, tools = [] }: ChatOrder): number => {
+const charactersOf = ({ messages, prompt, tools = [] }: ChatOrder): number => {
+  if (prompt !== undefined) return prompt.length
   const calls = messages.flatMap(message => message.calls ?? [])
   return [
     ...messages.map(({ text }) => text),
@@ -102,12 +112,14 @@ const charactersOf = ({ messages, tools = [] }: ChatOrder): number => {
   ].reduce((sum, { length }) => sum + length, 0)
 }
 
-const tooLong = (size: string, { contextLength }: ChatOrder): Refusal =>
-  new Refusal(
-    'context_length_exceeded',
-    `the messages and tools have ${size}; the context of ${contextLength} tokens must hold them and the answer`,
-    'messages',
-  )
+const tooLong = (size: string, { contextLength, prompt }: ChatOrder): Refusal => {
+  const [what, param] =
+    prompt === undefined
+      ? ['the messages and tools have', 'messages']
+      : ['the prompt has', 'prompt']
+  const message = `${what} ${size}; the context of ${contextLength} tokens must hold them and the answer`
+  return new Refusal('context_length_exceeded', message, param)
+}
 
 const templateOf = (model: LlamaModel): string => {
   const template = model.fileInfo.metadata.tokenizer.chat_template

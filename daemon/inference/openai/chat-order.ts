@@ -3,6 +3,7 @@ import {
   type ChatMessage,
   ChatRequest,
   firstIssue,
+  type Sampling as SamplingFields,
   unservedField,
 } from '../../../shared/wire/openai.ts'
 import type { ToolCall } from '../../../shared/wire/openai-tools.ts'
@@ -20,9 +21,7 @@ export const parseChatRequest = (body: unknown): ChatRequest => {
   if (unserved !== undefined) {
     throw new ShoalError('unsupported_parameter', `${unserved} is not served`, { param: unserved })
   }
-  if (Object.keys(request.logit_bias ?? {}).length > MAX_BIASES) {
-    throw invalid({ param: 'logit_bias', message: `logit_bias has more than ${MAX_BIASES} tokens` })
-  }
+  requireFewBiases(request)
   if (request.stream_options && request.stream !== true) {
     throw invalid({ param: 'stream_options', message: 'stream_options needs stream: true' })
   }
@@ -34,6 +33,12 @@ export const parseChatRequest = (body: unknown): ChatRequest => {
       throw invalid({ param, message: `${param} is nested more than ${MAX_DEPTH} deep` })
   }
   return request
+}
+
+/** @throws ShoalError invalid_request */
+export const requireFewBiases = ({ logit_bias }: Pick<ChatRequest, 'logit_bias'>): void => {
+  if (Object.keys(logit_bias ?? {}).length > MAX_BIASES)
+    throw invalid({ param: 'logit_bias', message: `logit_bias has more than ${MAX_BIASES} tokens` })
 }
 
 /** What is nested deeper would exhaust the stack of those that walk through it. */
@@ -80,7 +85,10 @@ const plainText = (content: ChatMessage['content']): string =>
   typeof content === 'string' ? content : (content ?? []).map(part => part.text).join('')
 
 /** Absent means OpenAI's defaults. */
-export const samplingOf = (request: ChatRequest, newSeed: () => number): Sampling => ({
+export const samplingOf = (
+  request: Pick<ChatRequest, keyof typeof SamplingFields>,
+  newSeed: () => number,
+): Sampling => ({
   temperature: request.temperature ?? 1,
   topP: request.top_p ?? 1,
   seed: typeof request.seed === 'number' ? foldedSeed(request.seed) : newSeed(),

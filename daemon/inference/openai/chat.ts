@@ -1,6 +1,8 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { HEADER_JUDGE, HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
 import type { ChatRequest } from '../../../shared/wire/openai.ts'
+import type { AnswerHead } from './answer-head.ts'
+import { type AnswerShape, CHAT_SHAPE } from './answer-shape.ts'
 import { invalid, parseChatRequest } from './chat-order.ts'
 import { chatWork, perChoice, promptBytes } from './chat-work.ts'
 import { Choices, type ChoicesListener } from './choices.ts'
@@ -20,6 +22,28 @@ export const chat = async (
   context: RouteContext,
 ): Promise<void> => {
   const body = parseChatRequest(await readJson(request))
+  const head = {
+    id: `chatcmpl-${context.newId()}`,
+    created: Math.floor(context.now() / 1000),
+    model: body.model,
+  }
+  answerChat(body, { request, response, gone, context, head, shape: CHAT_SHAPE })
+}
+
+export interface ChatExchange {
+  request: HttpRequest
+  response: HttpResponse
+  gone: AbortSignal
+  context: RouteContext
+  head: AnswerHead
+  shape: AnswerShape
+}
+
+/** The path that all chat takes. @throws ShoalError before anything is sent */
+export const answerChat = (
+  body: ChatRequest,
+  { request, response, gone, context, head, shape }: ChatExchange,
+): void => {
   const { entry, engine } = findModel(context.engines, body.model, 'chat')
   const asked = body.max_completion_tokens ?? body.max_tokens ?? undefined
   const maxTokens = smallest(asked, headerNumber(request, HEADER_MAX_TOKENS))
@@ -37,7 +61,7 @@ export const chat = async (
   }
   let cancel = (): void => {}
   const listener = listenerFor(response, {
-    ...{ body, asked, judgeTokens, context, gone, cancel: () => cancel() },
+    ...{ body, asked, judgeTokens, context, gone, head, shape, cancel: () => cancel() },
   })
   const choices = new Choices(
     {
@@ -62,7 +86,7 @@ const wantedLogprobs = (body: ChatRequest, active: ActiveTools | undefined): num
 }
 
 /** What the coordinator sends along: the tier's bound, or tokens to judge. */
-const headerNumber = (request: HttpRequest, name: string): number | undefined => {
+export const headerNumber = (request: HttpRequest, name: string): number | undefined => {
   const header = request.headers[name]
   if (header === undefined) return undefined
   if (typeof header === 'string' && /^[1-9]\d{0,9}$/.test(header)) return Number(header)
@@ -80,19 +104,17 @@ interface Answering {
   judgeTokens: number | undefined
   context: RouteContext
   gone: AbortSignal
+  head: AnswerHead
+  shape: AnswerShape
   cancel: () => void
 }
 
 const listenerFor = (
   response: HttpResponse,
-  { body, asked, judgeTokens, context, gone, cancel }: Answering,
+  { body, asked, judgeTokens, context, gone, head, shape, cancel }: Answering,
 ): ChoicesListener => {
-  const head = {
-    id: `chatcmpl-${context.newId()}`,
-    created: Math.floor(context.now() / 1000),
-    model: body.model,
-  }
-  const options = { head, asked, judgeTokens, logprobs: body.logprobs === true, n: body.n ?? 1 }
+  const { n, logprobs } = body
+  const options = { head, asked, judgeTokens, shape, logprobs: logprobs === true, n: n ?? 1 }
   if (body.stream !== true) return new WholeAnswer(response, options)
   const includeUsage = body.stream_options?.include_usage === true
   const { repeat } = context

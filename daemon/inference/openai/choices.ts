@@ -8,7 +8,7 @@ import type { EngineDoor } from './context.ts'
 /** What is told of the answers to one request. After `onEnd` or `onError` nothing follows. */
 export interface ChoicesListener {
   /** The first of them has begun. */
-  onStart(facts: { maxTokens: number }): void
+  onStart(facts: { maxTokens: number; promptTokens: number }): void
   /** The tokens of the deltas that follow, where they were asked for. */
   onTokens(index: number, tokens: readonly TokenInfo[]): void
   onDelta(index: number, delta: ChoiceDelta): void
@@ -79,7 +79,7 @@ export class Choices {
     if (this.#usage.prompt_tokens > 0) return
     this.#usage.prompt_tokens = promptTokens
     this.#usage.prompt_tokens_details = { cached_tokens: cachedTokens }
-    this.#listener.onStart({ maxTokens })
+    this.#listener.onStart({ maxTokens, promptTokens })
   }
 
   #text(index: number, text: string, tokens: readonly TokenInfo[]): void {

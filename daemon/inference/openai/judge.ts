@@ -1,4 +1,5 @@
-import { HEADER_CONFIDENCE } from '../../../shared/wire/link.ts'
+import { HEADER_CONFIDENCE, HEADER_USAGE_SO_FAR } from '../../../shared/wire/link.ts'
+import type { Usage } from '../../../shared/wire/openai.ts'
 import type { TokenInfo } from '../protocol.ts'
 import { meanLogprob } from './logprobs.ts'
 
@@ -9,6 +10,8 @@ import { meanLogprob } from './logprobs.ts'
 export class Judge {
   readonly #limit: number
   readonly #tokens: TokenInfo[] = []
+  #promptTokens = 0
+  #seen = 0
   #ended = false
 
   /** @param limit tokens that are held back; undefined when nobody judges */
@@ -21,14 +24,30 @@ export class Judge {
     return this.#ended || this.#tokens.length >= this.#limit
   }
 
-  /** Counts the first choice alone. */
+  start(promptTokens: number): void {
+    this.#promptTokens = promptTokens
+  }
+
+  /** Judges the first choice alone. */
   take(index: number, tokens: readonly TokenInfo[]): void {
+    this.#seen += tokens.length
     if (index === 0 && !this.decided) this.#tokens.push(...tokens)
   }
 
   /** There is no more to come. */
   end(): void {
     this.#ended = true
+  }
+
+  /** What was used until now, for a coordinator that may not wait for the end. */
+  usageHeaders(): [string, string][] {
+    if (this.#limit === 0) return []
+    const usage: Usage = {
+      prompt_tokens: this.#promptTokens,
+      completion_tokens: this.#seen,
+      total_tokens: this.#promptTokens + this.#seen,
+    }
+    return [[HEADER_USAGE_SO_FAR, JSON.stringify(usage)]]
   }
 
   headers(): [string, string][] {

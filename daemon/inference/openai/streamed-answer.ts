@@ -2,6 +2,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { ChatCompletionChunk, FinishReason, Usage } from '../../../shared/wire/openai.ts'
 import type { TokenInfo } from '../protocol.ts'
 import { boundHeaders } from './answer-head.ts'
+import type { ChunkSink } from './answer-shape.ts'
 import type { ChoiceDelta } from './choice.ts'
 import type { ChoicesListener } from './choices.ts'
 import { EventStream } from './event-stream.ts'
@@ -24,6 +25,7 @@ export class StreamedAnswer implements ChoicesListener {
   readonly #options: StreamOptions
   readonly #judge: Judge
   readonly #stream: EventStream
+  readonly #sink: ChunkSink
   readonly #begun = new Set<number>()
   #headers: [string, string][] = []
   /** Undefined once nothing is held back any more. */
@@ -34,13 +36,15 @@ export class StreamedAnswer implements ChoicesListener {
     this.#options = options
     this.#judge = new Judge(options.judgeTokens)
     this.#stream = new EventStream(response, {
-      headers: () => [...this.#headers, ...this.#judge.headers()],
+      headers: () => [...this.#headers, ...this.#judge.headers(), ...this.#judge.usageHeaders()],
       repeat: options.repeat,
       onStalled: () => this.#giveUp(),
     })
+    this.#sink = options.shape.sink(this.#stream)
   }
 
-  onStart({ maxTokens }: { maxTokens: number }): void {
+  onStart({ maxTokens, promptTokens }: { maxTokens: number; promptTokens: number }): void {
+    this.#judge.start(promptTokens)
     this.#headers = boundHeaders(this.#options.asked, maxTokens)
     this.#release()
   }
@@ -67,17 +71,17 @@ export class StreamedAnswer implements ChoicesListener {
   onEnd(usage: Usage): void {
     this.#judge.end()
     this.#release()
-    if (this.#options.includeUsage) this.#stream.send(this.#chunk([], usage))
-    this.#stream.done(usage)
+    if (this.#options.includeUsage) this.#sink.send(this.#chunk([], usage))
+    this.#sink.done(usage)
   }
 
   onError(error: ShoalError): void {
     if (this.#stream.started) {
-      this.#stream.fail(error)
+      this.#sink.fail(error)
       return
     }
     this.#stream.close()
-    sendError(this.#response, error)
+    sendError(this.#response, this.#options.shape.error(error))
   }
 
   /** Nobody reads any more. */
@@ -95,7 +99,7 @@ export class StreamedAnswer implements ChoicesListener {
   #send(choice: ChunkChoice): void {
     const chunk = this.#chunk([choice], null)
     if (this.#held) this.#held.push(chunk)
-    else this.#stream.send(chunk)
+    else this.#sink.send(chunk)
   }
 
   #chunk(choices: ChunkChoice[], usage: Usage | null): ChatCompletionChunk {
@@ -109,7 +113,7 @@ export class StreamedAnswer implements ChoicesListener {
     const held = this.#held
     this.#held = undefined
     this.#stream.keepAlive()
-    for (const chunk of held) this.#stream.send(chunk)
+    for (const chunk of held) this.#sink.send(chunk)
   }
 
   #giveUp(): void {

@@ -3,6 +3,7 @@ import type { ChatCompletion, FinishReason, Usage } from '../../../shared/wire/o
 import type { ToolCall } from '../../../shared/wire/openai-tools.ts'
 import type { TokenInfo } from '../protocol.ts'
 import { type AnswerHead, boundHeaders } from './answer-head.ts'
+import type { AnswerShape } from './answer-shape.ts'
 import type { ChoiceDelta } from './choice.ts'
 import type { ChoicesListener } from './choices.ts'
 import { announceUsage, endWithUsage, type HttpResponse, sendError } from './http.ts'
@@ -18,6 +19,7 @@ export interface AnswerOptions {
   n: number
   /** Tokens that are held back for the coordinator's judgement; undefined when it makes none. */
   judgeTokens: number | undefined
+  shape: AnswerShape
 }
 
 /** All answers in one piece. */
@@ -53,11 +55,11 @@ export class WholeAnswer implements ChoicesListener {
   }
 
   onError(error: ShoalError): void {
-    sendError(this.#response, error)
+    sendError(this.#response, this.#options.shape.error(error))
   }
 
   onEnd(usage: Usage): void {
-    const { head, logprobs } = this.#options
+    const { head, logprobs, shape } = this.#options
     const response = this.#response
     const headers = [...this.#headers, ...this.#judge.headers()]
     for (const [name, value] of headers) response.setHeader(name, value)
@@ -65,7 +67,7 @@ export class WholeAnswer implements ChoicesListener {
     announceUsage(response)
     const choices = this.#gathered.map((choice, index) => choice.told(index, logprobs))
     const completion: ChatCompletion = { ...head, object: 'chat.completion', choices, usage }
-    response.write(JSON.stringify(completion))
+    response.write(JSON.stringify(shape.whole(completion)))
     endWithUsage(response, usage)
   }
 }

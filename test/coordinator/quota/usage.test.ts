@@ -51,6 +51,13 @@ t.test('usage', async t => {
     t.match(await usage.sums(EVER), { requests: 200, promptTokens: 600, completionTokens: 1000 })
   })
 
+  t.test('counts tokens but no request for an answer that the cascade has given up', async t => {
+    const usage = createUsage(await temporaryStore(t))
+    await usage.record(row('r1', { status: 'discarded', model: 'model-b:3b' }))
+    await usage.record(row('r1'))
+    t.match(await usage.sums(EVER), { requests: 1, promptTokens: 6, completionTokens: 10 })
+  })
+
   t.test('is summed by key, tenant and time', async t => {
     const usage = createUsage(await temporaryStore(t))
     await usage.record(row('r1'))

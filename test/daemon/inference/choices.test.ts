@@ -211,7 +211,7 @@ t.test('several answers to one request', async t => {
     send(1, { type: 'end', reason: 'stop', completionTokens: 3 })
     send(0, { type: 'end', reason: 'length', completionTokens: 4 })
     t.strictSame(heard, [
-      ['start', { maxTokens: 9 }],
+      ['start', { maxTokens: 9, promptTokens: 5 }],
       [1, { type: 'content', text: 'b', tokens: [] }],
       [0, { type: 'content', text: 'a', tokens: [] }],
       [1, 'stop'],

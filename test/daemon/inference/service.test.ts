@@ -345,10 +345,10 @@ t.test('a client that goes away frees its slot', async t => {
   })
   await settled(service)
   const session = await connectLink(t, service)
-  const post = (body: unknown) => {
+  const post = (body: unknown, path = CHAT) => {
     const sent = session.request({
       ':method': 'POST',
-      ':path': CHAT,
+      ':path': path,
       'content-type': 'application/json',
     })
     sent.on('error', () => {})
@@ -380,6 +380,22 @@ t.test('a client that goes away frees its slot', async t => {
   })
   t.test('while its answer is gathered', async t => {
     await leave(post(long({ stream: false })))
+    t.equal(await served(), 8)
+  })
+  t.test('while legacy completions are made one after another', async t => {
+    const completion = { model: 'one', prompt: 'hi', n: 16, max_tokens: 1000, temperature: 0 }
+    for (const stream of [true, false]) {
+      const sent = post({ ...completion, stream }, '/v1/completions')
+      if (stream) await once(sent, 'data')
+      await leave(sent)
+      t.equal(await served(), 8)
+      t.match(service.reports(), [{ slots_busy: 0, queued: 0 }], 'the next one does not begin')
+    }
+  })
+  t.test('while a response is streamed', async t => {
+    const sent = post({ model: 'one', input: 'hi', stream: true }, '/v1/responses')
+    await once(sent, 'data')
+    await leave(sent)
     t.equal(await served(), 8)
   })
   t.test('and so does one that stops reading', async t => {
