@@ -71,6 +71,8 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
     ...serverLimits(config),
     ...(parts.tls && { https: { cert: parts.tls.cert, key: parts.tls.key } }),
     loggerInstance: warningsOnly(logger),
+    // one logger for all requests: a child of it for each costs more than most requests say
+    childLoggerFactory: logger => logger,
     logController: new LogController({ disableRequestLogging: true }),
     clientErrorHandler: (error, socket) => void refuseSocket(app, error, socket as Socket),
     frameworkErrors: (error, request, reply) => void refuseRequest(app, error, request, reply),

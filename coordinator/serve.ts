@@ -12,6 +12,7 @@ import { createCallStats } from './operations/call-stats.ts'
 import type { Views } from './operations/context.ts'
 import { createQuota } from './quota/quota.ts'
 import { createUsage, type Usage } from './quota/usage.ts'
+import { journalUsage } from './quota/usage-journal.ts'
 import { createRunning } from './running.ts'
 import { skills } from './skills/index.ts'
 import { probeStore } from './store/probe.ts'
@@ -41,6 +42,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
   const events = createEvents({ source: `/shoal/${config.name}`, logger })
   const keys = createKeys({ store, logger })
   const quota = createQuota({ store, tiers: config.tiers, logger })
+  const usage = await journalUsage(createUsage(store), { stateDir: config.state_dir, logger })
   const running = createRunning()
   const fingerprint = () => shown?.fingerprint
   const base = { config, store, signing, events, fingerprint, logger, now, nowMs }
@@ -56,7 +58,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     now,
     keys,
     quota,
-    usage: completing(createUsage(store), monitor),
+    usage: completing(usage, monitor),
     fleet,
     running,
     ...(shown && { tls: shown }),
@@ -92,6 +94,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     await plane.close()
     await app.close()
     vitals.close()
+    await usage.close()
     await quota.close()
     keys.close()
     closing.abort()

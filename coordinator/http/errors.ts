@@ -47,7 +47,8 @@ export const sendError = (reply: FastifyReply, error: ShoalError): FastifyReply 
 export const errors = fp(async (app: FastifyInstance) => {
   app.setErrorHandler<FastifyError | ShoalError>((thrown, request, reply) => {
     const error = toShoalError(thrown)
-    if (error.code === 'internal') request.log.error({ err: thrown }, 'request failed')
+    if (error.code === 'internal')
+      request.log.error({ err: thrown, request: request.id }, 'request failed')
     return sendError(reply, error)
   })
 

@@ -198,6 +198,10 @@ t.test('kill -9 of the coordinator under load', async t => {
   stop = true
   await Promise.all(clients)
   await stack.coordinator.end('SIGKILL')
+  // rows that were not in their table yet are found at the next start
+  stack.coordinator.start()
+  await stack.until(({ cells }) => cells === 2)
+  await stack.coordinator.end('SIGTERM')
 
   const store = await openStore(join(stack.folder, 'coordinator'))
   t.teardown(() => store.close())
