@@ -39,6 +39,7 @@ export interface AppParts {
   quota: Pick<Quota, 'standing' | 'admit'>
   usage: InferenceParts['usage']
   fleet: Pick<Fleet, 'pick' | 'cells' | 'serves' | 'roundTripsMs'>
+  lanes?: InferenceParts['lanes']
   running: InferenceParts['running']
   enrol: EnrolParts['enrol']
   cellSelf: CellSelfParts
@@ -88,6 +89,8 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
     catalogue,
     tiers,
     fleet,
+    lanes: parts.lanes,
+    affinityPrefixChars: config.routing.affinity_prefix_chars,
     quota,
     usage,
     logger,

@@ -60,6 +60,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     quota,
     usage: completing(usage, monitor),
     fleet,
+    lanes: plane.lanes,
     running,
     ...(shown && { tls: shown }),
     enrol: admission.enrol,
@@ -110,6 +111,7 @@ const viewsOf = (
   rest: { config: CoordinatorConfig; store: Store; now: () => number; vitals: Vitals },
 ): Views => ({
   fleet: plane.fleet,
+  routing: plane.routing,
   cells: plane.cells,
   identity: plane.identity,
   settings: plane.settings,

@@ -6,10 +6,12 @@ import { ShoalError } from '../../shared/errors.ts'
 import { HEADER_MAX_TOKENS, HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
 import { dispatch, type Outcome } from '../fleet/dispatch.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import type { Lanes } from '../fleet/lane.ts'
 import type { Key } from '../keys/key.ts'
 import type { Admission, Quota } from '../quota/quota.ts'
 import type { TierSettings } from '../quota/tiers.ts'
 import type { Usage } from '../quota/usage.ts'
+import { affinityOf } from './affinity.ts'
 import { subjectOf } from './answer-headers.ts'
 import { keyOf } from './auth.ts'
 import { catalogueById, requireModel } from './model-access.ts'
@@ -18,6 +20,10 @@ export interface InferenceParts {
   catalogue: Catalogue
   tiers: TierSettings
   fleet: Pick<Fleet, 'pick'>
+  /** Ways to the cells on which requests may wait; without them `fleet` picks and nobody waits. */
+  lanes?: Lanes | undefined
+  /** See `affinityOf`. */
+  affinityPrefixChars?: number
   quota: Pick<Quota, 'admit'>
   usage: Pick<Usage, 'record'>
   logger: Logger
@@ -38,7 +44,8 @@ export interface Asked {
  * must have room, and a cell answers. The body goes to the cell as it came.
  */
 export const createInference = (app: FastifyInstance, parts: InferenceParts) => {
-  const { tiers, fleet, quota, usage, logger, now, running } = parts
+  const { tiers, fleet, lanes, quota, usage, logger, now, running } = parts
+  const { affinityPrefixChars = 0 } = parts
   const models = catalogueById(parts.catalogue)
 
   return async (
@@ -57,6 +64,12 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
       const admission = await quota.admit(subjectOf(request), startedAt)
       const answerHeaders = await app.answerHeaders(request)
       const body = request.rawBody ?? EMPTY
+      const lane = lanes?.({
+        model,
+        keyId: key.id,
+        tenantId: request.tenantId,
+        affinity: affinityOf(request.body, affinityPrefixChars),
+      })
       // a stream may stay open for long: what it was asked need not stay in memory as well
       request.rawBody = undefined
       request.body = undefined
@@ -68,7 +81,8 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
         response: reply.raw,
         answerHeaders,
         stream: asked.stream,
-        pick: tried => fleet.pick(model, tried),
+        pick: tried => lane?.pick(tried) ?? (lane ? undefined : fleet.pick(model, tried)),
+        lane,
         record: outcome =>
           record({ request, key, model, startedAt, admission, answerHeaders }, outcome),
       }).catch((error: unknown) => {

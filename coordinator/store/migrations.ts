@@ -213,6 +213,14 @@ const probeTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
     .execute()
 }
 
+const cellOwner = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  const settings = schema.alterTable('cell_settings')
+  await settings.addColumn('tenant_id', 'text', column => column.references('tenants.id')).execute()
+  await settings
+    .addColumn('exclusive', 'integer', column => column.notNull().defaultTo(0))
+    .execute()
+}
+
 export const ledgerMigrations: Record<string, Migration> = {
   '0001_tenants_and_persons': { up: ledgerTables },
   '0002_keys': { up: keyTables },
@@ -224,6 +232,7 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0008_commands': { up: commandTables },
   '0009_configs': { up: configTable },
   '0010_probe': { up: probeTable },
+  '0011_cell_owner': { up: cellOwner },
 }
 
 export const recordMigrations: Record<string, Migration> = {

@@ -86,6 +86,7 @@ export class Engine {
       slots: limits.slots,
       slots_busy: this.#admission.busy,
       queued: this.#admission.queued,
+      queue_limit: limits.queue,
       context_length: this.#contextLength,
       restarts: this.#restarts.total,
       ...(this.#reason !== undefined && { reason: this.#reason }),

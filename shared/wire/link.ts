@@ -29,6 +29,8 @@ export const HEADER_REQUEST_ID = 'x-request-id'
  * applied, sent only when the caller asked for more.
  */
 export const HEADER_MAX_TOKENS = 'x-shoal-max-tokens'
+/** On an answer of a cell: tokens of the prompt, for streams whose usage trailer never comes. */
+export const HEADER_PROMPT_TOKENS = 'x-shoal-prompt-tokens'
 /** On an answer to a client: the cell that served it. */
 export const HEADER_CELL = 'x-shoal-cell'
 /**

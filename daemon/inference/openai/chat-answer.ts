@@ -1,5 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
+import { HEADER_MAX_TOKENS, HEADER_PROMPT_TOKENS } from '../../../shared/wire/link.ts'
 import type {
   ChatCompletion,
   ChatCompletionChunk,
@@ -182,10 +182,11 @@ class Account {
     this.#maxTokens = event.maxTokens
   }
 
-  /** The bound that holds, when the caller asked for more. */
+  /** What the prompt took, and the bound that holds when the caller asked for more. */
   headers(): [string, string][] {
+    const prompt: [string, string] = [HEADER_PROMPT_TOKENS, String(this.#promptTokens)]
     const lowered = this.#asked !== undefined && this.#asked > this.#maxTokens
-    return lowered ? [[HEADER_MAX_TOKENS, String(this.#maxTokens)]] : []
+    return lowered ? [prompt, [HEADER_MAX_TOKENS, String(this.#maxTokens)]] : [prompt]
   }
 
   usage(completionTokens: number): Usage {
