@@ -26,6 +26,8 @@ export interface Coordinator {
   url: string
   /** False when the store cannot be written. */
   healthy(): boolean
+  /** Requests that wait for room on a cell, by model. */
+  waiting(): ReadonlyMap<string, number>
   /** Refuses new work, lets running answers end (bounded), then lets go of everything. */
   close(): Promise<void>
 }
@@ -102,7 +104,8 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     await store.close()
     logger.info('coordinator is down')
   }
-  return { url, healthy: () => probe.trouble() === undefined, close }
+  const healthy = () => probe.trouble() === undefined
+  return { url, healthy, waiting: plane.routing.queue.lengths, close }
 }
 
 /** What operations may look at and act on. */
