@@ -54,12 +54,18 @@ export class Ring<T> {
     return undefined
   }
 
+  /** Points lie evenly, so that the search begins near its end and stays in few lines of cache. */
   #firstFrom(place: number): number {
-    let low = 0
-    let high = this.#hashes.length
+    const hashes = this.#hashes
+    const guess = Math.floor((place / 2 ** 32) * hashes.length)
+    const width = 2 * Math.ceil(Math.sqrt(hashes.length))
+    let low = Math.max(0, guess - width)
+    let high = Math.min(hashes.length, guess + width)
+    if (low > 0 && (hashes[low - 1] as number) >= place) low = 0
+    if (high < hashes.length && (hashes[high] as number) < place) high = hashes.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if ((this.#hashes[middle] as number) < place) low = middle + 1
+      if ((hashes[middle] as number) < place) low = middle + 1
       else high = middle
     }
     return low
@@ -75,7 +81,9 @@ export class Ring<T> {
   /** Old points of those who are still there, and new ones, in one pass. */
   #merge(): void {
     const renumbered = this.#renumber()
-    const joined = this.#joined.sort((a, b) => a.hash - b.hash)
+    const joined = this.#joined
+      .filter(({ owner }) => renumbered[owner] !== undefined)
+      .sort((a, b) => a.hash - b.hash)
     const hashes = new Uint32Array(this.#numbers.size * POINTS)
     const owners = new Uint32Array(hashes.length)
     let to = 0
