@@ -1,7 +1,7 @@
 import type { Announce } from '../../shared/wire/announce.ts'
 import type { EngineReport, Sample } from '../../shared/wire/telemetry.ts'
 import type { CellLink } from './cell-link.ts'
-import { capacity, type Engine, resize } from './engine.ts'
+import { capacity, type Engine, noteRoom, resize } from './engine.ts'
 import { type Declared, type Presence, takesRequests } from './presence.ts'
 
 /** What the coordinator knows of one enrolled cell; the latest of everything. */
@@ -85,6 +85,7 @@ const newEngine = (cell: Cell, link: CellLink, report: EngineReport): Engine => 
     others,
     ready: false,
     fullUntilMs: 0,
+    refusals: 0,
     lostAtMs: Number.NEGATIVE_INFINITY,
     trail: { level: 0, atMs: 0 },
     pools: [],
@@ -104,7 +105,7 @@ export const countOthers = (cell: Cell): void => {
     const engine = cell.engines.get(weights)
     if (engine) engine.others = Math.max(0, slots_busy + queued - engine.inFlight)
     // as of now there may be room again; a cell that has none says so itself
-    if (engine && placesLeft(engine) > 0) engine.fullUntilMs = 0
+    if (engine && placesLeft(engine) > 0) noteRoom(engine)
   }
   for (const weights of gone)
     if (cell.engines.get(weights)?.inFlight === 0) cell.engines.delete(weights)

@@ -46,8 +46,8 @@ export interface Outcome {
 
 /** Cells that get to see one request before it waits. */
 const MAX_TRIES = 3
-/** Cells that refuse it in all; after that many turns somebody else should have them. */
-const MAX_REFUSALS = 12
+/** Cells that refuse it in all, while it waits; only others that fill them at once explain more. */
+const MAX_REFUSALS = 50
 /** Cells that may fail on it: a request that kills engines must not kill them all. */
 const MAX_FAILURES = 2
 /** Largest answer that is kept until it is whole. */

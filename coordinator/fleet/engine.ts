@@ -15,6 +15,8 @@ export interface Engine {
   ready: boolean
   /** The cell has refused for want of room: it is not asked before, monotonic milliseconds. */
   fullUntilMs?: number
+  /** Times in a row that it refused; each one doubles the time until it is asked again. */
+  refusals?: number
   /** When it was last taken out of routing, monotonic milliseconds. */
   lostAtMs?: number
   trail?: Trail
@@ -61,6 +63,23 @@ export const capacity = ({ slots, queue = 2 * slots }: Engine): number => slots 
 /** A request that is sent there now would be refused. What others have there the cell judges. */
 export const isFull = (engine: Engine, nowMs: number): boolean =>
   engine.inFlight >= capacity(engine) || (engine.fullUntilMs ?? 0) > nowMs
+
+/** First and longest time until a cell that refused is asked again, milliseconds. */
+const BUSY_MS = 100
+const MAX_BUSY_MS = 2000
+
+/** It has refused a request for want of room. */
+export const noteRefusal = (engine: Engine, nowMs: number): void => {
+  const refusals = engine.refusals ?? 0
+  engine.refusals = refusals + 1
+  engine.fullUntilMs = nowMs + Math.min(MAX_BUSY_MS, BUSY_MS * 2 ** refusals)
+}
+
+/** It has room again, as far as can be told. */
+export const noteRoom = (engine: Engine): void => {
+  engine.fullUntilMs = 0
+  engine.refusals = 0
+}
 
 /** Requests per slot; above 1 new ones wait on the cell. */
 export const load = (engine: Engine): number =>

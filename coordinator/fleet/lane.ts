@@ -1,4 +1,4 @@
-import type { Engine } from './engine.ts'
+import { type Engine, noteRefusal } from './engine.ts'
 import type { Router } from './router.ts'
 import type { Service, Trails } from './trails.ts'
 import type { Place, WaitQueue, WaitRequest } from './wait-queue.ts'
@@ -25,9 +25,6 @@ export interface LaneParts {
   nowMs: () => number
 }
 
-/** A cell that refused is not asked again for so long, unless a request of ours leaves it before. */
-const BUSY_MS = 500
-
 export const createLanes =
   ({ router, queue, trails, nowMs }: LaneParts): Lanes =>
   request => ({
@@ -35,7 +32,7 @@ export const createLanes =
     wait: () => queue.enter(request),
     left: (engine, end, service) => {
       if (end === 'busy') {
-        engine.fullUntilMs = nowMs() + BUSY_MS
+        noteRefusal(engine, nowMs())
         return
       }
       if (end === 'failed') trails.wash(engine)

@@ -1,5 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
-import { capacity, claim, type Engine, isFull } from './engine.ts'
+import { capacity, claim, type Engine, isFull, noteRoom } from './engine.ts'
 import { Line, type Waiter } from './line.ts'
 import type { Asker, Router } from './router.ts'
 
@@ -59,7 +59,7 @@ interface Waiting extends Waiter, WaitRequest {
 }
 
 /** Cells that are full with requests of others are asked again this often. */
-const LOOK_AGAIN_MS = 250
+const LOOK_AGAIN_MS = 100
 /** How much one turn moves the estimate of the time between two. */
 const SHARE = 0.2
 
@@ -217,7 +217,7 @@ export const createWaitQueue = (parts: WaitQueueParts): WaitQueue => {
   return {
     enter,
     freed: engine => {
-      engine.fullUntilMs = 0
+      noteRoom(engine)
       offer(engine, 1)
     },
     offer,

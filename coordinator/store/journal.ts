@@ -43,7 +43,7 @@ interface Segment {
 
 /** Opens the journal; what a process that died has left in it is carried over first. */
 export const openJournal = async <T>(options: JournalOptions<T>): Promise<Journal<T>> => {
-  const { folder, carry, logger, everyMs = 200 } = options
+  const { folder, carry, logger, everyMs = 1000 } = options
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const warn = (error: unknown): void =>
     logger.warn({ err: error }, 'the journal could not be carried over; it is tried again')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
-import { claim, release } from '../../../coordinator/fleet/engine.ts'
+import { claim, isFull, noteRefusal, noteRoom, release } from '../../../coordinator/fleet/engine.ts'
 import { createRouter, type Engine } from '../../../coordinator/fleet/router.ts'
 import { createTrails, HALF_LIFE_MS, trailOf } from '../../../coordinator/fleet/trails.ts'
 
@@ -99,6 +99,20 @@ t.test('the router', async t => {
       router.update(`c${i}`, serving(engine(`c${i}`, i % 3 === 0 ? 0 : 12), 'm'))
     for (let i = 0; i < 200; i++) t.equal(router.pick('m')?.inFlight, 0)
   })
+})
+
+t.test('a cell that refuses is left alone twice as long each time, up to 2 s', async t => {
+  const cell = engine('a')
+  const pauses = [100, 200, 400, 800, 1600, 2000, 2000]
+  for (const pause of pauses) {
+    noteRefusal(cell, 0)
+    t.ok(isFull(cell, pause - 1))
+    t.notOk(isFull(cell, pause))
+  }
+  noteRoom(cell)
+  t.notOk(isFull(cell, 0))
+  noteRefusal(cell, 0)
+  t.notOk(isFull(cell, 100))
 })
 
 t.test('prefix affinity', async t => {
