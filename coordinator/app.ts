@@ -45,6 +45,7 @@ export interface AppParts {
   quota: Pick<Quota, 'standing' | 'admit'>
   usage: InferenceParts['usage']
   fleet: Pick<Fleet, 'pick' | 'cells' | 'serves' | 'roundTripsMs'>
+  lanes?: InferenceParts['lanes']
   running: InferenceParts['running']
   figures: Figures
   /** What `/metrics` shows; by default what is counted here, without the process. */
@@ -81,6 +82,8 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
     ...serverLimits(config),
     ...(parts.tls && { https: { cert: parts.tls.cert, key: parts.tls.key } }),
     loggerInstance: warningsOnly(logger),
+    // one logger for all requests: a child of it for each costs more than most requests say
+    childLoggerFactory: logger => logger,
     logController: new LogController({ disableRequestLogging: true }),
     clientErrorHandler: (error, socket) => void refuseSocket(app, error, socket as Socket),
     frameworkErrors: (error, request, reply) => void refuseRequest(app, error, request, reply),
@@ -98,6 +101,8 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
     tiers,
     cascade,
     fleet,
+    lanes: parts.lanes,
+    affinityPrefixChars: config.routing.affinity_prefix_chars,
     quota,
     usage,
     logger,

@@ -78,6 +78,35 @@ const Presence = z.strictObject({
     .describe('How often a link is measured, and how long a cell may take to answer.'),
 })
 
+const Routing = z.strictObject({
+  queue_length: z
+    .int()
+    .min(0)
+    .max(100_000)
+    .default(256)
+    .describe('Requests that may wait for one model when no cell has room; 0: none waits.'),
+  queue_max_wait_seconds: z
+    .number()
+    .positive()
+    .max(3600)
+    .default(30)
+    .describe('Longest wait for room on a cell.'),
+  queue_restart_seconds: z
+    .number()
+    .nonnegative()
+    .max(3600)
+    .default(10)
+    .describe('So long after its last engine went away, requests for a model still wait for it.'),
+  affinity_prefix_chars: z
+    .int()
+    .min(0)
+    .max(1024 * 1024)
+    .default(4096)
+    .describe(
+      'Prompts at least this long go where the same beginning of this length went before; 0: never.',
+    ),
+})
+
 const Mqtt = z.strictObject({
   enabled: z
     .boolean()
@@ -171,6 +200,7 @@ export const CoordinatorConfig = z
     public: Public.prefault({}),
     provider: Provider.prefault({}),
     presence: Presence.prefault({}),
+    routing: Routing.prefault({}),
     broker: Broker.prefault({}),
     mqtt: Mqtt.prefault({}),
     metrics: Metrics.prefault({}),

@@ -6,9 +6,14 @@ import { openBus } from './broker/open-bus.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { createControl } from './control/control.ts'
 import type { Events } from './events/bus.ts'
+import { placesLeft } from './fleet/cell.ts'
 import { createClones } from './fleet/clones.ts'
 import { createFleet, type Fleet } from './fleet/fleet.ts'
+import { createLanes } from './fleet/lane.ts'
 import { createMonitor } from './fleet/monitor.ts'
+import { createRouter, type Owner, type Router } from './fleet/router.ts'
+import { createTrails } from './fleet/trails.ts'
+import { createWaitQueue } from './fleet/wait-queue.ts'
 import { createFleetIdentity } from './fleet-identity.ts'
 import type { Caller } from './http/cell-caller.ts'
 import { type CellSettingsStore, createCellSettings } from './keys/cell-settings.ts'
@@ -54,7 +59,24 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
     publish: events.publish,
   })
 
+  const router = createRouter(Math.random, nowMs)
+  const trails = createTrails(nowMs)
+  const queue = createWaitQueue({
+    limits: {
+      length: config.routing.queue_length,
+      maxWaitMs: config.routing.queue_max_wait_seconds * 1000,
+      restartMs: config.routing.queue_restart_seconds * 1000,
+    },
+    router,
+    nowMs,
+  })
+  const lanes = createLanes({ router, queue, trails, nowMs })
+
   const fleet = createFleet({
+    router,
+    routed: ({ engines }) => {
+      for (const engine of engines.values()) queue.offer(engine, placesLeft(engine))
+    },
     limits: {
       suspectAfterMs: config.presence.suspect_after_seconds * 1000,
       deadAfterMs: config.presence.dead_after_seconds * 1000,
@@ -74,7 +96,7 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
   const enrolled = await cells.list()
   for (const cell of enrolled)
     if ((cell.revokedAt ?? cell.quarantinedAt) === undefined) fleet.admit(cell.id, cell.epoch)
-  await applySettings(settings, fleet)
+  await applySettings(settings, fleet, router)
 
   const drop = (cellId: string): void => {
     fleet.forget(cellId)
@@ -142,7 +164,7 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
 
   const release: Cells['release'] = async (cellId, by) => {
     const cell = await admission.release(cellId, by)
-    await applySettings(settings, fleet)
+    await applySettings(settings, fleet, router)
     return cell
   }
   const setDrained: CellSettingsStore['setDrained'] = async (cellId, drained, by) => {
@@ -151,10 +173,16 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
     return changed
   }
 
+  const setOwner: CellSettingsStore['setOwner'] = async (cellId, owner, by) => {
+    const changed = await settings.setOwner(cellId, owner, by)
+    await applySettings(settings, fleet, router)
+    return changed
+  }
+
   const stopWatching = cells.onChange(() => {
     admission
       .dropEnded()
-      .then(() => applySettings(settings, fleet))
+      .then(() => applySettings(settings, fleet, router))
       .catch(error => logger.error({ err: error }, 'changes of cells could not be read'))
   })
   const sweeper = setInterval(fleet.sweep, 1000 / SWEEPS_PER_SECOND)
@@ -168,6 +196,7 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
     clearInterval(sweeper)
     clearInterval(ticker)
     stopWatching()
+    queue.close()
     for (const cell of fleet.cells()) cell.link?.close()
     await bus.close()
     await control.commands.close()
@@ -178,6 +207,8 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
 
   return {
     fleet,
+    lanes,
+    routing: { router, queue, nowMs },
     bus,
     admission,
     authenticate,
@@ -185,7 +216,7 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
     control,
     identity,
     cells: { ...cells, revoke: admission.revoke, release },
-    settings: { ...settings, setDrained },
+    settings: { ...settings, setDrained, setOwner },
     close,
   }
 }
@@ -210,8 +241,15 @@ const atMostEvery = (
   }
 }
 
-/** Which cells operators took out of routing, at the start and when another process changed it. */
-const applySettings = async (settings: CellSettingsStore, fleet: Fleet): Promise<void> => {
+/** What operators decided of cells, at the start and when another process changed it. */
+const applySettings = async (
+  settings: CellSettingsStore,
+  fleet: Fleet,
+  router: Router,
+): Promise<void> => {
   const own = await settings.list()
   for (const cell of fleet.cells()) fleet.drain(cell.id, own.get(cell.id)?.drainedAt !== undefined)
+  const owners = new Map<string, Owner>()
+  for (const [cellId, { owner }] of own) if (owner !== undefined) owners.set(cellId, owner)
+  router.assign(owners)
 }

@@ -15,6 +15,7 @@ import { createCallStats } from './operations/call-stats.ts'
 import type { Views } from './operations/context.ts'
 import { createQuota } from './quota/quota.ts'
 import { createUsage, type Usage } from './quota/usage.ts'
+import { journalUsage } from './quota/usage-journal.ts'
 import { createUsageKeeper } from './quota/usage-keeper.ts'
 import { notReady } from './readiness.ts'
 import { createRunning } from './running.ts'
@@ -30,6 +31,8 @@ export interface Coordinator {
   url: string
   /** False when the store cannot be written. */
   healthy(): boolean
+  /** Requests that wait for room on a cell, by model. */
+  waiting(): ReadonlyMap<string, number>
   /** Refuses new work, lets running answers end (bounded), then lets go of everything. */
   close(): Promise<void>
 }
@@ -48,6 +51,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
   const keys = createKeys({ store, logger })
   const quota = figures.quota.watch(createQuota({ store, tiers: config.tiers, logger }))
   const { records } = store
+  const usage = await journalUsage(createUsage(store), { stateDir: config.state_dir, logger })
   const usageKeeper = createUsageKeeper({ records, retention: config.usage, logger })
   const running = createRunning()
   const fingerprint = () => shown?.fingerprint
@@ -65,8 +69,9 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     now,
     keys,
     quota,
-    usage: completing(createUsage(store), monitor),
+    usage: completing(usage, monitor),
     fleet,
+    lanes: plane.lanes,
     running,
     figures,
     registry,
@@ -80,7 +85,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
       trust: signing.trust,
       now,
     },
-    views: viewsOf(plane, { config, store, now, vitals }),
+    views: viewsOf(plane, { config, store, settleUsage: usage.settle, now, vitals }),
     degraded: monitor.degraded,
     notReady: () =>
       notReady({ draining: running.draining, brokerConnected, storeProblem: probe.trouble }),
@@ -103,6 +108,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     await plane.close()
     await app.close()
     vitals.close()
+    await usage.close()
     await quota.close()
     await usageKeeper.close()
     keys.close()
@@ -110,15 +116,17 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     await store.close()
     logger.info('coordinator is down')
   }
-  return { url, healthy: () => probe.trouble() === undefined, close }
+  const healthy = () => probe.trouble() === undefined
+  return { url, healthy, waiting: plane.routing.queue.lengths, close }
 }
 
 /** What operations may look at and act on. */
 const viewsOf = (
   plane: ControlPlane,
-  rest: { config: CoordinatorConfig; store: Store; now: () => number; vitals: Vitals },
+  rest: { config: CoordinatorConfig } & Pick<Views, 'store' | 'settleUsage' | 'now' | 'vitals'>,
 ): Views => ({
   fleet: plane.fleet,
+  routing: plane.routing,
   cells: plane.cells,
   identity: plane.identity,
   settings: plane.settings,
@@ -129,6 +137,7 @@ const viewsOf = (
   now: rest.now,
   catalogue: rest.config.catalogue,
   tiers: rest.config.tiers,
+  settleUsage: rest.settleUsage,
   skillIds: skills.map(skill => skill.id),
   calls: createCallStats(),
   vitals: rest.vitals,

@@ -60,7 +60,8 @@ export const errors = fp(async (app: FastifyInstance, { failed }: ErrorParts) =>
   app.setErrorHandler<FastifyError | ShoalError>((thrown, request, reply) => {
     const error = toShoalError(thrown)
     failed?.(error.code)
-    if (error.code === 'internal') request.log.error({ err: thrown }, 'request failed')
+    if (error.code === 'internal')
+      request.log.error({ err: thrown, request: request.id }, 'request failed')
     return sendError(reply, error)
   })
 

@@ -19,11 +19,13 @@ import {
 } from '../fleet/cascade-steps.ts'
 import { type Dispatch, dispatch, type Ending, type Outcome } from '../fleet/dispatch.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import type { Lanes } from '../fleet/lane.ts'
 import type { Key } from '../keys/key.ts'
 import type { InferenceFigures, RoutingWatch } from '../metrics/inference-figures.ts'
 import type { Admission, Quota } from '../quota/quota.ts'
 import type { TierSettings } from '../quota/tiers.ts'
 import type { NewUsage, Usage } from '../quota/usage.ts'
+import { affinityOf } from './affinity.ts'
 import { subjectOf } from './answer-headers.ts'
 import { keyOf } from './auth.ts'
 import { catalogueById, modelsOfTier, requireModel } from './model-access.ts'
@@ -34,6 +36,10 @@ export interface InferenceParts {
   tiers: TierSettings
   cascade: CascadeConfig
   fleet: Pick<Fleet, 'pick' | 'serves'>
+  /** Ways to the cells on which requests may wait; without them `fleet` picks and nobody waits. */
+  lanes?: Lanes | undefined
+  /** See `affinityOf`. */
+  affinityPrefixChars?: number
   quota: Pick<Quota, 'admit'>
   usage: Pick<Usage, 'record'>
   logger: Logger
@@ -58,7 +64,8 @@ export interface Asked {
  * replaced by the model that is asked.
  */
 export const createInference = (app: FastifyInstance, parts: InferenceParts) => {
-  const { tiers, fleet, quota, usage, logger, now, running } = parts
+  const { tiers, fleet, lanes, quota, usage, logger, now, running } = parts
+  const { affinityPrefixChars = 0 } = parts
   const models = catalogueById(parts.catalogue)
 
   return async (
@@ -81,6 +88,7 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
       const admission = await quota.admit(subjectOf(request), startedAt)
       const answerHeaders = await app.answerHeaders(request)
       const body = isAuto ? bodyFor(request.body) : once(request.rawBody ?? EMPTY)
+      const affinity = affinityOf(request.body, affinityPrefixChars)
       // a stream may stay open for long: what it was asked need not stay in memory as well
       request.rawBody = undefined
       request.body = undefined
@@ -95,6 +103,7 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
         body,
         response: reply.raw,
         stream: asked.stream,
+        affinity,
         watch,
         span,
       }
@@ -116,6 +125,8 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
   function ask(call: Call, model: string, how: How = {}): Promise<Ending> {
     const { request, key, answerHeaders, response, stream, watch, span } = call
     const { headers, discarded = () => [], ...rest } = how
+    const { tenantId } = request
+    const lane = lanes?.({ model, keyId: key.id, tenantId, affinity: call.affinity })
     return dispatch({
       path: request.routeOptions.url ?? '',
       headers: {
@@ -127,7 +138,8 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
       response,
       answerHeaders,
       stream,
-      pick: tried => watch.picked(tried.size, fleet.pick(model, tried)),
+      pick: tried => watch.picked(tried.size, lane ? lane.pick(tried) : fleet.pick(model, tried)),
+      lane,
       record: async outcome => {
         for (const answer of discarded()) await recordDiscarded(call, answer)
         await record(call, model, outcome)
@@ -207,6 +219,7 @@ interface Call {
   body: (model: string) => Buffer
   response: ServerResponse
   stream: boolean
+  affinity: ReturnType<typeof affinityOf>
   watch: RoutingWatch
   span: InferenceSpan
 }

@@ -19,7 +19,7 @@ export interface UpgradeParts {
   openLink: (socket: Socket, cellId: string) => void
   draining: () => boolean
   /** What every answer carries; for a refusal. */
-  answerHeaders?: (request: IncomingMessage) => Promise<OutgoingHttpHeaders>
+  answerHeaders?: (request: IncomingMessage) => OutgoingHttpHeaders | Promise<OutgoingHttpHeaders>
 }
 
 interface Plane {

@@ -1,6 +1,7 @@
 import alertsList from './alerts/alerts-list.ts'
 import cellsConfigGet from './cells/cells-config-get.ts'
 import cellsConfigSet from './cells/cells-config-set.ts'
+import cellsDedicate from './cells/cells-dedicate.ts'
 import cellsDrain from './cells/cells-drain.ts'
 import cellsLabel from './cells/cells-label.ts'
 import cellsList from './cells/cells-list.ts'
@@ -18,6 +19,7 @@ import commandsCreate from './commands/commands-create.ts'
 import commandsList from './commands/commands-list.ts'
 import commandsShow from './commands/commands-show.ts'
 import type { Operation } from './operation.ts'
+import routingShow from './routing/routing-show.ts'
 import signingKeyRotate from './signing-key/signing-key-rotate.ts'
 import signingKeyShow from './signing-key/signing-key-show.ts'
 import skillsList from './skills/skills-list.ts'
@@ -37,6 +39,7 @@ export const operations: readonly Operation[] = [
   cellsDrain,
   cellsResume,
   cellsLabel,
+  cellsDedicate,
   cellsRevoke,
   cellsRelease,
   cellsRenew,
@@ -55,6 +58,7 @@ export const operations: readonly Operation[] = [
   tokensRevoke,
   signingKeyShow,
   signingKeyRotate,
+  routingShow,
   alertsList,
   tiersList,
   usageList,

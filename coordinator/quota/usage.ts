@@ -35,7 +35,7 @@ export interface Usage {
 const CHUNK = 64
 
 /** A row that cannot be stored would take those that are written with it along. */
-const requireNumbers = (row: NewUsage): void => {
+export const requireNumbers = (row: NewUsage): void => {
   for (const name of NUMBERS) {
     const value = row[name]
     if (value !== null && !(Number.isSafeInteger(value) && value >= 0))
@@ -55,6 +55,7 @@ const insert = async (trx: Transaction<RecordTables>, rows: UsageRow[]): Promise
     await trx
       .insertInto('usage')
       .values(rows.slice(at, at + CHUNK))
+      .onConflict(conflict => conflict.column('id').doNothing())
       .execute()
 }
 

@@ -252,6 +252,14 @@ const pastCredentials = async ({ schema }: Kysely<unknown>): Promise<void> => {
     .execute()
 }
 
+const cellOwner = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  const settings = schema.alterTable('cell_settings')
+  await settings.addColumn('tenant_id', 'text', column => column.references('tenants.id')).execute()
+  await settings
+    .addColumn('exclusive', 'integer', column => column.notNull().defaultTo(0))
+    .execute()
+}
+
 export const ledgerMigrations: Record<string, Migration> = {
   '0001_tenants_and_persons': { up: ledgerTables },
   '0002_keys': { up: keyTables },
@@ -264,6 +272,7 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0009_configs': { up: configTable },
   '0010_probe': { up: probeTable },
   '0011_past_credentials': { up: pastCredentials },
+  '0012_cell_owner': { up: cellOwner },
 }
 
 export const recordMigrations: Record<string, Migration> = {

@@ -121,6 +121,10 @@ export interface CellSettingsRow {
   /** Since when it gets no new requests. */
   drained_at: number | null
   labels_json: string
+  /** The tenant whose own it is. */
+  tenant_id: string | null
+  /** 1: the tenant's requests go to no other cells. */
+  exclusive: number
 }
 
 /** Requests reserved in one calendar month (`2026-11`, UTC): spent, or leased by a coordinator. */

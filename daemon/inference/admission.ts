@@ -62,6 +62,11 @@ export class Admission {
     return this.#busy === 0 && this.#waiting.size === 0
   }
 
+  /** Requests that may wait. */
+  get queueLimit(): number {
+    return this.#limits.queue
+  }
+
   get slots(): number {
     return this.#limits.slots
   }

@@ -118,6 +118,7 @@ export class Engine {
       slots: this.#admission.slots,
       slots_busy: this.#admission.busy,
       queued: this.#admission.queued,
+      queue_limit: this.#admission.queueLimit,
       context_length: contextLength,
       restarts: this.#restarts.total,
       pinned: this.pinned,

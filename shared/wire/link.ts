@@ -43,6 +43,8 @@ export const HEADER_JUDGE = 'x-shoal-judge'
  * back, of the first choice. Absent when the answer has no token.
  */
 export const HEADER_CONFIDENCE = 'x-shoal-confidence'
+/** On an answer of a cell: tokens of the prompt, for streams whose usage trailer never comes. */
+export const HEADER_PROMPT_TOKENS = 'x-shoal-prompt-tokens'
 /** On an answer to a client: the cell that served it. */
 export const HEADER_CELL = 'x-shoal-cell'
 /**

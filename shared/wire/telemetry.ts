@@ -63,6 +63,8 @@ export const EngineReport = z.object({
   slots: z.int().min(0).max(4096),
   slots_busy: z.int().min(0).max(4096),
   queued: z.int().min(0).max(1_000_000),
+  /** Requests that may wait for a slot; more are refused. */
+  queue_limit: z.int().min(0).max(1_000_000).exactOptional(),
   /** Tokens of context one request may use. */
   context_length: z.int().min(0).max(100_000_000),
   restarts: z.int().nonnegative(),

@@ -56,6 +56,7 @@ export const views = (parts: Partial<Views> = {}): Views => ({
   catalogue: config().catalogue,
   tiers: config().tiers,
   vitals: fine,
+  settleUsage: async () => {},
   now: () => 0,
   ...parts,
 })

@@ -31,6 +31,8 @@ export const CellSummary = z.object({
   /** An operator has taken it out of routing. */
   drained: z.boolean(),
   labels: Labels,
+  /** The tenant whose own it is; null for everybody's. */
+  tenant_id: z.string().nullable(),
   version: z.string().nullable(),
   /** Model ids that are loaded. */
   models: z.array(z.string()),
@@ -68,6 +70,7 @@ export const summaryOf = (
   presence: presenceOf(cell, live),
   drained: settings.drainedAt !== undefined,
   labels: settings.labels,
+  tenant_id: settings.owner?.tenantId ?? null,
   version: live?.announce?.version ?? null,
   models: live
     ? engineReports(live)

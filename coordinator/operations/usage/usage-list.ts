@@ -63,8 +63,9 @@ export default defineOperation({
     usage: z.array(UsageView),
     next: z.string().nullable(),
   }),
-  run: async (input, { key, tenantId, store, now }) => {
+  run: async (input, { key, tenantId, store, settleUsage, now }) => {
     if (key === undefined) throw new ShoalError('auth_required', 'this needs a key')
+    await settleUsage()
     const { model, group_by, after, limit } = input
     const groupBy = [...new Set(group_by)]
     const { from, to } = rangeOf(input, now())

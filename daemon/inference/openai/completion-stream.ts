@@ -3,7 +3,7 @@ import type { CompletionChunk, CompletionRequest } from '../../../shared/wire/co
 import { HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
 import type { FinishReason } from '../../../shared/wire/openai.ts'
 import type { TokenInfo } from '../protocol.ts'
-import type { AnswerHead } from './answer-head.ts'
+import { type AnswerHead, promptHeaders } from './answer-head.ts'
 import { completionLogprobs } from './completion-choice.ts'
 import type { CompletionPlan, Runner } from './completion-order.ts'
 import { CompletionTotals } from './completion-totals.ts'
@@ -31,10 +31,12 @@ export class StreamedCompletion {
     this.#plan = plan
     this.#totals = new CompletionTotals(plan.asked)
     this.#stream = new EventStream(response, {
-      headers: () =>
-        this.#totals.lowered === undefined
+      headers: () => [
+        ...promptHeaders(this.#totals.promptTokens),
+        ...(this.#totals.lowered === undefined
           ? []
-          : [[HEADER_MAX_TOKENS, String(this.#totals.lowered)]],
+          : ([[HEADER_MAX_TOKENS, String(this.#totals.lowered)]] as [string, string][])),
+      ],
       repeat,
       // the error makes it a reset on HTTP/2; its close then cancels the work
       onStalled: () =>

@@ -24,6 +24,10 @@ export class CompletionTotals {
     this.#cached += event.cachedTokens
   }
 
+  get promptTokens(): number {
+    return this.#prompt
+  }
+
   /** The bound that held, when the caller had asked for more. */
   get lowered(): number | undefined {
     return this.#asked > this.#bound ? this.#bound : undefined

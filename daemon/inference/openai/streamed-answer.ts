@@ -1,7 +1,7 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import type { ChatCompletionChunk, FinishReason, Usage } from '../../../shared/wire/openai.ts'
 import type { TokenInfo } from '../protocol.ts'
-import { boundHeaders } from './answer-head.ts'
+import { boundHeaders, promptHeaders } from './answer-head.ts'
 import type { ChunkSink } from './answer-shape.ts'
 import type { ChoiceDelta } from './choice.ts'
 import type { ChoicesListener } from './choices.ts'
@@ -45,7 +45,10 @@ export class StreamedAnswer implements ChoicesListener {
 
   onStart({ maxTokens, promptTokens }: { maxTokens: number; promptTokens: number }): void {
     this.#judge.start(promptTokens)
-    this.#headers = boundHeaders(this.#options.asked, maxTokens)
+    this.#headers = [
+      ...promptHeaders(promptTokens),
+      ...boundHeaders(this.#options.asked, maxTokens),
+    ]
     this.#release()
   }
 

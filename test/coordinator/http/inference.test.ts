@@ -139,6 +139,42 @@ t.test('a stream is on record before its client reads [DONE]', async t => {
   t.equal(text, 'data: {"n":1}\n\ndata: [DONE]\n\n')
 })
 
+t.test('a client that leaves while it waits for room gets its request back', async t => {
+  let refunds = 0
+  let leave: () => void = () => {}
+  let waits: () => void = () => {}
+  const isWaiting = new Promise<void>(resolve => {
+    waits = resolve
+  })
+  const { port, isIdle } = await rig(t, () => {}, {
+    quota: { standing, admit: () => ({ refund: () => void refunds++ }) },
+    usage: {
+      record: async () => {
+        t.fail('no cell had it: there is nothing to record')
+      },
+    },
+    lanes: ({ keyId, tenantId, affinity }) => {
+      t.strictSame([keyId, tenantId, affinity], ['key-free', 'home', undefined])
+      return {
+        pick: () => undefined,
+        left: () => {},
+        wait: () => {
+          const turn = new Promise<undefined>(resolve => {
+            leave = () => resolve(undefined)
+          })
+          waits()
+          return { turn, leave: () => leave() }
+        },
+      }
+    },
+  })
+  const client = post(port)
+  await isWaiting
+  client.destroy()
+  await isIdle
+  t.equal(refunds, 1)
+})
+
 t.test('a refused upgrade is closed also when its client keeps its side open', async t => {
   const app = await appWith()
   acceptUpgrades(app.server, {
