@@ -21,10 +21,10 @@ import { notReady } from './readiness.ts'
 import { createRunning } from './running.ts'
 import { skills } from './skills/index.ts'
 import { probeStore } from './store/probe.ts'
-import { openStore, type Store } from './store/store.ts'
+import { openStore } from './store/store.ts'
 import { keepServerIdentity } from './tls/keep.ts'
 import { serverIdentity } from './tls/server-identity.ts'
-import { createVitals, type Vitals } from './vitals.ts'
+import { createVitals } from './vitals.ts'
 
 export interface Coordinator {
   /** Where it listens: `http://127.0.0.1:7070`. */

@@ -39,7 +39,7 @@ export interface Dispatch {
   record: (outcome: Outcome) => Promise<void>
   /** Looks at the head of an answer; false declines it, and the client never sees any of it. */
   accept?: (status: number, headers: IncomingHttpHeaders) => boolean
-  /** When no cell takes it, the caller goes on: nothing is written and nothing recorded. */
+  /** When no cell takes it at once, the caller goes on: nothing is written and nothing recorded. */
   quiet?: boolean
 }
 
@@ -186,9 +186,9 @@ class Dispatcher {
     return engine
   }
 
-  /** Waits in line; what was tried may be tried again by then. */
+  /** Waits in line, unless the caller knows better; what was tried may be tried again by then. */
   async #turn(): Promise<Engine | undefined> {
-    if (!this.#mayGoOn || this.#clientGone) return undefined
+    if (!this.#mayGoOn || this.#clientGone || this.#request.quiet) return undefined
     this.#place = this.#request.lane?.wait()
     const engine = await this.#place?.turn
     this.#place = undefined
@@ -391,7 +391,8 @@ const toRefusal = (error: unknown): ShoalError => {
 const endOf = (attempt: Attempt): End => {
   if (attempt.kind === 'cancelled') return 'cancelled'
   if (attempt.kind === 'broken') return 'failed'
-  if (attempt.kind === 'answered' || attempt.kind === 'declined') return 'served'
+  if (attempt.kind === 'answered') return 'served'
+  if (attempt.kind === 'declined') return attempt.rest ? 'served' : 'cancelled'
   return attempt.failed ? 'failed' : 'busy'
 }
 

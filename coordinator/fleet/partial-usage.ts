@@ -5,6 +5,10 @@ import type { Usage } from '../../shared/wire/openai.ts'
 const EVENT_END = Buffer.from('\n\n')
 /** `d`, as in `data:`: comments and the event that tells an error begin otherwise. */
 const DATA = 0x64
+/** Events of the Responses API have names; those with a piece of the answer end in `.delta`. */
+const NAMED = Buffer.from('event: response.')
+const DELTA = Buffer.from('.delta\n')
+const LONGEST_NAME = 64
 
 /**
  * What a stream that did not come to its end has used, as far as it can be told: the cell's trailer
@@ -20,7 +24,7 @@ export class PartialUsage {
 
   count(chunk: Buffer): void {
     for (let at = 0; at < chunk.length; ) {
-      if (this.#isAtStart) this.#isData = chunk[at] === DATA
+      if (this.#isAtStart) this.#isData = isPiece(chunk.subarray(at, at + LONGEST_NAME))
       const end = chunk.indexOf(EVENT_END, at)
       this.#isAtStart = end !== -1
       if (end === -1) return
@@ -37,3 +41,8 @@ export class PartialUsage {
     return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens }
   }
 }
+
+const isPiece = (event: Buffer): boolean =>
+  event[0] === DATA ||
+  (event.subarray(0, NAMED.length).equals(NAMED) &&
+    event.subarray(0, event.indexOf(0x0a) + 1).includes(DELTA))

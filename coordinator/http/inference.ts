@@ -17,7 +17,13 @@ import {
   type CascadeStep,
   cascadeSteps,
 } from '../fleet/cascade-steps.ts'
-import { type Dispatch, dispatch, type Ending, type Outcome } from '../fleet/dispatch.ts'
+import {
+  type Declined,
+  type Dispatch,
+  dispatch,
+  type Ending,
+  type Outcome,
+} from '../fleet/dispatch.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Lanes } from '../fleet/lane.ts'
 import type { Key } from '../keys/key.ts'
@@ -93,7 +99,6 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
       request.rawBody = undefined
       request.body = undefined
       reply.hijack()
-      const watch = parts.figures.started(asked.model)
       const call: Call = {
         request,
         key,
@@ -101,16 +106,15 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
         admission,
         answerHeaders,
         body,
+        affinity,
+        span,
+        kept: new Map(),
         response: reply.raw,
         stream: asked.stream,
-        affinity,
-        watch,
-        span,
       }
       await (isAuto ? askCascade(call, steps) : ask(call, asked.model)).catch((error: unknown) => {
         logger.error({ err: error, request: request.id }, 'dispatch failed')
         admission.refund()
-        watch.ended({ status: 'failed', usage: undefined })
         span.end({}, error)
         reply.raw.destroy()
       })
@@ -122,12 +126,14 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
     }
   }
 
-  function ask(call: Call, model: string, how: How = {}): Promise<Ending> {
-    const { request, key, answerHeaders, response, stream, watch, span } = call
+  async function ask(call: Call, model: string, how: How = {}): Promise<Ending> {
+    const { request, key, answerHeaders, affinity, response, stream, span } = call
     const { headers, discarded = () => [], ...rest } = how
-    const { tenantId } = request
-    const lane = lanes?.({ model, keyId: key.id, tenantId, affinity: call.affinity })
-    return dispatch({
+    const lane = lanes?.({ model, keyId: key.id, tenantId: request.tenantId, affinity })
+    const watch = parts.figures.started(model)
+    const find = (tried: ReadonlySet<string>) =>
+      lane ? lane.pick(tried) : fleet.pick(model, tried)
+    const ending = await dispatch({
       path: request.routeOptions.url ?? '',
       headers: {
         ...linkHeaders(request, tiers[key.tier].max_tokens),
@@ -138,14 +144,21 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
       response,
       answerHeaders,
       stream,
-      pick: tried => watch.picked(tried.size, lane ? lane.pick(tried) : fleet.pick(model, tried)),
+      pick: tried => watch.picked(tried.size, find(tried)),
       lane,
       record: async outcome => {
+        watch.ended(outcome)
         for (const answer of discarded()) await recordDiscarded(call, answer)
         await record(call, model, outcome)
       },
       ...rest,
+    }).catch((error: unknown) => {
+      watch.ended({ status: 'failed', usage: undefined })
+      throw error
     })
+    if (ending.kind === 'unavailable') watch.ended({ status: 'refused', usage: undefined })
+    if (ending.kind === 'declined') call.kept.set(ending, watch)
+    return ending
   }
 
   function stepsOf({ tier }: Key): CascadeStep[] {
@@ -171,14 +184,14 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
   /** Its tokens were made; the request is counted once, by the row of the model that answered. */
   async function recordDiscarded(call: Call, { model, answer, durationMs }: Discarded) {
     const { cellId, usage } = answer
+    call.kept.get(answer)?.ended({ status: 'discarded', usage })
     if (answer.httpStatus === 200)
       await write(call, { model, cellId, usage, status: 'discarded', durationMs })
   }
 
   /** A request no cell took costs nothing, and the headers say so; any other leaves a row. */
   async function record(call: Call, model: string, outcome: Outcome): Promise<void> {
-    const { request, startedAt, admission, answerHeaders, watch, span } = call
-    watch.ended(outcome)
+    const { request, startedAt, admission, answerHeaders, span } = call
     endTrace(span, model, outcome)
     if (outcome.status === 'refused') {
       admission.refund()
@@ -217,11 +230,12 @@ interface Call {
   answerHeaders: OutgoingHttpHeaders
   /** The body for a model. */
   body: (model: string) => Buffer
+  affinity: number | undefined
   response: ServerResponse
   stream: boolean
-  affinity: ReturnType<typeof affinityOf>
-  watch: RoutingWatch
   span: InferenceSpan
+  /** Of the answers that may still be given or discarded. */
+  kept: Map<Declined, RoutingWatch>
 }
 
 interface How extends Pick<Dispatch, 'accept' | 'quiet'> {

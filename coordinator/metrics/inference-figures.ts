@@ -7,7 +7,12 @@ export interface RoutingWatch {
   /** To be given every choice of the router; answers it. `tried`: cells that had the request. */
   picked<T>(tried: number, engine: T | undefined): T | undefined
   /** It is over; only the first call counts. */
-  ended(outcome: Pick<Outcome, 'status' | 'usage'>): void
+  ended(outcome: Ended): void
+}
+
+/** `discarded`: the cascade has given up the answer; the request itself goes on. */
+export interface Ended extends Pick<Outcome, 'usage'> {
+  status: Outcome['status'] | 'discarded'
 }
 
 export interface InferenceFigures {
@@ -17,18 +22,18 @@ export interface InferenceFigures {
 }
 
 interface ModelFigures {
-  outcomes: Record<Outcome['status'], number>
+  outcomes: Record<Ended['status'], number>
   tokens: { prompt: number; completion: number; cached: number }
 }
 
 const newFigures = (): ModelFigures => ({
-  outcomes: { ok: 0, cancelled: 0, failed: 0, refused: 0 },
+  outcomes: { ok: 0, cancelled: 0, failed: 0, refused: 0, discarded: 0 },
   tokens: { prompt: 0, completion: 0, cached: 0 },
 })
 
 const count = (
   { outcomes, tokens }: ModelFigures,
-  status: Outcome['status'],
+  status: Ended['status'],
   usage: Outcome['usage'],
 ): void => {
   outcomes[status]++
@@ -93,7 +98,7 @@ export const createInferenceFigures = (
       {
         name: 'shoal_inference_requests_total',
         type: 'counter',
-        help: 'Inference requests that were admitted, by how they ended; refused cost nothing.',
+        help: 'Inference requests that were admitted, by how they ended; refused cost nothing, discarded are answers that the cascade has given up.',
         labels: ['model', 'outcome'],
         read: parts('outcome', 'outcomes'),
       },

@@ -231,7 +231,7 @@ t.test('asking a second cell is a retry, and the wait is that for the first', as
       .map(each => each.value)
   t.strictSame(valuesOf('shoal_routing_decisions_total'), [2, 0])
   t.strictSame(valuesOf('shoal_routing_retries_total'), [1])
-  t.strictSame(valuesOf('shoal_inference_requests_total'), [1, 0, 0, 0])
+  t.strictSame(valuesOf('shoal_inference_requests_total'), [1, 0, 0, 0, 0])
   t.strictSame(valuesOf('shoal_inference_in_flight'), [0])
   t.strictSame(valuesOf('shoal_routing_wait_seconds')?.slice(-2), [0.02, 1])
 })
