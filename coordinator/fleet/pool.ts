@@ -11,7 +11,7 @@ const TRAIL_WORTH = 0.25
 /** One draw in so many does not look at trails, so that a cell without one can lay one again. */
 const BLIND_EVERY = 4
 /** Pairs that are drawn in a large fleet before all count as full. */
-const DRAWS = 8
+const DRAWS = 32
 /** Up to so many engines are all looked at instead. */
 const SMALL = 16
 /** How far above the mean load prefix affinity may go (consistent hashing with bounded loads). */
