@@ -53,6 +53,7 @@ const startService = async (): Promise<InferenceService> => {
       { id: 'm', kind: 'chat', minimum_tier: 'free', weights: weightsFile(), context_length: 2048 },
     ]),
     config: InferenceConfig.parse({ slots: SLOTS }),
+    stateDir: folder,
     logger: pino({ level: 'warn' }),
   })
   const ready = new Promise<void>((resolve, reject) => {

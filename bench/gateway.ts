@@ -1,15 +1,12 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
-import { on, once } from 'node:events'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
 import { parseArgs, promisify } from 'node:util'
-import { bootstrap } from '../coordinator/admin.ts'
-import { createToken } from '../coordinator/keys/join-tokens.ts'
-import { openStore } from '../coordinator/store/store.ts'
 import { CHUNKS } from './gateway/answer.ts'
+import { startGateway } from './gateway/start.ts'
 import { cpuMs, type Row, report, rounded, rssMiB } from './measure.ts'
 
 /**
@@ -67,29 +64,7 @@ const start = async (
   folder: string,
   children: ChildProcess[],
 ): Promise<{ targets: Target[]; key: string }> => {
-  const stateDir = join(folder, 'coordinator')
-  const store = await openStore(stateDir)
-  const { keys } = await bootstrap(store)
-  const token = { uses: 1, ttlMinutes: 10 }
-  const { secret } = await createToken(store.ledger, token, { actor: 'bench' })
-  await store.close()
-
-  const run = (args: string[], env: Record<string, string> = {}): ChildProcess => {
-    const child = spawn(process.execPath, args, {
-      env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    children.push(child)
-    return child
-  }
-  const program = join(import.meta.dirname, '..', 'bin', 'shoal-coordinator.mjs')
-  const noLimit = ['--tiers-enterprise-requests-per-minute', '100000']
-  const coordinator = run([program, '--state-dir', stateDir, '--http-port', '0', ...noLimit])
-  const url = (await line(coordinator, /"url":"([^"]+)"/))[1] ?? ''
-  const cell = run([here('cell.ts'), url, join(folder, 'cell')], { JOIN_TOKEN: secret })
-  const upstream = `http://127.0.0.1:${(await line(cell, /port (\d+)/))[1]}`
-  await untilServed(url)
-
+  const { url, upstream, key, coordinator } = await startGateway(folder, children)
   const targets: Target[] = [
     { name: 'direct', url: upstream, pid: undefined },
     { name: 'shoal', url, pid: coordinator.pid },
@@ -97,26 +72,7 @@ const start = async (
   const nginx = await startNginx(folder, upstream, children)
   if (nginx) targets.splice(1, 0, nginx)
   else console.log('nginx is not installed: no comparison with it')
-  return { targets, key: keys.enterprise }
-}
-
-const untilServed = async (url: string): Promise<void> => {
-  for (;;) {
-    const { models } = (await (await fetch(`${url}/v1/health`)).json()) as { models: number }
-    if (models > 0) return
-    await new Promise(done => setTimeout(done, 50))
-  }
-}
-
-/** The first line a process prints that matches. */
-const line = async (child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> => {
-  let text = ''
-  for await (const [piece] of on(child.stdout as Readable, 'data')) {
-    text += piece
-    const match = pattern.exec(text)
-    if (match !== null) return match
-  }
-  throw new Error('the process ended')
+  return { targets, key }
 }
 
 const freePort = async (): Promise<number> => {

@@ -16,18 +16,19 @@ const carried = () =>
     .map(arch => new URL(`../node_modules/node-linux-${arch}/bin/node`, import.meta.url).pathname)
     .find(path => path.includes(`-${process.arch}/`) && existsSync(path))
 
-const again = node => {
+/** Runs this program once more, with another Node, and ends as it ends. */
+export const again = node => {
   const child = spawn(node, process.argv.slice(1), {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, [STAND_IN]: '1' },
   })
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
-  // a terminal sends it to the child as well; whoever else sends it knows this process only
-  process.on('SIGINT', () => {
-    if (!process.stdin.isTTY) child.kill('SIGINT')
-  })
+  // a terminal sends it to the child as well, which may be about to end, or takes both for one
+  process.on('SIGINT', () => setTimeout(() => child.kill('SIGINT'), HAND_ON_MS))
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
 }
+
+const HAND_ON_MS = 200
 
 /** Set for the second process: it ends with the first, which whoever started it knows. */
 const STAND_IN = 'SHOAL_STAND_IN'

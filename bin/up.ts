@@ -1,7 +1,9 @@
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { exitCode, ShoalError } from '../shared/errors.ts'
+import { onStopSignals } from '../shared/stop-signals.ts'
 import { HELP, type Options, parseOptions } from './up/options.ts'
+import { checkPorts } from './up/ports.ts'
 import { removeReadyFile } from './up/ready-file.ts'
 import { EXIT, Refusal } from './up/refusal.ts'
 import { createScreen, printable, type Screen } from './up/screen.ts'
@@ -41,6 +43,7 @@ const bringUp = async (options: Options, env: Environment): Promise<void> => {
   const { stop, hurry } = stopOnSignals(screen)
   if (options.readyFile !== undefined) checkReadyFile(options.readyFile)
   const state = await openState(options.stateDir, options.cells, stop)
+  await checkPorts(options)
   tellNewKeys(state, screen)
   await new Stack({ options, state, screen, env, root, stop, hurry }).run()
 }
@@ -64,20 +67,16 @@ const checkReadyFile = (path: string): void => {
   }
 }
 
-/** Ctrl-C comes twice when npm hands on what the terminal has sent already. */
-const SAME_PRESS_MS = 1000
-
 const stopOnSignals = (screen: Screen): { stop: AbortSignal; hurry: AbortSignal } => {
   const stop = new AbortController()
   const hurry = new AbortController()
-  let firstAt = 0
-  const onSignal = (): void => {
-    if (!stop.signal.aborted) {
-      firstAt = performance.now()
+  onStopSignals({
+    names: ['SIGINT', 'SIGTERM', 'SIGHUP'],
+    first: () => {
       screen.say('everything stops; once more to end it at once')
       stop.abort()
-    } else if (performance.now() - firstAt > SAME_PRESS_MS) hurry.abort()
-  }
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, onSignal)
+    },
+    again: () => hurry.abort(),
+  })
   return { stop: stop.signal, hurry: hurry.signal }
 }

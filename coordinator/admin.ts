@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { TIER_NAMES, type TierName } from '../shared/catalogue.ts'
 import { ShoalError } from '../shared/errors.ts'
 import { joinTokenText } from '../shared/join-token.ts'
-import { type Format, type Printable, printed } from '../shared/print.ts'
+import { columnsOf, type Format, type Printable, printed } from '../shared/print.ts'
 import { cellView, keyView, personView, tenantView, tokenView } from './admin/views.ts'
 import { type Actor, createAudit } from './audit/audit.ts'
 import { initialise } from './keys/bootstrap.ts'
@@ -25,24 +25,28 @@ type Run = (store: Store, by: Actor) => Promise<Printable>
 
 const TTL_MINUTES = 60
 
+/** Opens the store; one that is not there is only made when `make` is given. */
+export type OpenStore = (options: { make: boolean }) => Promise<Store>
+
 /**
  * Commands that work on the store itself, also while the coordinator runs: it notices within half
  * a second. Secrets are printed once and are nowhere else. Failures are ShoalErrors.
  */
 export const addAdminCommands = (
   program: Command,
-  open: () => Promise<Store>,
+  open: OpenStore,
   write: (text: string) => void = text => void process.stdout.write(text),
   identify: Identify = async () => undefined,
 ): void => {
   const format = new Option('--format <format>', 'how to print').choices(['text', 'json'])
   program.addOption(format.default('text'))
 
-  const onStore = async (run: Run): Promise<void> => {
-    const store = await open()
+  const onStore: OnStore = async (run, make = false) => {
+    const store = await open({ make })
     try {
       const value = await run(store, localActor())
-      write(printed(value, program.opts<{ format: Format }>().format))
+      const { format } = program.opts<{ format: Format }>()
+      write(printed(value, format, columnsOf(process.stdout)))
     } finally {
       await store.close()
     }
@@ -57,7 +61,7 @@ export const addAdminCommands = (
   addAuditCommands(program.command('audit').description('the audit chain'), onStore)
 }
 
-type OnStore = (run: Run) => Promise<void>
+type OnStore = (run: Run, make?: boolean) => Promise<void>
 /** What the coordinator proves itself with; made when it is not there yet. */
 type Identify = () => Promise<ServerIdentity | undefined>
 
@@ -76,7 +80,7 @@ const addInit = (program: Command, onStore: OnStore, identify: Identify): void =
         const { key, secret } = await initialise(store, names, by)
         const { caFile } = (await identify()) ?? {}
         return { ...keyView(key), secret, ...(caFile && { ca_file: caFile }) }
-      }),
+      }, true),
     )
 }
 
@@ -114,6 +118,15 @@ const addKeyCommands = (key: Command, onStore: OnStore): void => {
     .description('list keys, oldest first')
     .action(() =>
       onStore(async store => (await createKeys({ store, logger }).list('all')).map(keyView)),
+    )
+  key
+    .command('tier <id>')
+    .description('move a key to another tier')
+    .addOption(choice('--tier <tier>', TIER_NAMES).makeOptionMandatory())
+    .action((id: string, { tier }: { tier: TierName }) =>
+      onStore(async (store, by) =>
+        keyView(await createKeys({ store, logger }).setTier(id, tier, 'all', by)),
+      ),
     )
   key
     .command('revoke <id>')
@@ -169,7 +182,13 @@ const addCellCommands = (cell: Command, onStore: OnStore): void => {
   cell
     .command('list')
     .description('list cells, oldest first')
-    .action(() => onStore(async store => (await createCells({ store }).list()).map(cellView)))
+    .option('--all', 'those too that were revoked')
+    .action(({ all = false }: { all?: boolean }) =>
+      onStore(async store => {
+        const cells = await createCells({ store }).list()
+        return cells.filter(({ revokedAt }) => all || revokedAt === undefined).map(cellView)
+      }),
+    )
   cell
     .command('revoke <id>')
     .description("end a cell's credential for good")

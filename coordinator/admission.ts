@@ -1,14 +1,18 @@
 import type { Logger } from 'pino'
+import type { ShoalError } from '../shared/errors.ts'
 import type { EnrolAnswer, EnrolRequest } from '../shared/wire/announce.ts'
 import type { Events } from './events/bus.ts'
 import type { Clones } from './fleet/clones.ts'
 import type { Fleet } from './fleet/fleet.ts'
+import type { Caller } from './http/cell-caller.ts'
 import type { Cell } from './keys/cell.ts'
 import { type Cells, quarantined } from './keys/cells.ts'
 import type { Signing } from './keys/signing.ts'
 
 export interface AdmissionParts {
   cells: Cells
+  /** All that are in the store. */
+  enrolled?: readonly Cell[]
   fleet: Pick<Fleet, 'admit' | 'cell'>
   /** Closes every connection of a cell and forgets what it said. */
   drop: (cellId: string) => void
@@ -21,17 +25,24 @@ export interface AdmissionParts {
 /** Who may be connected as a cell now: what is ended in the store is ended on the wire. */
 export interface Admission extends Pick<Cells, 'revoke' | 'release'> {
   enrol(request: EnrolRequest): Promise<EnrolAnswer>
-  /** The cell whose credential this is. Throws `forbidden` for one in quarantine. */
-  authenticate(cellId: string, credential: string): Promise<Cell | undefined>
+  /**
+   * The cell whose credential this is. Throws `forbidden` for one in quarantine. A caller with a
+   * credential that the cell has replaced since is a copy, and puts it there; without a caller it
+   * is only refused.
+   */
+  authenticate(cellId: string, credential: string, caller?: Caller): Promise<Cell | undefined>
   /** A start of the cell's daemon connects. Throws `forbidden` when another one has its identity. */
   arrived(cellId: string, bootId: string): void
   leave(cellId: string): Promise<Cell>
+  /** Ids of the cells in quarantine. */
+  quarantined(): Iterable<string>
   /** Closes what other processes have ended. */
   dropEnded(): Promise<void>
 }
 
 export const createAdmission = (parts: AdmissionParts): Admission => {
   const { cells, fleet, drop, clones, signing, events, logger } = parts
+  let held = heldOf(parts.enrolled ?? [])
   /** Until the store knows of them. */
   const copied = new Set<string>()
 
@@ -39,15 +50,37 @@ export const createAdmission = (parts: AdmissionParts): Admission => {
   const end = (type: string, cell: Cell, details: object = {}): Cell => {
     drop(cell.id)
     clones.forget(cell.id)
+    held.delete(cell.id)
     events.publish(`shoal.cell.${type}`, details, cell.id)
     return cell
   }
 
-  const quarantine = async (cellId: string): Promise<void> => {
-    const reason = 'two machines use its identity'
-    logger.warn({ cell: cellId, reason }, 'cell is in quarantine')
+  const quarantine = async (cellId: string, reason: string, from: object): Promise<void> => {
+    logger.warn({ cell: cellId, reason, ...from }, 'cell is in quarantine')
     drop(cellId)
-    end('quarantined', await cells.quarantine(cellId, reason), { reason })
+    end('quarantined', await cells.quarantine(cellId, reason, from), { reason, ...from })
+    held.add(cellId)
+  }
+
+  /** It holds from now on, and in the store as soon as that can write. */
+  const suspect = (cellId: string, reason: string, from: { address?: string } = {}): ShoalError => {
+    if (!copied.has(cellId)) {
+      copied.add(cellId)
+      quarantine(cellId, reason, from)
+        .catch(error => logger.error({ err: error, cell: cellId }, 'the quarantine is not kept'))
+        .finally(() => copied.delete(cellId))
+    }
+    return quarantined(cellId)
+  }
+
+  /** The start that renewed may still have a question under way with the credential from before. */
+  const refuseCopy = async (
+    cellId: string,
+    credential: string,
+    { bootId, address }: Caller,
+  ): Promise<undefined> => {
+    if (!(await cells.isReplaced(cellId, credential)) || clones.isNewest(cellId, bootId)) return
+    throw suspect(cellId, 'a credential came that was replaced before', { address })
   }
 
   return {
@@ -57,20 +90,15 @@ export const createAdmission = (parts: AdmissionParts): Admission => {
       events.publish('shoal.cell.enrolled', { name: request.name }, cellId)
       return { cell_id: cellId, credential, signing_key: signing.publicKey }
     },
-    authenticate: async (cellId, credential) => {
+    authenticate: async (cellId, credential, caller) => {
       const cell = await cells.authenticate(cellId, credential)
-      if (cell === undefined) return undefined
+      if (cell === undefined) return caller && refuseCopy(cellId, credential, caller)
       if (copied.has(cellId)) throw quarantined(cellId)
       fleet.admit(cell.id, cell.epoch)
       return cell
     },
     arrived: (cellId, bootId) => {
-      if (!clones.arrived(cellId, bootId)) return
-      copied.add(cellId)
-      quarantine(cellId)
-        .catch(error => logger.error({ err: error, cell: cellId }, 'the quarantine is not kept'))
-        .finally(() => copied.delete(cellId))
-      throw quarantined(cellId)
+      if (clones.arrived(cellId, bootId)) throw suspect(cellId, 'two machines use its identity')
     },
     revoke: async (cellId, by) => end('revoked', await cells.revoke(cellId, by)),
     leave: async cellId => end('left', await cells.leave(cellId)),
@@ -79,13 +107,24 @@ export const createAdmission = (parts: AdmissionParts): Admission => {
       const cell = await cells.release(cellId, by, isSetBack)
       drop(cellId)
       clones.forget(cellId)
+      held.delete(cellId)
       fleet.admit(cellId, cell.epoch)
       events.publish('shoal.cell.released', {}, cellId)
       return cell
     },
+    quarantined: () => held,
     dropEnded: async () => {
-      for (const { id, revokedAt, quarantinedAt } of await cells.list())
+      const all = await cells.list()
+      held = heldOf(all)
+      for (const { id, revokedAt, quarantinedAt } of all)
         if ((revokedAt ?? quarantinedAt) !== undefined && fleet.cell(id) !== undefined) drop(id)
     },
   }
 }
+
+const heldOf = (cells: readonly Cell[]): Set<string> =>
+  new Set(
+    cells
+      .filter(({ quarantinedAt, revokedAt }) => quarantinedAt !== undefined && !revokedAt)
+      .map(({ id }) => id),
+  )

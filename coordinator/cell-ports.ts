@@ -3,8 +3,9 @@ import type { Logger } from 'pino'
 import { openPlainPort, type PlainPort } from './broker/plain-port.ts'
 import type { CoordinatorConfig } from './config.ts'
 import type { ControlPlane } from './control-plane.ts'
-import { headerCheck } from './http/safety.ts'
-import { acceptUpgrades, NO_BOOT_ID } from './http/upgrades.ts'
+import { NO_BOOT_ID } from './http/cell-caller.ts'
+import { headerCheck, newRequestId } from './http/safety.ts'
+import { acceptUpgrades } from './http/upgrades.ts'
 import { openLink } from './link/link.ts'
 
 export interface CellPortParts {
@@ -29,6 +30,8 @@ export const openUpgrades = (app: FastifyInstance, parts: CellPortParts): void =
     authenticate: plane.authenticate,
     arrived: plane.admission.arrived,
     draining,
+    answerHeaders: ({ socket }) =>
+      app.answerHeaders({ id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }),
     openMqtt: (socket, cellId) => {
       plane.bus.handle(socket, cellId)
     },
@@ -61,7 +64,8 @@ export const openMqttPort = async (parts: CellPortParts): Promise<PlainPort | un
         plane.bus.handle(socket, cellId)
       },
     },
-    authenticate: plane.authenticate,
+    authenticate: (cellId, credential, address) =>
+      plane.authenticate(cellId, credential, { bootId: NO_BOOT_ID, address }),
     draining,
     logger,
     port: config.mqtt.port,

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import * as z from 'zod'
 import { Catalogue, CatalogueEntry, SHIPPED_CATALOGUE } from '../shared/catalogue.ts'
+import { CascadeConfig } from './fleet/cascade-steps.ts'
 import { Declarations } from './gates/compliance/report.ts'
 import { Gates } from './gates/definition.ts'
 import { Tiers } from './quota/tiers.ts'
@@ -79,6 +80,35 @@ const Presence = z.strictObject({
     .describe('How often a link is measured, and how long a cell may take to answer.'),
 })
 
+const Routing = z.strictObject({
+  queue_length: z
+    .int()
+    .min(0)
+    .max(100_000)
+    .default(256)
+    .describe('Requests that may wait for one model when no cell has room; 0: none waits.'),
+  queue_max_wait_seconds: z
+    .number()
+    .positive()
+    .max(3600)
+    .default(30)
+    .describe('Longest wait for room on a cell.'),
+  queue_restart_seconds: z
+    .number()
+    .nonnegative()
+    .max(3600)
+    .default(10)
+    .describe('So long after its last engine went away, requests for a model still wait for it.'),
+  affinity_prefix_chars: z
+    .int()
+    .min(0)
+    .max(1024 * 1024)
+    .default(4096)
+    .describe(
+      'Prompts at least this long go where the same beginning of this length went before; 0: never.',
+    ),
+})
+
 const Mqtt = z.strictObject({
   enabled: z
     .boolean()
@@ -125,6 +155,38 @@ const Audit = z.strictObject({
     .describe('How long rows of the audit are kept at least; less than six months is refused.'),
 })
 
+const Usage = z
+  .strictObject({
+    row_days: z
+      .number()
+      .min(2)
+      .max(3660)
+      .default(35)
+      .describe('How long the record of a single request is kept.'),
+    bucket_days: z
+      .number()
+      .min(2)
+      .max(36_600)
+      .default(400)
+      .describe('How long the sums of each hour are kept.'),
+  })
+  .refine(({ row_days, bucket_days }) => row_days <= bucket_days, {
+    path: ['row_days'],
+    error: 'single requests are not kept longer than their sums',
+  })
+
+const Metrics = z.strictObject({
+  loopback_port: z
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(0)
+    .describe(
+      'Port on 127.0.0.1 that answers /metrics without a key; 0 is none. With the key of an ' +
+        'operator the main port answers it too.',
+    ),
+})
+
 const Log = z.strictObject({
   level: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
@@ -132,20 +194,26 @@ const Log = z.strictObject({
     .describe('Least level that is written to standard output, as JSON lines.'),
 })
 
+const isChatModel = (catalogue: Catalogue, id: string): boolean =>
+  catalogue.some(entry => entry.id === id && entry.kind === 'chat')
+
 /** Everything an operator can set on the coordinator. */
 export const CoordinatorConfig = z
   .strictObject({
     name: z.string().default(hostname()).describe('Name of this coordinator in logs and events.'),
     state_dir: z
       .string()
+      .meta({ environment: 'SHOAL_COORDINATOR_STATE_DIR' })
       .default('.shoal/coordinator')
       .describe('Folder for the databases; made with mode 0700.'),
     http: Http.prefault({}),
     public: Public.prefault({}),
     provider: Provider.prefault({}),
     presence: Presence.prefault({}),
+    routing: Routing.prefault({}),
     broker: Broker.prefault({}),
     mqtt: Mqtt.prefault({}),
+    metrics: Metrics.prefault({}),
     log: Log.prefault({}),
     tiers: Tiers.prefault({}),
     gates: Gates,
@@ -155,6 +223,8 @@ export const CoordinatorConfig = z
       .string()
       .optional()
       .describe('Human-approval boundary, YAML; the shipped one by default. See docs/gates.md.'),
+    usage: Usage.prefault({}),
+    cascade: CascadeConfig.prefault({}),
     catalogue: Catalogue.default(
       SHIPPED_CATALOGUE.map(entry => CatalogueEntry.parse(entry)),
     ).describe('Models clients may name; see docs/operations.md.'),
@@ -162,5 +232,9 @@ export const CoordinatorConfig = z
   .refine(({ http }) => (http.tls_cert_file === undefined) === (http.tls_key_file === undefined), {
     path: ['http', 'tls_cert_file'],
     error: 'http.tls_cert_file and http.tls_key_file belong together',
+  })
+  .refine(({ cascade, catalogue }) => cascade.order.every(id => isChatModel(catalogue, id)), {
+    path: ['cascade', 'order'],
+    error: 'every id of cascade.order must be a chat model of the catalogue',
   })
 export type CoordinatorConfig = z.output<typeof CoordinatorConfig>

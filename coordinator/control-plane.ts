@@ -6,14 +6,21 @@ import { openBus } from './broker/open-bus.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { createControl } from './control/control.ts'
 import type { Events } from './events/bus.ts'
+import { placesLeft } from './fleet/cell.ts'
 import { createClones } from './fleet/clones.ts'
 import { createFleet, type Fleet } from './fleet/fleet.ts'
+import { createLanes } from './fleet/lane.ts'
 import { createMonitor } from './fleet/monitor.ts'
+import { createRouter, type Owner, type Router } from './fleet/router.ts'
+import { createTrails } from './fleet/trails.ts'
+import { createWaitQueue } from './fleet/wait-queue.ts'
 import { createFleetIdentity } from './fleet-identity.ts'
+import type { Caller } from './http/cell-caller.ts'
 import { type CellSettingsStore, createCellSettings } from './keys/cell-settings.ts'
 import { type Cells, createCells } from './keys/cells.ts'
 import { createEpochs } from './keys/epochs.ts'
 import type { Signing } from './keys/signing.ts'
+import type { BrokerFigures } from './metrics/broker-figures.ts'
 import type { Store } from './store/store.ts'
 
 export interface ControlPlaneParts {
@@ -23,6 +30,7 @@ export interface ControlPlaneParts {
   events: Events
   /** Fingerprint of the authority that cells pin; undefined on plain loopback. */
   fingerprint: () => string | undefined
+  figures: BrokerFigures
   logger: Logger
   /** Unix time, milliseconds. */
   now: () => number
@@ -38,19 +46,37 @@ const SWEEPS_PER_SECOND = 4
  * what they measure, what they are to do. It listens nowhere by itself.
  */
 export const openControlPlane = async (parts: ControlPlaneParts) => {
-  const { config, store, signing, events, fingerprint, logger, now, nowMs } = parts
+  const { config, store, signing, events, fingerprint, figures, logger, now, nowMs } = parts
   const cells = createCells({ store, logger })
   const settings = createCellSettings(store)
   const monitor = await createMonitor({
     records: store.records,
     logger,
     cells: () => fleet.cells(),
+    quarantined: () => admission.quarantined(),
     now,
     nowMs,
     publish: events.publish,
   })
 
+  const router = createRouter(Math.random, nowMs)
+  const trails = createTrails(nowMs)
+  const queue = createWaitQueue({
+    limits: {
+      length: config.routing.queue_length,
+      maxWaitMs: config.routing.queue_max_wait_seconds * 1000,
+      restartMs: config.routing.queue_restart_seconds * 1000,
+    },
+    router,
+    nowMs,
+  })
+  const lanes = createLanes({ router, queue, trails, nowMs })
+
   const fleet = createFleet({
+    router,
+    routed: ({ engines }) => {
+      for (const engine of engines.values()) queue.offer(engine, placesLeft(engine))
+    },
     limits: {
       suspectAfterMs: config.presence.suspect_after_seconds * 1000,
       deadAfterMs: config.presence.dead_after_seconds * 1000,
@@ -67,18 +93,31 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
     sampled: monitor.sampled,
     late: monitor.late,
   })
-  for (const cell of await cells.list())
+  const enrolled = await cells.list()
+  for (const cell of enrolled)
     if ((cell.revokedAt ?? cell.quarantinedAt) === undefined) fleet.admit(cell.id, cell.epoch)
-  await applySettings(settings, fleet)
+  await applySettings(settings, fleet, router)
 
   const drop = (cellId: string): void => {
     fleet.forget(cellId)
     bus.disconnect(cellId)
   }
   const clones = createClones(nowMs)
-  const admission = createAdmission({ cells, fleet, clones, drop, signing, events, logger })
-  const authenticate = async (cellId: string, credential: string): Promise<boolean> =>
-    (await admission.authenticate(cellId, credential)) !== undefined
+  const admission = createAdmission({
+    cells,
+    enrolled,
+    fleet,
+    clones,
+    drop,
+    signing,
+    events,
+    logger,
+  })
+  const authenticate = async (
+    cellId: string,
+    credential: string,
+    caller?: Caller,
+  ): Promise<boolean> => (await admission.authenticate(cellId, credential, caller)) !== undefined
 
   const epochs = createEpochs({ noteEpoch: cells.noteEpoch, logger })
   const born = (cellId: string, epoch: number, announce: Announce): void => {
@@ -94,18 +133,21 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
     now,
     logger,
   })
-  const bus = await openBus(config, {
+  const { heard, dropped } = figures
+  const opened = await openBus(config, {
     logger,
     nowMs,
-    authenticate,
+    // whoever says CONNECT has come through the upgrade, and was judged there
+    authenticate: (cellId, credential) => authenticate(cellId, credential),
     epoch: Math.floor(now() / 1000),
     seen: fleet.seen,
-    receive: createInbox({ fleet, logger, born, control: control.hears }),
+    receive: heard(createInbox({ fleet, logger, born, control: control.hears, dropped })),
     takeover: (cellId, from) => {
       logger.warn({ cell: cellId, ...from }, 'cell connected twice')
       events.publish('shoal.cell.takeover', from, cellId)
     },
   })
+  const bus = figures.watch(opened)
   const askForBirth = atMostEvery(BIRTH_QUESTION_MS, nowMs, cellId => {
     bus
       .publish('rebirth', cellId, 'rebirth', {})
@@ -122,7 +164,7 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
 
   const release: Cells['release'] = async (cellId, by) => {
     const cell = await admission.release(cellId, by)
-    await applySettings(settings, fleet)
+    await applySettings(settings, fleet, router)
     return cell
   }
   const setDrained: CellSettingsStore['setDrained'] = async (cellId, drained, by) => {
@@ -131,10 +173,16 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
     return changed
   }
 
+  const setOwner: CellSettingsStore['setOwner'] = async (cellId, owner, by) => {
+    const changed = await settings.setOwner(cellId, owner, by)
+    await applySettings(settings, fleet, router)
+    return changed
+  }
+
   const stopWatching = cells.onChange(() => {
     admission
       .dropEnded()
-      .then(() => applySettings(settings, fleet))
+      .then(() => applySettings(settings, fleet, router))
       .catch(error => logger.error({ err: error }, 'changes of cells could not be read'))
   })
   const sweeper = setInterval(fleet.sweep, 1000 / SWEEPS_PER_SECOND)
@@ -148,6 +196,7 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
     clearInterval(sweeper)
     clearInterval(ticker)
     stopWatching()
+    queue.close()
     for (const cell of fleet.cells()) cell.link?.close()
     await bus.close()
     await control.commands.close()
@@ -158,6 +207,8 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
 
   return {
     fleet,
+    lanes,
+    routing: { router, queue, nowMs },
     bus,
     admission,
     authenticate,
@@ -165,7 +216,7 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
     control,
     identity,
     cells: { ...cells, revoke: admission.revoke, release },
-    settings: { ...settings, setDrained },
+    settings: { ...settings, setDrained, setOwner },
     close,
   }
 }
@@ -190,8 +241,15 @@ const atMostEvery = (
   }
 }
 
-/** Which cells operators took out of routing, at the start and when another process changed it. */
-const applySettings = async (settings: CellSettingsStore, fleet: Fleet): Promise<void> => {
+/** What operators decided of cells, at the start and when another process changed it. */
+const applySettings = async (
+  settings: CellSettingsStore,
+  fleet: Fleet,
+  router: Router,
+): Promise<void> => {
   const own = await settings.list()
   for (const cell of fleet.cells()) fleet.drain(cell.id, own.get(cell.id)?.drainedAt !== undefined)
+  const owners = new Map<string, Owner>()
+  for (const [cellId, { owner }] of own) if (owner !== undefined) owners.set(cellId, owner)
+  router.assign(owners)
 }

@@ -7,10 +7,11 @@ export const listenError = (
 ): unknown => {
   const { code, syscall } = cause as NodeJS.ErrnoException
   if (syscall !== 'listen') return cause
+  const choose = `choose another with ${key} (--${key.replaceAll('.', '-')})`
   if (code === 'EADDRINUSE') {
-    const message = `port ${port} on ${host} is taken; choose another with ${key}`
+    const message = `port ${port} on ${host} is taken; ${choose}`
     return new ShoalError('address_in_use', message, { cause })
   }
-  const message = `cannot listen on port ${port} of ${host} (${code}); choose another with ${key}`
+  const message = `cannot listen on port ${port} of ${host} (${code}); ${choose}`
   return new ShoalError('config_invalid', message, { cause })
 }

@@ -5,17 +5,16 @@ import { exitCode, ShoalError } from '../shared/errors.ts'
 import { onLauncherGone } from '../shared/lifeline.ts'
 import { createLogger } from '../shared/logger.ts'
 import { notifySystemd, stallMeter, systemdNotify } from '../shared/notify.ts'
+import { onReaderGone } from '../shared/reader-gone.ts'
+import { onStopSignals } from '../shared/stop-signals.ts'
 import { addBrokerCommands } from './admin/broker.ts'
 import { addAdminCommands } from './admin.ts'
 import { CoordinatorConfig } from './config.ts'
 import { serve } from './serve.ts'
-import { openStore } from './store/store.ts'
+import { openStore, requireStore } from './store/store.ts'
 import { serverIdentity } from './tls/server-identity.ts'
 
 const PROGRAM = 'shoal-coordinator'
-/** Wrong usage, as sysexits.h has it. */
-const USAGE = 64
-
 const MORE = `${PROGRAM} help lists the commands for keys, join tokens, cells and the audit.`
 
 type Environment = Record<string, string | undefined>
@@ -25,11 +24,13 @@ type Environment = Record<string, string | undefined>
  * coordinator on the same machine, running or not.
  */
 export const main = async (argv: string[], env: Environment): Promise<void> => {
+  onReaderGone([process.stdout, process.stderr])
   try {
     if (commandOf(argv) !== undefined) await administer(argv, env)
     else await run(argv, env)
   } catch (error) {
-    if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : USAGE)
+    if (error instanceof CommanderError)
+      process.exit(error.exitCode === 0 ? 0 : exitCode('wrong_usage'))
     if (!(error instanceof ShoalError)) throw error
     process.stderr.write(`${PROGRAM}: ${error.message}\n`)
     process.exit(exitCode(error.code))
@@ -56,7 +57,7 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
   const logger = createLogger({ level: config.log.level, name: 'coordinator' })
   const coordinator = await serve(config, logger)
   const stop = new AbortController()
-  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => stop.abort())
+  onStopSignals({ names: ['SIGTERM', 'SIGINT'], first: () => stop.abort() })
   onLauncherGone(env, process.stdin, () => stop.abort())
   const longestStallMs = env.WATCHDOG_USEC ? stallMeter(stop.signal) : () => 0
   const { signal } = stop
@@ -91,12 +92,17 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
     if (loaded.action !== 'run') throw new ShoalError('config_invalid', 'no configuration')
     return loaded.config
   }
-  addBrokerCommands(program, configured)
+  const stored = (): CoordinatorConfig => {
+    const config = configured()
+    requireStore(config.state_dir)
+    return config
+  }
+  addBrokerCommands(program, stored)
   // there `--format` says how to print, for every command; of `broker files` it is the broker's
   if (commandOf(argv) !== 'broker')
     addAdminCommands(
       program,
-      async () => openStore(configured().state_dir),
+      async ({ make }) => openStore((make ? configured() : stored()).state_dir),
       text => void process.stdout.write(text),
       () => serverIdentity(configured()),
     )

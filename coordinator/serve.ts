@@ -11,10 +11,16 @@ import { sweepGates } from './gates/sweep.ts'
 import { createKeys } from './keys/keys.ts'
 import { openSigning } from './keys/signing.ts'
 import { listenError } from './listen-error.ts'
+import { coordinatorMetrics, createFigures } from './metrics/figures.ts'
+import { addProcessMetrics, metricRegistry } from './metrics/registry.ts'
+import { openMetricsPort } from './metrics-port.ts'
 import { createCallStats } from './operations/call-stats.ts'
 import type { Views } from './operations/context.ts'
 import { createQuota } from './quota/quota.ts'
 import { createUsage, type Usage } from './quota/usage.ts'
+import { journalUsage } from './quota/usage-journal.ts'
+import { createUsageKeeper } from './quota/usage-keeper.ts'
+import { notReady } from './readiness.ts'
 import { createRunning } from './running.ts'
 import { skills } from './skills/index.ts'
 import { probeStore } from './store/probe.ts'
@@ -28,6 +34,8 @@ export interface Coordinator {
   url: string
   /** False when the store cannot be written. */
   healthy(): boolean
+  /** Requests that wait for room on a cell, by model. */
+  waiting(): ReadonlyMap<string, number>
   /** Refuses new work, lets running answers end (bounded), then lets go of everything. */
   close(): Promise<void>
 }
@@ -38,17 +46,21 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
   const policy = loadPolicy(config.policy_file ?? SHIPPED_POLICY_FILE, gateIds(config))
   const nowMs = () => performance.now()
   const shown = await serverIdentity(config)
-  const store = await openStore(config.state_dir)
+  const figures = createFigures()
+  const store = figures.store.watch(await openStore(config.state_dir))
   const signing = await openSigning(config.state_dir)
   const closing = new AbortController()
   const probe = probeStore(store.ledger, { signal: closing.signal })
   const events = createEvents({ source: `/shoal/${config.name}`, logger })
   const keys = createKeys({ store, logger })
-  const quota = createQuota({ store, tiers: config.tiers, logger })
+  const quota = figures.quota.watch(createQuota({ store, tiers: config.tiers, logger }))
+  const { records } = store
+  const usage = await journalUsage(createUsage(store), { stateDir: config.state_dir, logger })
+  const usageKeeper = createUsageKeeper({ records, retention: config.usage, logger })
   const running = createRunning()
   const fingerprint = () => shown?.fingerprint
   const base = { config, store, signing, events, fingerprint, logger, now, nowMs }
-  const plane = await openControlPlane(base)
+  const plane = await openControlPlane({ ...base, figures: figures.broker })
   const { fleet, admission, monitor, bus } = plane
   const { state_dir } = config
   const brokerConnected = bus.connected
@@ -61,6 +73,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
   })
   const stopSweeping = sweepGates(gates, logger)
   const vitals = createVitals({ store: probe, stateDir: state_dir, brokerConnected, nowMs })
+  const registry = addProcessMetrics(metricRegistry(coordinatorMetrics({ figures, fleet, vitals })))
 
   const app = await buildApp({
     config,
@@ -68,9 +81,12 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     now,
     keys,
     quota,
-    usage: completing(createUsage(store), monitor),
+    usage: completing(usage, monitor),
     fleet,
+    lanes: plane.lanes,
     running,
+    figures,
+    registry,
     ...(shown && { tls: shown }),
     enrol: admission.enrol,
     cellSelf: {
@@ -84,24 +100,18 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     views: viewsOf(plane, {
       config,
       encrypted: shown !== undefined,
-      store,
-      keys,
-      gates,
-      policy,
-      now,
-      vitals,
+      ...{ store, settleUsage: usage.settle, keys, gates, policy, now, vitals },
     }),
     degraded: monitor.degraded,
-    notReady: () => {
-      if (running.draining()) return 'the coordinator is stopping'
-      return bus.connected() ? probe.trouble() : 'the broker is not reached'
-    },
+    notReady: () =>
+      notReady({ draining: running.draining, brokerConnected, storeProblem: probe.trouble }),
   })
 
   const ports: CellPortParts = { config, plane, draining: running.draining, logger }
   openUpgrades(app, ports)
   const url = await listen(app, config)
   const mqtt = await openMqttPort(ports)
+  const metricsPort = await openMetricsPort(config.metrics.loopback_port, registry)
   logger.info({ url, mqtt_url: mqtt?.url, state_dir, ca_file: shown?.caFile }, 'coordinator is up')
   const identify = () => serverIdentity(config)
   const stopRenewing = keepServerIdentity({ server: app.server, shown, identify, logger })
@@ -111,27 +121,32 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     stopRenewing()
     mqtt?.close()
     stopSweeping()
+    metricsPort?.close()
     await plane.close()
     await app.close()
     vitals.close()
+    await usage.close()
     await quota.close()
+    await usageKeeper.close()
     keys.close()
     closing.abort()
     await store.close()
     logger.info('coordinator is down')
   }
-  return { url, healthy: () => probe.trouble() === undefined, close }
+  const healthy = () => probe.trouble() === undefined
+  return { url, healthy, waiting: plane.routing.queue.lengths, close }
 }
 
 /** What operations may look at and act on. */
 const viewsOf = (
   plane: ControlPlane,
-  rest: { config: CoordinatorConfig; encrypted: boolean; now: () => number } & Pick<
+  rest: { config: CoordinatorConfig; encrypted: boolean } & Pick<
     Views,
-    'store' | 'keys' | 'gates' | 'policy' | 'vitals'
+    'store' | 'settleUsage' | 'keys' | 'gates' | 'policy' | 'now' | 'vitals'
   >,
 ): Views => ({
   fleet: plane.fleet,
+  routing: plane.routing,
   cells: plane.cells,
   identity: plane.identity,
   settings: plane.settings,
@@ -150,6 +165,8 @@ const viewsOf = (
   auditDays: rest.config.audit.retention_days,
   now: rest.now,
   catalogue: rest.config.catalogue,
+  tiers: rest.config.tiers,
+  settleUsage: rest.settleUsage,
   skillIds: skills.map(skill => skill.id),
   calls: createCallStats(),
   vitals: rest.vitals,

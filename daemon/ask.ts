@@ -2,7 +2,7 @@ import http from 'node:http'
 import https from 'node:https'
 import type * as z from 'zod'
 import { ShoalError } from '../shared/errors.ts'
-import { HEADER_BOOT_ID, pathOfCell } from '../shared/wire/link.ts'
+import { HEADER_BOOT_ID, HEADER_PROBE, pathOfCell } from '../shared/wire/link.ts'
 import { coordinatorPath } from './coordinator-url.ts'
 import type { Identity } from './identity.ts'
 import type { OwnIdentity } from './own-identity.ts'
@@ -17,6 +17,8 @@ export interface Asker {
   authorization?: string
   /** The start of the daemon that asks. */
   bootId?: string | undefined
+  /** Only looks: it is not the daemon that asks. */
+  probe?: boolean
   timeoutSeconds: number
   signal: AbortSignal
 }
@@ -57,7 +59,7 @@ export const basic = (cellId: string, credential: string): string =>
 export const askAsCell = <T extends z.ZodType>(
   identity: Pick<Identity, 'cell_id' | 'credential' | 'coordinator_ca'> &
     Partial<Pick<OwnIdentity, 'boot_id'>>,
-  asker: Pick<Asker, 'url' | 'timeoutSeconds' | 'signal'>,
+  asker: Pick<Asker, 'url' | 'timeoutSeconds' | 'signal' | 'probe'>,
   question: Question<T>,
 ): Promise<z.output<T>> =>
   ask(
@@ -80,7 +82,7 @@ const understand = <T extends z.ZodType>(text: string, { path, answer }: Questio
 
 const send = (
   target: URL,
-  { ca, authorization, bootId }: Asker,
+  { ca, authorization, bootId, probe }: Asker,
   { method, body }: Question<z.ZodType>,
   signal: AbortSignal,
 ): Promise<http.IncomingMessage> =>
@@ -95,6 +97,7 @@ const send = (
         accept: 'application/json',
         ...(authorization !== undefined && { authorization }),
         ...(bootId !== undefined && { [HEADER_BOOT_ID]: bootId }),
+        ...(probe && { [HEADER_PROBE]: '1' }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
     })

@@ -21,6 +21,7 @@ export const DaemonConfig = z.strictObject({
   state_dir: z
     .string()
     .min(1)
+    .meta({ environment: 'SHOAL_CELL_STATE_DIR' })
     .default('.shoal/cell')
     .describe('Folder of the identity and of samples that wait for the coordinator.'),
   coordinator: z
@@ -70,6 +71,12 @@ export const DaemonConfig = z.strictObject({
         .max(100)
         .default(75)
         .describe('Share of it that samples may use; the rest is room for other classes.'),
+      ack_percent: z
+        .number()
+        .min(1)
+        .max(99)
+        .default(10)
+        .describe('Share of it for what became of commands, which never makes way; samples do.'),
       drain_bytes_per_second: Setting.drainBytesPerSecond
         .default(128 * 1024)
         .describe('Speed at which it is sent after an outage.'),

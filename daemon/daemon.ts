@@ -2,21 +2,26 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ShoalError } from '../shared/errors.ts'
+import type { Metric } from '../shared/metrics/metric.ts'
 import { notifySystemd, stallMeter, systemdNotify } from '../shared/notify.ts'
 import { signerFrom } from '../shared/signing.ts'
 import { PROTOCOL_VERSION, VERSION } from '../shared/version.ts'
 import type { Announce } from '../shared/wire/announce.ts'
-import { type CellSettings, Desired } from '../shared/wire/desired.ts'
+import type { CellSettings } from '../shared/wire/desired.ts'
 import type { Envelope } from '../shared/wire/envelope.ts'
 import type { EngineReport } from '../shared/wire/telemetry.ts'
 import { CoordinatorClock } from './commands/clock.ts'
 import { journalFile } from './commands/journal-file.ts'
+import { modelVerbs } from './commands/model-verbs.ts'
 import { builtInVerbs, factsOf, type Verb } from './commands/verb.ts'
 import { type DaemonConfig, DEFAULT_COORDINATOR_URL } from './config.ts'
+import { genuineDesired } from './desired/believable.ts'
+import { OpenBirths } from './desired/freshness.ts'
 import { settingsOf } from './desired/settings.ts'
 import { afterAnswers, countAnswers } from './draining.ts'
 import { enrol } from './enrol.ts'
 import { chooseSampler, thisMachine } from './gpu/choose.ts'
+import { type GpuSampler, noGpus } from './gpu/sampler.ts'
 import { createHealth, type Health, isSound } from './health.ts'
 import { hostFacts } from './host/facts.ts'
 import { hostSampler } from './host/sampler.ts'
@@ -28,7 +33,10 @@ import {
   writeIdentity,
 } from './identity.ts'
 import type { EngineLimits } from './inference/engines.ts'
-import { LiveSettings, telemetrySpool } from './live-settings.ts'
+import type { ModelControl } from './inference/model-control.ts'
+import { LiveSettings, spoolLimits } from './live-settings.ts'
+import { cellMetrics } from './metrics/cell-metrics.ts'
+import { withMetrics } from './metrics/with-metrics.ts'
 import { ownIdentity } from './own-identity.ts'
 import type { Service } from './service.ts'
 import { announceService } from './services/announce.ts'
@@ -41,6 +49,7 @@ import { telemetryService } from './services/telemetry.ts'
 import { lockState } from './state-lock.ts'
 import { supervise } from './supervisor.ts'
 import { Nudge } from './uplink/nudge.ts'
+import { quarantineNotice } from './uplink/quarantine-notice.ts'
 import { Uplink } from './uplink/uplink.ts'
 
 /** What the daemon needs of its inference. */
@@ -49,7 +58,13 @@ export interface Inference extends Service {
   onChange(listener: () => void): () => void
   /** Ends the engines and starts them again, where there are some. */
   restart?(limits?: EngineLimits): Promise<void>
+  /** Reads the memory of the GPUs from there. */
+  watchGpus?(gpus: Pick<GpuSampler, 'sample'>): void
+  /** What can be done with single models. */
+  models?: ModelControl
   handle: Handle
+  /** What Prometheus is told of the engines, where there are some. */
+  metrics?(): Metric[]
 }
 
 export interface DaemonParts {
@@ -76,7 +91,9 @@ export const daemon = async (given: DaemonParts): Promise<void> => {
   const leave = given.leave ?? new AbortController().signal
   const drainSeconds = given.config.drain_seconds
   const signal = afterAnswers({ leave, signal: given.signal, answers, drainSeconds })
-  const inference = { ...given.inference, handle: answers.handle }
+  const watched: { gpus: GpuSampler } = { gpus: noGpus }
+  const metrics = () => cellMetrics(given.inference, watched.gpus)
+  const inference = { ...given.inference, handle: withMetrics(metrics, answers.handle) }
   const parts = { ...given, inference, leave, signal }
   const { config, env, logger } = parts
   await lockState(config.state_dir, signal)
@@ -85,6 +102,11 @@ export const daemon = async (given: DaemonParts): Promise<void> => {
   const health = createHealth(logger)
   const start = (services: Service[]) => supervise({ services, signal, health, logger })
 
+  const gpus = await chooseSampler(thisMachine(env.PATH, config.telemetry.interval_seconds))
+  gpus.start(signal)
+  watched.gpus = gpus
+  inference.watchGpus?.(gpus)
+
   const local = config.local.port > 0 ? [localService(config.local.port, inference.handle)] : []
   const running = [start([inference, ...local])]
   const longestStallMs = env.WATCHDOG_USEC ? stallMeter(signal) : () => 0
@@ -92,7 +114,7 @@ export const daemon = async (given: DaemonParts): Promise<void> => {
   running.push(notifySystemd({ env, send: systemdNotify(logger), signal, longestStallMs, healthy }))
 
   const identity = stored ?? (token && (await firstIdentity(token, parts)))
-  if (identity) running.push(start(await fleetServices(identity, health, parts)))
+  if (identity) running.push(start(await fleetServices(identity, health, gpus, parts)))
   else logger.warn('no identity and no join token: this cell serves its own machine only')
   await Promise.all(running)
 }
@@ -139,8 +161,10 @@ const firstIdentity = async (token: string, parts: DaemonParts): Promise<Identit
 const fleetServices = async (
   stored: Identity,
   health: Health,
-  { config, local, onReload, env, inference, verbs: more, logger, leave, signal }: DaemonParts,
+  gpus: GpuSampler,
+  parts: DaemonParts,
 ): Promise<Service[]> => {
+  const { config, local, onReload, inference, verbs: more, logger, leave, signal } = parts
   const url = config.coordinator.url ?? stored.coordinator_url
   const begun = await beginEpoch(config.state_dir, { ...stored, coordinator_url: url })
   const identity = ownIdentity(config.state_dir, begun)
@@ -149,8 +173,6 @@ const fleetServices = async (
   const connectTimeoutSeconds = config.coordinator.connect_timeout_seconds
   await settleAtStart({ identity, url, connectTimeoutSeconds, logger }, signal)
   const intervalSeconds = config.telemetry.interval_seconds
-  const gpus = await chooseSampler(thisMachine(env.PATH, intervalSeconds))
-  gpus.start(signal)
   const host = await hostFacts()
   const live = new LiveSettings(config)
   const clock = new CoordinatorClock(() => performance.now())
@@ -160,7 +182,8 @@ const fleetServices = async (
       inference.restart?.().catch(error => logger.error({ reason: error.message }, 'engines'))
     },
   })
-  const verbs = [...everyCell, ...(more ?? [])]
+  const ofModels = inference.models === undefined ? [] : modelVerbs(inference.models)
+  const verbs = [...everyCell, ...ofModels, ...(more ?? [])]
   const describe = (): Announce => ({
     name: config.name,
     version: VERSION,
@@ -172,17 +195,26 @@ const fleetServices = async (
     ...(identity.coordinator_key !== undefined && { coordinator_key: identity.coordinator_key }),
     verbs: verbs.map(factsOf),
   })
-  const spool = {
-    folder: join(config.state_dir, 'spool', 'telemetry'),
-    ...telemetrySpool(config),
-  }
-  const reach = { identity, url, connectTimeoutSeconds, health, nudge: new Nudge() }
+  const { outboxBytes, ...telemetryLimits } = spoolLimits(config)
+  const spool = { folder: join(config.state_dir, 'spool', 'telemetry'), ...telemetryLimits }
+  const outbox = { folder: join(config.state_dir, 'spool', 'acks'), maxBytes: outboxBytes }
+  const quarantine = quarantineNotice(identity.cell_id, logger)
+  const nudge = new Nudge()
+  const reach = { identity, url, connectTimeoutSeconds, health, nudge, quarantine }
+  const births = new OpenBirths()
+  const trusted = () => (identity.coordinator_key === undefined ? [] : [identity.coordinator_key])
+  const believing = () => ({ cellId: identity.cell_id, trusted: trusted() })
   const sending = ({ type, id }: Envelope): void => {
-    if (type === 'birth') clock.ask(id)
+    if (type !== 'birth') return
+    clock.ask(id)
+    births.sent(id)
   }
-  const uplink = new Uplink({ ...reach, spool, sending, logger })
+  const uplink = new Uplink({ ...reach, spool, outbox, sending, logger })
   leave?.addEventListener('abort', () => uplink.sayDraining(), { once: true })
-  uplink.on('desired', ({ body, at }) => clock.answered(Desired.parse(body).answers ?? '', at))
+  uplink.on('desired', ({ body, at }) => {
+    const { answers, issued_at = at } = genuineDesired(body, believing()) ?? {}
+    if (answers !== undefined) clock.answered(answers, issued_at)
+  })
   const onChange = (listener: () => void) => inference.onChange(listener)
   const engines = () => inference.reports()
   const leaving = leave ? AbortSignal.any([leave, signal]) : signal
@@ -202,6 +234,8 @@ const fleetServices = async (
     onChange,
     intervalSeconds,
   })
+  const askAgain = () =>
+    void announce.again().catch(error => logger.debug({ reason: error.message }, 'not announced'))
   const restartEngines = async (limits: EngineLimits) => inference.restart?.(limits)
   const desired = desiredService({
     stateDir: config.state_dir,
@@ -210,6 +244,9 @@ const fleetServices = async (
     apply: settings => live.apply(settings, { telemetry, uplink, restartEngines, logger }),
     health,
     engines,
+    believing,
+    births,
+    askAgain,
     logger,
   })
   onReload?.(settings => void desired.reload(settings))
@@ -218,7 +255,7 @@ const fleetServices = async (
     uplink,
     file: journalFile(join(config.state_dir, 'commands.journal')),
     signer: await signerFrom(signingKeyFile(config.state_dir)),
-    trusted: () => (identity.coordinator_key === undefined ? [] : [identity.coordinator_key]),
+    trusted,
     verbs,
     clock,
     now: Date.now,
@@ -236,6 +273,8 @@ const fleetServices = async (
       ...reach,
       uplink,
       credentialDays: config.coordinator.credential_days,
+      // what came signed with the new key before it was believed is told again
+      believed: askAgain,
       logger,
     }),
   ]

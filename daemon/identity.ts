@@ -24,6 +24,13 @@ export const Identity = z.looseObject({
 })
 export type Identity = z.infer<typeof Identity>
 
+/**
+ * The credential to come with. As soon as there is a new one it is that: whatever uses it first ends
+ * the old one, and who comes with the old one afterwards is taken for a copy of this cell.
+ */
+export const credentialOf = (identity: Pick<Identity, 'credential' | 'next_credential'>): string =>
+  identity.next_credential ?? identity.credential
+
 export const identityFile = (stateDir: string): string => join(stateDir, 'identity.json')
 
 /** The private key with which this cell signs; beside the identity. */

@@ -4,7 +4,7 @@ import type { DaemonConfig } from './config.ts'
 import { settingsOf, withSettings } from './desired/settings.ts'
 import type { EngineLimits } from './inference/engines.ts'
 import type { TelemetryService } from './services/telemetry.ts'
-import type { Uplink } from './uplink/uplink.ts'
+import type { SpoolLimits, Uplink } from './uplink/uplink.ts'
 
 export interface LiveParts {
   telemetry: Pick<TelemetryService, 'setIntervalSeconds'>
@@ -13,11 +13,15 @@ export interface LiveParts {
   logger: Logger
 }
 
-/** Bounds of the spool of samples, out of those of the whole spool. */
-export const telemetrySpool = ({ spool }: DaemonConfig) => ({
-  maxBytes: Math.floor((spool.max_bytes * spool.telemetry_percent) / 100),
+/** Bounds of what waits on the disk, class by class, out of those of the whole. */
+export const spoolLimits = ({ spool }: DaemonConfig): Required<SpoolLimits> => ({
+  maxBytes: shareOf(spool, Math.min(spool.telemetry_percent, 100 - spool.ack_percent)),
+  outboxBytes: shareOf(spool, spool.ack_percent),
   drainBytesPerSecond: spool.drain_bytes_per_second,
 })
+
+const shareOf = ({ max_bytes }: DaemonConfig['spool'], percent: number): number =>
+  Math.floor((max_bytes * percent) / 100)
 
 /** The configuration in force while the daemon runs. */
 export class LiveSettings {
@@ -38,8 +42,9 @@ export class LiveSettings {
     const { telemetry, log, inference } = this.#config
     parts.logger.level = log.level
     parts.telemetry.setIntervalSeconds(telemetry.interval_seconds)
-    parts.uplink.limitSpool(telemetrySpool(this.#config))
-    if (before?.slots === inference.slots && before.threads === inference.threads) return
+    parts.uplink.limitSpool(spoolLimits(this.#config))
+    const after = settingsOf(this.#config).inference
+    if (before?.slots === after?.slots && before?.threads === after?.threads) return
     // it resolves when the models are loaded again, which may take longer than anybody should wait
     parts
       .restartEngines(inference)

@@ -1,12 +1,14 @@
+import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { type LoadedConfig, loadConfig } from '../shared/config.ts'
 import { exitCode, ShoalError } from '../shared/errors.ts'
 import { onLauncherGone } from '../shared/lifeline.ts'
 import { createLogger } from '../shared/logger.ts'
+import { onReaderGone } from '../shared/reader-gone.ts'
+import { onStopSignals } from '../shared/stop-signals.ts'
 import { VERSION } from '../shared/version.ts'
 import type { CellSettings } from '../shared/wire/desired.ts'
-import type { DaemonCommand } from './cli/command.ts'
-import { COMMANDS_HELP, commands } from './cli/commands.ts'
+import { COMMANDS_HELP, type Command, commandHelp, commands } from './cli/commands.ts'
 import { DaemonConfig } from './config.ts'
 import { daemon } from './daemon.ts'
 import { startingConfig } from './desired/desired-file.ts'
@@ -16,22 +18,31 @@ import { inferenceService } from './services/inference.ts'
 /** A daemon that has not ended by itself so long after it was told to is ended. */
 const STOP_TIMEOUT_MS = 9000
 
+/** Slots and threads are measured again at this start. */
+const RETUNE = '--retune'
+const RETUNE_HELP = `shoald ${RETUNE} …: measures again how many slots and threads serve best`
+
 /** The program `shoald`: reads its configuration, runs until a signal, and sets the exit code. */
 export const main = async (
   argv: string[],
   env: Record<string, string | undefined>,
 ): Promise<void> => {
+  onReaderGone([process.stdout, process.stderr])
   try {
-    const command = commands.get(argv[0] ?? '')
+    const [word = '--', ...rest] = argv
+    const command = commands.get(word)
     if (command !== undefined) {
-      process.exitCode = await runCommand(command, argv.slice(1), env)
+      process.exitCode = await runCommand(command, rest, env)
       return
     }
-    const more = COMMANDS_HELP
-    const read = () => loadConfig({ program: 'shoald', schema: DaemonConfig, argv, env, more })
+    if (!word.startsWith('-') && word !== 'help') throw unknownCommand(word)
+    const more = [COMMANDS_HELP, RETUNE_HELP].join('\n')
+    const flags = argv.filter(flag => flag !== RETUNE)
+    const own = word === 'help' ? ['--help'] : flags
+    const read = () => loadConfig({ program: 'shoald', schema: DaemonConfig, argv: own, env, more })
     const loaded = read()
     if (loaded.action === 'print') process.stdout.write(loaded.text)
-    else await run(loaded.config, env, read)
+    else await run(loaded.config, env, read, flags.length < argv.length)
   } catch (error) {
     if (!(error instanceof ShoalError)) throw error
     process.stderr.write(`shoald: ${error.message}\n`)
@@ -39,17 +50,29 @@ export const main = async (
   }
 }
 
+const unknownCommand = (word: string): ShoalError => {
+  const names = [...commands.keys()].join(', ')
+  return new ShoalError(
+    'wrong_usage',
+    `there is no command ${JSON.stringify(word)}: there are ${names}; shoald --help tells more`,
+  )
+}
+
 /** Commands speak on standard output; the log stays silent. */
 const runCommand = async (
-  command: DaemonCommand,
+  command: Command,
   argv: string[],
   env: Record<string, string | undefined>,
 ): Promise<number> => {
+  if (argv.includes('--help') || argv.includes('-h')) {
+    process.stdout.write(commandHelp(command.help))
+    return 0
+  }
   const logger = createLogger({ level: 'silent' })
   const stop = stopOnSignals(logger)
   const write = (text: string) => void process.stdout.write(text)
   try {
-    return await command({ argv, env, write, logger, signal: stop.signal })
+    return await command.run({ argv, env, write, logger, signal: stop.signal })
   } finally {
     stop.abort()
   }
@@ -59,13 +82,17 @@ const run = async (
   own: DaemonConfig,
   env: Record<string, string | undefined>,
   read: () => LoadedConfig<DaemonConfig>,
+  retune: boolean,
 ): Promise<void> => {
   const config = await startingConfig(own)
   const logger = createLogger({ level: config.log.level })
   const { catalogue } = config
   const { leave, stop } = leaveOnSignals(logger)
   onLauncherGone(env, process.stdin, () => stop.abort())
-  const inference = inferenceService({ catalogue, config: config.inference, logger })
+  const stateDir = config.state_dir
+  const tuning = { file: join(stateDir, 'tuning.json'), again: retune }
+  const parts = { catalogue, config: config.inference, stateDir, logger, tuning }
+  const inference = inferenceService(parts)
   logger.info({ version: VERSION, name: config.name }, 'shoald starts')
   try {
     const local = settingsOf(own)
@@ -100,11 +127,13 @@ const reloadOnHangup = (read: () => LoadedConfig<DaemonConfig>, logger: Logger) 
 
 const stopOnSignals = (logger: Logger): AbortController => {
   const stop = new AbortController()
-  for (const name of ['SIGTERM', 'SIGINT'] as const)
-    process.once(name, () => {
-      logger.info({ signal: name }, 'shoald stops')
+  onStopSignals({
+    names: ['SIGTERM', 'SIGINT'],
+    first: signal => {
+      logger.info({ signal }, 'shoald stops')
       stop.abort()
-    })
+    },
+  })
   return stop
 }
 
@@ -112,12 +141,17 @@ const stopOnSignals = (logger: Logger): AbortController => {
 const leaveOnSignals = (logger: Logger): { leave: AbortController; stop: AbortController } => {
   const leave = new AbortController()
   const stop = new AbortController()
-  for (const name of ['SIGTERM', 'SIGINT'] as const)
-    process.on(name, () => {
-      logger.info({ signal: name }, leave.signal.aborted ? 'shoald stops now' : 'shoald stops')
-      if (leave.signal.aborted) stop.abort()
+  onStopSignals({
+    names: ['SIGTERM', 'SIGINT'],
+    first: signal => {
+      logger.info({ signal }, 'shoald stops')
       leave.abort()
-    })
+    },
+    again: signal => {
+      logger.info({ signal }, 'shoald stops now')
+      stop.abort()
+    },
+  })
   return { leave, stop }
 }
 

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import {
   chmodSync,
@@ -16,13 +16,14 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { exitCode, ShoalError } from '../shared/errors.ts'
 import { VERSION } from '../shared/version.ts'
 import { closureOf, filesIn, importsOf } from './closure.ts'
 import { type Product, products } from './products.ts'
 import { scriptsFor } from './scripts.ts'
 
 /*
- * `node packaging/build-deb.ts [--out dist] [--only shoald]`: Debian packages for the machine's own
+ * `npm run package -- [--out dist] [--only shoald]`: Debian packages for the machine's own
  * architecture, from what `npm ci` has put here. The Node they run on is in them; a machine that
  * installs them needs neither npm nor a compiler.
  */
@@ -37,15 +38,42 @@ const FOREIGN_ENGINE = new RegExp(`^@node-llama-cpp/(?!linux-${process.arch}(-|$
 const USELESS =
   /(\.d\.[cm]?ts|\.map|\.md|\.markdown)$|\/(node-linux-\w+\/(include|share)|better-sqlite3\/(deps|src))(\/|$)/
 
-const main = (argv: string[]): void => {
-  const options = { out: { type: 'string', default: 'dist' }, only: { type: 'string' } } as const
-  const { out, only } = parseArgs({ args: argv, options }).values
-  const folder = resolve(out)
-  mkdirSync(folder, { recursive: true })
-  for (const product of products.filter(({ name }) => only === undefined || name === only)) {
-    const file = build(product, folder)
-    process.stdout.write(`${file}\n`)
+export const main = async (argv: string[]): Promise<void> => {
+  try {
+    const { out, wanted } = readFlags(argv)
+    buildAll(out, wanted)
+  } catch (error) {
+    if (!(error instanceof ShoalError)) throw error
+    process.stderr.write(`npm run package: ${error.message}\n`)
+    process.exitCode = exitCode(error.code)
   }
+}
+
+const readFlags = (argv: string[]): { out: string; wanted: Product[] } => {
+  const options = { out: { type: 'string', default: 'dist' }, only: { type: 'string' } } as const
+  try {
+    const { out, only } = parseArgs({ args: argv, options }).values
+    const wanted = products.filter(({ name }) => only === undefined || name === only)
+    if (wanted.length > 0) return { out: resolve(out), wanted }
+    throw new Error(`--only takes one of ${products.map(({ name }) => name).join(', ')}`)
+  } catch (cause) {
+    const { message } = cause as Error
+    throw new ShoalError('wrong_usage', `${message}; it takes --out FOLDER and --only NAME`, {
+      cause,
+    })
+  }
+}
+
+const buildAll = (folder: string, wanted: Product[]): void => {
+  if (!existsSync(join(root, 'node_modules', `node-linux-${process.arch}`)))
+    throw new ShoalError(
+      'not_found',
+      'the Node that goes into the packages is not here; run npm ci before',
+    )
+  if (spawnSync('dpkg-deb', ['--version']).error !== undefined)
+    throw new ShoalError('not_found', 'dpkg-deb is not here; it is in the Debian package dpkg')
+  mkdirSync(folder, { recursive: true })
+  for (const product of wanted) process.stdout.write(`${build(product, folder)}\n`)
   cpSync(join(root, 'packaging', 'install.sh'), join(folder, 'install.sh'))
   writeSums(folder)
 }
@@ -111,11 +139,11 @@ const stageSystem = ({ root: place, commands, unit, config }: Product, stage: st
 
 /** What the unit sets, so that `sudo shoald doctor` looks at the same files as the service. */
 const DEFAULTS: Record<string, string> = {
-  shoald: `: "\${SHOAL_CONFIG=/etc/shoal/shoald.yaml}" "\${SHOAL_STATE_DIR=/var/lib/shoald}"
-export SHOAL_CONFIG SHOAL_STATE_DIR
+  shoald: `: "\${SHOAL_CONFIG=/etc/shoal/shoald.yaml}" "\${SHOAL_CELL_STATE_DIR=/var/lib/shoald}"
+export SHOAL_CONFIG SHOAL_CELL_STATE_DIR
 `,
-  'shoal-coordinator': `: "\${SHOAL_CONFIG=/etc/shoal/coordinator.yaml}" "\${SHOAL_STATE_DIR=/var/lib/shoal}"
-export SHOAL_CONFIG SHOAL_STATE_DIR
+  'shoal-coordinator': `: "\${SHOAL_CONFIG=/etc/shoal/coordinator.yaml}" "\${SHOAL_COORDINATOR_STATE_DIR=/var/lib/shoal}"
+export SHOAL_CONFIG SHOAL_COORDINATOR_STATE_DIR
 `,
 }
 
@@ -165,7 +193,3 @@ const writeSums = (folder: string): void => {
   })
   writeFileSync(join(folder, 'SHA256SUMS'), lines.join(''))
 }
-
-if (!existsSync(join(root, 'node_modules', `node-linux-${process.arch}`)))
-  throw new Error('run npm ci first: the Node that goes into the packages is not here')
-main(process.argv.slice(2))

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { parseWeightsSource } from './weights-source.ts'
 
 export const TIER_NAMES = ['free', 'pro', 'enterprise'] as const
 export type TierName = (typeof TIER_NAMES)[number]
@@ -14,14 +15,30 @@ export const CatalogueEntry = z.strictObject({
   weights: z
     .string()
     .min(1)
-    .describe('`bundled:<id>` for weights that come with shoal, or the path of a GGUF file.'),
+    .max(2048)
+    .superRefine((text, context) => {
+      try {
+        parseWeightsSource(text)
+      } catch (error) {
+        context.addIssue((error as Error).message)
+      }
+    })
+    .describe(
+      '`bundled:<id>` for weights that come with shoal, the path of a GGUF file, ' +
+        '`hf:owner/repository/file.gguf[@revision]`, or an https address of one.',
+    ),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional()
     .describe(
-      'Digest the weights must have; unchecked when absent. Bundled weights carry their own.',
+      'Digest the weights must have. Needed for weights that are downloaded, unless `unchecked`; ' +
+        'bundled weights carry their own.',
     ),
+  unchecked: z
+    .boolean()
+    .optional()
+    .describe('True takes downloaded weights as they come, without a sha256.'),
   context_length: z.int().min(128).describe('Tokens of one request: prompt and answer.'),
   note: z.string().default(''),
   typical_latency_ms: z.int().positive().optional(),
@@ -108,10 +125,21 @@ export const SHIPPED_CATALOGUE: z.input<typeof CatalogueEntry>[] = [
 export const weightsLabel = (entry: CatalogueEntry): string | undefined =>
   entry.weights.startsWith('bundled:') ? 'bundled-demo' : undefined
 
-/** The catalogue as a configuration key; ids must be unique. */
+/** True for weights that are fetched over a network. */
+export const isDownloaded = ({ weights }: Pick<CatalogueEntry, 'weights'>): boolean =>
+  /^(hf:|[a-z][a-z0-9+.-]*:\/\/)/i.test(weights)
+
+/** The catalogue as a configuration key; ids must be unique, and downloads have a digest. */
 export const Catalogue = z
   .array(CatalogueEntry)
   .refine(list => new Set(list.map(entry => entry.id)).size === list.length, {
     error: 'every model id may stand in the catalogue once',
+  })
+  .superRefine((list, context) => {
+    list.forEach((entry, index) => {
+      if (!isDownloaded(entry) || entry.sha256 !== undefined || entry.unchecked === true) return
+      const message = 'weights that are downloaded need a sha256, or `unchecked: true`'
+      context.addIssue({ code: 'custom', path: [index, 'sha256'], message })
+    })
   })
 export type Catalogue = z.infer<typeof Catalogue>

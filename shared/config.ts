@@ -2,13 +2,15 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { parse, stringify } from 'yaml'
 import * as z from 'zod'
+import { configFault, isSecret } from './config-fault.ts'
 import { ShoalError } from './errors.ts'
 import { VERSION } from './version.ts'
 
 /**
  * Configuration of one process: one strict zod object, filled from (later wins) its defaults, a
  * YAML file, the environment and flags. A key `http.port` is `SHOAL_HTTP_PORT` in the environment
- * and `--http-port` as a flag. Units stand at the end of the key names.
+ * and `--http-port` as a flag. Units stand at the end of the key names. A key that would be one
+ * thing in two programs has a name of its own in the environment: `.meta({ environment: … })`.
  */
 export interface ConfigSource<T extends z.ZodObject> {
   program: string
@@ -26,6 +28,8 @@ export interface Key {
   schema: z.ZodType
   description: string
   defaultValue: unknown
+  /** Its name in the environment, where that does not follow from the path. */
+  environment: string | undefined
 }
 
 export type LoadedConfig<T> =
@@ -43,7 +47,7 @@ export const loadConfig = <T extends z.ZodObject>(
 
   const values = readFile(stringFlag(flags.config) ?? source.env.SHOAL_CONFIG)
   for (const key of keys) {
-    const text = stringFlag(flags[flagName(key)]) ?? source.env[environmentName(key)]
+    const text = stringFlag(flags[flagName(key)]) ?? fromEnvironment(source.env, key)
     if (text !== undefined) setAt(values, key.path, fromText(key.schema, text))
   }
   const config = check(source.schema, values)
@@ -56,17 +60,32 @@ export const loadConfig = <T extends z.ZodObject>(
 export const keysOf = (schema: z.ZodObject, path: string[] = []): Key[] =>
   Object.entries(schema.shape).flatMap(([name, field]) => {
     const here = [...path, name]
-    const { inner, description } = unwrap(field as z.ZodType)
+    const { inner, description, environment } = unwrap(field as z.ZodType)
     if (inner instanceof z.ZodObject) return keysOf(inner, here)
-    return [{ path: here, schema: inner, description, defaultValue: defaultOf(field as z.ZodType) }]
+    const defaultValue = defaultOf(field as z.ZodType)
+    return [{ path: here, schema: inner, description, defaultValue, environment }]
   })
 
 export const flagName = (key: Key): string => key.path.join('-').replaceAll('_', '-')
-export const environmentName = (key: Key): string => `SHOAL_${key.path.join('_').toUpperCase()}`
+const plainName = (key: Key): string => `SHOAL_${key.path.join('_').toUpperCase()}`
+export const environmentName = (key: Key): string => key.environment ?? plainName(key)
 
-const unwrap = (schema: z.ZodType): { inner: z.ZodType; description: string } => {
+/** Throws for the name that two programs would take for different things. */
+const fromEnvironment = (env: ConfigSource<z.ZodObject>['env'], key: Key): string | undefined => {
+  const name = environmentName(key)
+  const plain = plainName(key)
+  if (env[name] === undefined && name !== plain && env[plain] !== undefined)
+    throw new ShoalError(
+      'config_invalid',
+      `${plain} would be the same for every program of shoal: use ${name} in its place`,
+    )
+  return env[name]
+}
+
+const unwrap = (schema: z.ZodType) => {
   let inner = schema
   let description = schema.description ?? ''
+  let environment = environmentOf(schema)
   while (
     inner instanceof z.ZodDefault ||
     inner instanceof z.ZodPrefault ||
@@ -74,8 +93,14 @@ const unwrap = (schema: z.ZodType): { inner: z.ZodType; description: string } =>
   ) {
     inner = inner.unwrap() as z.ZodType
     description ||= inner.description ?? ''
+    environment ??= environmentOf(inner)
   }
-  return { inner, description }
+  return { inner, description, environment }
+}
+
+const environmentOf = (schema: z.ZodType): string | undefined => {
+  const name = schema.meta()?.environment
+  return typeof name === 'string' ? name : undefined
 }
 
 const defaultOf = (schema: z.ZodType): unknown => {
@@ -86,16 +111,16 @@ const defaultOf = (schema: z.ZodType): unknown => {
 const readFlags = <T extends z.ZodObject>(source: ConfigSource<T>, keys: Key[]) => {
   const options = {
     config: { type: 'string' },
-    help: { type: 'boolean' },
+    help: { type: 'boolean', short: 'h' },
     version: { type: 'boolean' },
     'print-config': { type: 'boolean' },
     ...Object.fromEntries(keys.map(key => [flagName(key), { type: 'string' }])),
-  } as Record<string, { type: 'string' | 'boolean' }>
+  } as Record<string, { type: 'string' | 'boolean'; short?: string }>
   try {
     return parseArgs({ args: source.argv, options, strict: true }).values
   } catch (cause) {
     const [message] = (cause as Error).message.split('. ')
-    throw new ShoalError('config_invalid', `${message}; ${source.program} --help lists the flags`, {
+    throw new ShoalError('wrong_usage', `${message}; ${source.program} --help lists the flags`, {
       cause,
     })
   }
@@ -145,10 +170,7 @@ const fromText = (schema: z.ZodType, text: string): unknown => {
 const check = <T extends z.ZodObject>(schema: T, values: unknown): z.output<T> => {
   const result = schema.safeParse(values)
   if (result.success) return result.data
-  const lines = result.error.issues.map(issue => {
-    const unknown = issue.code === 'unrecognized_keys' ? `.${issue.keys.join(', ')}` : ''
-    return `  ${issue.path.join('.')}${unknown}: ${issue.message}`
-  })
+  const lines = result.error.issues.map(issue => `  ${configFault(schema, values, issue)}`)
   throw new ShoalError('config_invalid', `the configuration is not valid:\n${lines.join('\n')}`)
 }
 
@@ -176,7 +198,7 @@ export const printConfig = (keys: Key[], config: unknown): string => {
 const keyLines = (key: Key, value: unknown): string[] => {
   const indent = '  '.repeat(key.path.length - 1)
   const name = key.path.at(-1) ?? ''
-  const secret = /(token|secret|credential|password)$/.test(name) && value !== undefined
+  const secret = isSecret(name) && value !== undefined
   const text = stringify({ [name]: secret ? '(set)' : (value ?? null) }).trimEnd()
   return [
     `${indent}# ${[key.description, `Default: ${shown(key.defaultValue)}.`].join(' ').trim()}`,

@@ -28,9 +28,11 @@ const table = {
   cell_unavailable: { http: 503, rpc: -32093, exit: 69, type: 'service_unavailable' },
   store_unavailable: { http: 503, rpc: -32094, exit: 74, type: 'service_unavailable' },
   coordinator_unavailable: { http: 503, rpc: -32097, exit: 69, type: 'service_unavailable' },
+  broker_unavailable: { http: 503, rpc: -32098, exit: 69, type: 'service_unavailable' },
   draining: { http: 503, rpc: -32095, exit: 75, type: 'service_unavailable' },
   audit_broken: { http: 503, rpc: -32096, exit: 65, type: 'service_unavailable' },
   config_invalid: { http: 500, rpc: -32603, exit: 78, type: 'server_error' },
+  wrong_usage: { http: 500, rpc: -32603, exit: 64, type: 'server_error' },
   address_in_use: { http: 500, rpc: -32603, exit: 69, type: 'server_error' },
 } as const satisfies Record<string, { http: number; rpc: number; exit: number; type: string }>
 
@@ -59,12 +61,35 @@ export class ShoalError extends Error {
   }
 }
 
+/** Codes that end a program, or are told on the way to a coordinator, and come with no answer of it. */
+const PROGRAMS: readonly string[] = [
+  'coordinator_unavailable',
+  'config_invalid',
+  'wrong_usage',
+  'address_in_use',
+  'audit_broken',
+  'client_closed',
+] satisfies (keyof typeof table)[]
+
+/** True for a code that no client of the API meets. */
+export const isForPrograms = (code: ErrorCode): boolean => PROGRAMS.includes(code)
+
 export const errorCodes = Object.keys(table) as ErrorCode[]
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && Object.hasOwn(table, code)
 export const httpStatus = (code: ErrorCode): number => table[code].http
 export const rpcCode = (code: ErrorCode): number => table[code].rpc
 export const exitCode = (code: ErrorCode): number => table[code].exit
+
+/**
+ * Whole seconds for Retry-After: every 429 and 503 has it (interface specification, section 7).
+ * Undefined for errors that waiting does not mend.
+ */
+export const retryAfterSeconds = (error: ShoalError): number | undefined => {
+  if (error.retryAfterSeconds !== undefined) return error.retryAfterSeconds
+  if (error.code === 'cell_unavailable') return 30
+  return [429, 503].includes(httpStatus(error.code)) ? 5 : undefined
+}
 
 /** OpenAI's error body; all four keys are always there (openai/openai-openapi, schema Error). */
 export interface ErrorBody {

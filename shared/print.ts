@@ -1,3 +1,6 @@
+import { printedNumber } from './print-number.ts'
+import { fittedTable } from './print-table.ts'
+
 export type Format = 'text' | 'json'
 
 type Row = Record<string, unknown>
@@ -5,12 +8,23 @@ type Row = Record<string, unknown>
 /** One row or several, in wire names. */
 export type Printable = Row | Row[]
 
-/** JSON for programs. For people a line per member, nested ones by dotted names, and tables. */
-export const printed = (value: Printable, format: Format): string => {
+/**
+ * JSON for programs. For people a line per member, nested ones by dotted names, and tables as wide
+ * as the terminal; `columns` is its width, and without it there is no limit.
+ */
+export const printed = (
+  value: Printable,
+  format: Format,
+  columns = Number.POSITIVE_INFINITY,
+): string => {
   if (format === 'json') return `${JSON.stringify(value, null, 2)}\n`
-  if (Array.isArray(value) && value.every(isRow)) return table(value)
-  return isRow(value) ? record(value) : `${shown(value)}\n`
+  if (Array.isArray(value) && value.every(isRow)) return table(value, columns)
+  return isRow(value) ? record(value, columns) : `${shown('', value)}\n`
 }
+
+/** The width of a terminal; undefined for a file or pipe, where nothing is cut. */
+export const columnsOf = ({ isTTY, columns }: { isTTY?: boolean; columns?: number }) =>
+  isTTY === true && columns ? columns : undefined
 
 /** What could move the cursor of a terminal or hide text is made visible. */
 export const visible = (text: string): string =>
@@ -26,15 +40,17 @@ const isRow = (value: unknown): value is Row =>
 const isTable = (value: unknown): value is Row[] =>
   Array.isArray(value) && value.length > 0 && value.every(isRow)
 
-const record = (row: Row): string => {
+const record = (row: Row, columns: number): string => {
   const all = flat(row)
   const [only] = all
-  if (all.length === 1 && only !== undefined && Array.isArray(only[1]))
-    return table(only[1].map(item => (isRow(item) ? item : { [only[0]]: item })))
+  if (all.length === 1 && only !== undefined && Array.isArray(only[1])) {
+    const rows = only[1].map(item => (isRow(item) ? item : { [only[0]]: item }))
+    return table(rows, columns)
+  }
   const tables = all.filter((member): member is [string, Row[]] => isTable(member[1]))
   return [
     members(all.filter(([, value]) => !isTable(value))),
-    ...tables.map(([name, rows]) => `${visible(name)}:\n${table(rows)}`),
+    ...tables.map(([name, rows]) => `${visible(name)}:\n${table(rows, columns)}`),
   ]
     .filter(part => part !== '')
     .join('\n')
@@ -49,32 +65,44 @@ const flat = (row: Row, prefix = ''): [string, unknown][] =>
 
 const members = (all: [string, unknown][]): string => {
   const width = Math.max(0, ...all.map(([name]) => name.length))
-  return all.map(([name, value]) => `${visible(name).padEnd(width)}  ${shown(value)}\n`).join('')
+  return all
+    .map(([name, value]) => `${visible(name).padEnd(width)}  ${shown(name, value)}\n`)
+    .join('')
 }
 
-const table = (rows: Row[]): string => {
+/** A table without its empty columns when it does not fit with them, else row by row. */
+const table = (rows: Row[], columns: number): string => {
   const names = Object.keys(rows[0] ?? {})
   if (names.length === 0) return 'none\n'
-  const lines = [names.map(visible), ...rows.map(row => names.map(name => shown(row[name])))]
-  const widths = names.map((_, column) => Math.max(...lines.map(line => line[column]?.length ?? 0)))
-  return lines.map(line => `${pad(line, widths)}\n`).join('')
+  const linesOf = (chosen: string[]) => [
+    chosen.map(visible),
+    ...rows.map(row => chosen.map(name => shown(name, row[name]))),
+  ]
+  const filled = names.filter(name => rows.some(row => shown(name, row[name]) !== '-'))
+  return (
+    fittedTable(linesOf(names), columns) ??
+    fittedTable(linesOf(filled), columns) ??
+    rows.map(row => members(names.map(name => [name, row[name]]))).join('\n')
+  )
 }
 
-const pad = (line: string[], widths: number[]): string =>
-  line
-    .map((text, column) => text.padEnd(widths[column] ?? 0))
-    .join('  ')
-    .trimEnd()
-
-const shown = (value: unknown): string => {
+const shown = (name: string, value: unknown): string => {
   if (value === null || value === undefined || value === '') return '-'
-  if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(shown).join(',')
-  return visible(isRow(value) ? brief(value) : String(value))
+  if (Array.isArray(value))
+    return value.length === 0 ? '-' : value.map(item => shown(name, item)).join(',')
+  if (typeof value === 'number') return printedNumber(name, value)
+  return visible(isRow(value) ? brief(value) : withoutFraction(String(value)))
 }
+
+/** A moment to the second. */
+const withoutFraction = (text: string): string =>
+  text.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d{3}Z$/, '$1Z')
 
 const brief = (row: Row): string =>
   Object.keys(row).length === 0
     ? '-'
     : Object.entries(row)
-        .map(([name, value]) => `${name}=${isRow(value) ? JSON.stringify(value) : shown(value)}`)
+        .map(
+          ([name, value]) => `${name}=${isRow(value) ? JSON.stringify(value) : shown(name, value)}`,
+        )
         .join(',')

@@ -43,6 +43,22 @@ export const isSignedBy = (
   }
 }
 
+/** A message with who signed it, and that signature over all other fields. */
+export const signed = <T extends object>(purpose: string, body: T, signer: Signer) => {
+  const named = { ...body, key_id: signer.publicKey }
+  return { ...named, signature: signer.sign(purpose, named) }
+}
+
+/** True when the owner of the key signed exactly this message. */
+export const isGenuine = (
+  purpose: string,
+  message: { signature: string },
+  publicKey: string,
+): boolean => {
+  const { signature, ...body } = message
+  return isSignedBy(publicKey, purpose, body, signature)
+}
+
 /** A new private key, as it is kept: PKCS #8 in PEM. */
 export const newPrivateKey = (): string =>
   generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()

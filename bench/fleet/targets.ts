@@ -33,6 +33,8 @@ export interface Side {
 
 const HOST = '127.0.0.1'
 const ROWS_PER_INSERT = 500
+/** As in `systemd/shoal-coordinator.service`. */
+const NODE_FLAGS = ['--max-semi-space-size=4']
 const LOOP_DELAY = join(import.meta.dirname, 'loop-delay.ts')
 
 /** Enrols cells by writing what an enrolment writes. */
@@ -85,6 +87,7 @@ export const coordinatorSide = async (
     child = spawn(
       process.execPath,
       [
+        ...NODE_FLAGS,
         ...profile,
         '--import',
         LOOP_DELAY,

@@ -32,11 +32,22 @@ interface Answer {
   writeHead(status: number, headers: OutgoingHttpHeaders): unknown
   write(text: string): boolean
   end(text?: string): unknown
+  once(event: 'close', listener: () => void): unknown
   addTrailers?(headers: OutgoingHttpHeaders): void
 }
 
 /** Chunks of a streamed answer. */
 export const CHUNKS = 32
+
+/** In a prompt: the stream goes on, slowly, until its client leaves. */
+export const HOLD = 'hold this stream'
+const HOLD_CHUNK_MS = 10_000
+
+const hold = (response: Answer): void => {
+  response.write(CHUNK)
+  const timer = setInterval(() => response.write(CHUNK), HOLD_CHUNK_MS)
+  response.once('close', () => clearInterval(timer))
+}
 
 /** An engine that costs nothing: the answer is there at once, whole or as 32 chunks. */
 export const answerAtOnce = (body: string, response: Answer, trailers: boolean): void => {
@@ -48,6 +59,10 @@ export const answerAtOnce = (body: string, response: Answer, trailers: boolean):
   if (trailers) response.addTrailers?.({ [TRAILER_USAGE]: JSON.stringify(USAGE) })
   if (!stream) {
     response.end(WHOLE)
+    return
+  }
+  if (body.includes(HOLD)) {
+    hold(response)
     return
   }
   let left = CHUNKS

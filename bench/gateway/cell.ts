@@ -18,6 +18,7 @@ const report: EngineReport = {
   models: ['model-a:7b'],
   state: 'ready',
   slots: 4096,
+  queue_limit: 100_000,
   slots_busy: 0,
   queued: 0,
   context_length: 2048,

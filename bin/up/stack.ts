@@ -155,7 +155,7 @@ export class Stack {
     if (entry.msg === 'engine ready') this.#modelsReady++
     if (entry.msg === 'engine failed') screen.say(`${entry.weights}: ${entry.reason}`)
     if (!this.#wasUp) screen.progress(`the models load (${this.#modelsReady} ready)`)
-    return entry.msg === 'models are loaded'
+    return isSettled(entry)
   }
 
   #changed(): void {
@@ -189,6 +189,12 @@ export class Stack {
     return bannerText({ ...addresses, ...files, keys, cells: this.#cells.length })
   }
 }
+
+/** What a daemon says when it loads nothing more by itself; a model that failed was told before. */
+const isSettled = ({ msg }: LogEntry): boolean =>
+  msg === 'models are loaded' ||
+  msg === 'not all models are loaded' ||
+  msg === 'models are loaded when they are asked for'
 
 const Up = z.object({
   msg: z.literal('coordinator is up'),

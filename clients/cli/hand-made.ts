@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import { printed, visible, visibleText } from '../../shared/print.ts'
+import { visible, visibleText } from '../../shared/print.ts'
 import { VERSION } from '../../shared/version.ts'
 import type { ChatCompletionChunk, ModelList } from '../../shared/wire/openai.ts'
 import { addGateWatch, thisJudge } from './gate-watch.ts'
@@ -56,12 +56,12 @@ export const handMade = (env: Environment): Command => {
   return program
 }
 
-const health: Run = async ({ api, format, write }) =>
-  write(printed((await api.get('/v1/health')) as Record<string, unknown>, format))
+const health: Run = async ({ api, print }) =>
+  print((await api.get('/v1/health')) as Record<string, unknown>)
 
-const listModels: Run = async ({ api, format, write }) => {
+const listModels: Run = async ({ api, format, write, print }) => {
   const list = (await api.get('/v1/models')) as ModelList
-  if (format === 'json') return write(printed(list, format))
+  if (format === 'json') return print(list)
   for (const { id, weights } of list.data)
     write(`${[id, weights ?? ''].map(visible).join('\t').trim()}\n`)
 }

@@ -1,6 +1,7 @@
 import { type Command, CommanderError } from 'commander'
 import { exitCode, ShoalError } from '../../shared/errors.ts'
-import { type Printable, printed, visible } from '../../shared/print.ts'
+import { type Printable, visible } from '../../shared/print.ts'
+import { onReaderGone } from '../../shared/reader-gone.ts'
 import { type Api, TextAnswer } from './api.ts'
 import { type ExitCodes, operationsOf } from './document.ts'
 import { cacheFolder, loadDocument } from './document-cache.ts'
@@ -9,15 +10,13 @@ import { nextStep } from './next-step.ts'
 import { addOperationCommands } from './operation-commands.ts'
 import { type Environment, type Options, openSession } from './session.ts'
 
-/** Wrong usage, as sysexits.h has it. */
-const USAGE = 64
-
 /**
  * The command line of a user: asks the coordinator over its REST API. Most commands follow from the
  * coordinator's own API document, so that both always fit together.
  */
 export const main = async (argv: string[], env: Environment): Promise<void> => {
-  process.stdout.on('error', endQuietly)
+  // nothing of what would follow is worth asking for
+  onReaderGone([process.stdout, process.stderr], () => process.exit())
   try {
     const program = handMade(env)
     await addDescribed(program, argv, env)
@@ -27,23 +26,17 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
   }
 }
 
-/** A reader that has seen enough, such as `head`, is no failure. */
-const endQuietly = (error: NodeJS.ErrnoException): void => {
-  if (error.code !== 'EPIPE') throw error
-  process.exit(0)
-}
-
 const addDescribed = async (program: Command, argv: string[], env: Environment): Promise<void> => {
   const { operands } = program.parseOptions(argv)
   if (isComplete(program, operands) || isOnlyVersion(argv)) return
   const options = program.opts<Options>()
-  const { api, format, write } = openSession(options, env)
+  const { api, print, write } = openSession(options, env)
   try {
     const document = await loadDocument(api, options.url, cacheFolder(env))
     addOperationCommands(program, operationsOf(document), async (call, exit) => {
       const answer = await api.call(call)
       if (answer instanceof TextAnswer) return writeText(api, answer, write)
-      write(printed(answer as Printable, format))
+      print(answer as Printable)
       process.exitCode = exitOf(answer as Printable, exit)
     })
   } catch (error) {
@@ -83,7 +76,7 @@ const isOnlyVersion = (argv: readonly string[]): boolean =>
 
 /** Says what went wrong and what to do about it; the exit code. */
 const tell = (error: unknown): number => {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCode('wrong_usage')
   if (!(error instanceof ShoalError)) throw error
   const step = nextStep(error)
   const lines = [`shoal: ${visible(error.message)} (${error.code})`, ...(step ? [step] : [])]

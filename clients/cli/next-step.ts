@@ -11,6 +11,7 @@ const steps: Partial<Record<ErrorCode, string>> = {
   invalid_request: 'add --help to the command to see what it takes',
   host_not_allowed: 'add the name in the address to http.allowed_hosts of the coordinator',
   cell_unavailable: 'shoal health tells how many cells and models are there',
+  broker_unavailable: 'start the broker that the coordinator is set to use, or look at its log',
   coordinator_unavailable: 'start it with npm start, or set SHOAL_URL or --url to where it listens',
 }
 

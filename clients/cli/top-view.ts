@@ -48,12 +48,17 @@ export interface Screen {
 
 const BAR_WIDTH = 10
 const NAME_WIDTH = 20
+/** Everything in the line of a cell but its three bars. */
+const REST_WIDTH = 63
 /** Select Graphic Rendition (ECMA-48, 8.3.117). */
 const COLOURS = { good: 32, warn: 33, bad: 31, faint: 2 } as const
 
 /** One screen: the fleet in a few figures, then a line per cell, the worst first. */
-export const topView = ({ cells, utilization, alerts }: TopData, screen: Screen): string => {
+export const topView = ({ cells: all, utilization, alerts }: TopData, screen: Screen): string => {
   const paint = painter(screen.colour)
+  const width = barWidth(screen.columns)
+  const heading = (text: string): string => text.padEnd(width + 6)
+  const cells = all.filter(({ presence }) => presence !== 'revoked')
   const head = [
     `cells ${utilization.active_cells}/${cells.length}  ` +
       `load ${percent(utilization.composite_percent)}  gpu ${percent(utilization.gpu_percent)}  ` +
@@ -65,10 +70,8 @@ export const topView = ({ cells, utilization, alerts }: TopData, screen: Screen)
       `${heading('SLOTS')}  QUEUED`,
   ]
   const room = Math.max(1, screen.rows - head.length - 2)
-  const sorted = cells
-    .filter(cell => cell.presence !== 'revoked')
-    .sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name))
-  const lines = sorted.slice(0, room).map(cell => cellLine(cell, paint))
+  const sorted = cells.toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name))
+  const lines = sorted.slice(0, room).map(cell => cellLine(cell, width, paint))
   const more = sorted.length - lines.length
   if (more > 0) lines.push(`and ${more} more`)
   return [...head.map(line => line.slice(0, screen.columns)), ...lines].join('\n')
@@ -84,23 +87,25 @@ const painter =
   (colour, text) =>
     enabled ? `\u001b[${COLOURS[colour]}m${text}\u001b[0m` : text
 
-const heading = (text: string): string => text.padEnd(BAR_WIDTH + 6)
+/** Bars give way on a narrow terminal, and their figures stay. */
+const barWidth = (columns: number): number =>
+  Math.max(0, Math.min(BAR_WIDTH, Math.floor((columns - REST_WIDTH) / 3)))
 
-const cellLine = (cell: CellSummary, paint: Paint): string =>
+const cellLine = (cell: CellSummary, width: number, paint: Paint): string =>
   [
     visible(cell.name).slice(0, NAME_WIDTH).padEnd(NAME_WIDTH),
     paint(colourOf(cell), cell.presence.padEnd(9)),
-    bar(cell.gpu_percent, paint, false),
-    bar(cell.vram_used_percent, paint, true),
-    bar(cell.slots_busy_percent, paint, false),
+    bar(cell.gpu_percent, width, paint, false),
+    bar(cell.vram_used_percent, width, paint, true),
+    bar(cell.slots_busy_percent, width, paint, false),
     cell.queued ?? '-',
   ].join('  ')
 
-/** Ten marks and the figure; what is not known has no bar. `limited`: full is a danger. */
-const bar = (value: number | null, paint: Paint, limited: boolean): string => {
-  if (value === null) return paint('faint', `${' '.repeat(BAR_WIDTH)}     -`)
-  const filled = Math.round((Math.min(100, value) * BAR_WIDTH) / 100)
-  const marks = '#'.repeat(filled).padEnd(BAR_WIDTH, '.')
+/** Marks and the figure; what is not known has no bar. `limited`: full is a danger. */
+const bar = (value: number | null, width: number, paint: Paint, limited: boolean): string => {
+  if (value === null) return paint('faint', `${' '.repeat(width)}     -`)
+  const filled = Math.round((Math.min(100, value) * width) / 100)
+  const marks = '#'.repeat(filled).padEnd(width, '.')
   const colour = limited && value > 95 ? 'bad' : limited && value > 90 ? 'warn' : 'good'
   return `${paint(colour, marks)} ${percent(value).padStart(5)}`
 }

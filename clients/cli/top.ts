@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import { visible } from '../../shared/print.ts'
+import { onStopSignals } from '../../shared/stop-signals.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import type { Api } from './api.ts'
 import type { Session, WithSession } from './session.ts'
@@ -81,13 +82,19 @@ const lookAt = async (api: Api): Promise<TopData> => {
 /** The terminal this process runs in. */
 export const thisTerminal = (env: Record<string, string | undefined>): Terminal => {
   const left = new AbortController()
-  process.once('SIGINT', () => left.abort())
-  process.once('SIGTERM', () => left.abort())
   const { stdout } = process
+  onStopSignals({
+    names: ['SIGINT', 'SIGTERM'],
+    first: () => left.abort(),
+    again: () => {
+      if (stdout.isTTY) stdout.write(LEAVE)
+      process.exit()
+    },
+  })
   const colour = stdout.isTTY === true && !env.NO_COLOR
   return {
     isTTY: stdout.isTTY === true,
-    screen: () => ({ columns: stdout.columns ?? 200, rows: stdout.rows ?? 24, colour }),
+    screen: () => ({ columns: stdout.columns || 200, rows: stdout.rows || 24, colour }),
     signal: left.signal,
   }
 }

@@ -1,4 +1,4 @@
-import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import { connect as connectMqtt, type IClientOptions } from 'mqtt'
@@ -159,7 +159,7 @@ const dialBroker = ({ url, ca }: ExternalBroker): Socket => {
   const secure = url.protocol === 'mqtts:'
   const port = Number(url.port) || (secure ? 8883 : 1883)
   const socket = secure
-    ? connectTls({ host, port, servername: host, ...(ca && { ca }) })
+    ? connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }), ...(ca && { ca }) })
     : connectTcp({ host, port })
   socket.setNoDelay(true)
   return socket

@@ -6,6 +6,7 @@ import { HistoryBody, Sample } from '../../shared/wire/telemetry.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { ControlEars } from '../control/control.ts'
 import type { Fleet } from '../fleet/fleet.ts'
+import { SharedValues } from '../fleet/shared-values.ts'
 
 export interface InboxParts {
   fleet: Pick<Fleet, 'birth' | 'state' | 'sample'> & Partial<Pick<Fleet, 'late'>>
@@ -14,6 +15,8 @@ export interface InboxParts {
   born: (cellId: string, epoch: number, announce: Announce) => void
   /** Where commands and configuration are; without it nobody hears what cells say of them. */
   control?: ControlEars
+  /** Told of every message that is not valid. */
+  dropped?: (name: TopicName) => void
   /** Unix time, milliseconds. */
   now?: () => number
 }
@@ -24,7 +27,8 @@ type Handler = (cellId: string, message: Envelope) => void
  * Reads what cells say. Everything is checked: JSON, envelope, sender, body. What does not fit is
  * logged and dropped; it never reaches the registry.
  */
-export const createInbox = ({ fleet, logger, born, control, now = Date.now }: InboxParts) => {
+export const createInbox = (parts: InboxParts) => {
+  const { fleet, logger, born, control, dropped, now = Date.now } = parts
   const handle =
     <T extends z.ZodType>(
       schema: T,
@@ -33,9 +37,11 @@ export const createInbox = ({ fleet, logger, born, control, now = Date.now }: In
     (cellId, { epoch, body, at }) =>
       use(cellId, epoch, schema.parse(body), at - now())
 
+  const shared = new SharedValues()
+
   const handlers: Partial<Record<TopicName, Handler>> = {
     birth: (cellId, { id, epoch, body }) => {
-      const announce = Announce.parse(body)
+      const announce = shared.announce(Announce.parse(body))
       fleet.birth(cellId, epoch, announce)
       born(cellId, epoch, announce)
       control?.birth(cellId, id)
@@ -46,7 +52,9 @@ export const createInbox = ({ fleet, logger, born, control, now = Date.now }: In
     }),
     ack: (cellId, { body }) => control?.ack(cellId, body),
     reported: (cellId, { body }) => control?.reported(cellId, body),
-    telemetry: handle(Sample, fleet.sample),
+    telemetry: handle(Sample, (cellId, epoch, sample, clockAheadMs) =>
+      fleet.sample(cellId, epoch, shared.sample(sample), clockAheadMs),
+    ),
     history: handle(HistoryBody, (cellId, epoch, { samples }, clockAheadMs) =>
       fleet.late?.(cellId, epoch, samples, clockAheadMs),
     ),
@@ -59,6 +67,7 @@ export const createInbox = ({ fleet, logger, born, control, now = Date.now }: In
       handlers[name]?.(cellId, message)
     } catch (error) {
       const reason = (error as Error).message.slice(0, 300)
+      dropped?.(name)
       logger.warn({ cell: cellId, topic: name, reason }, 'message dropped')
     }
   }

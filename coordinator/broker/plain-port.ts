@@ -7,8 +7,8 @@ import type { Bus } from './bus.ts'
 
 export interface PlainPortParts {
   bus: Pick<Bus, 'handle'>
-  /** Checks the credential of a cell. */
-  authenticate: (cellId: string, credential: string) => Promise<boolean> | boolean
+  /** Checks the credential of a cell that comes from this address. */
+  authenticate: (cellId: string, credential: string, address: string) => Promise<boolean> | boolean
   draining: () => boolean
   logger: Logger
   /** 0 takes a free one. */
@@ -62,7 +62,8 @@ export const openPlainPort = async (parts: PlainPortParts): Promise<PlainPort> =
 const admit = async (socket: Socket, parts: PlainPortParts): Promise<void> => {
   const { connect, bytes } = await firstPacket(socket, parts.connectTimeoutMs ?? CONNECT_TIMEOUT_MS)
   const cellId = connect.username ?? ''
-  if (!(await parts.authenticate(cellId, String(connect.password ?? '')))) {
+  const address = socket.remoteAddress ?? ''
+  if (!(await parts.authenticate(cellId, String(connect.password ?? ''), address))) {
     socket.end(REFUSED)
     parts.logger.info({ cell: cellId.slice(0, 64) }, 'mqtt credential refused')
     return

@@ -49,6 +49,8 @@ export interface CommandRequest {
   params: Record<string, unknown>
   mode: Command['mode']
   ttlSeconds: number
+  /** What of the parameters may stand in the audit. */
+  noted?: Record<string, string>
 }
 
 export interface CommandsParts {
@@ -248,9 +250,9 @@ const unsignedOf = (
   fence,
 })
 
-/** Parameters are not written into the audit: they may hold what is secret. */
+/** Parameters are not written into the audit by themselves: they may hold what is secret. */
 const auditOf = (
-  { cellId, verb, mode }: CommandRequest,
+  { cellId, verb, mode, noted }: CommandRequest,
   by: Actor,
   outcome: AuditEntry['outcome'],
   details: Record<string, unknown>,
@@ -259,5 +261,5 @@ const auditOf = (
   action: 'command.create',
   subject: cellId,
   outcome,
-  details: { verb, mode, ...details },
+  details: { verb, mode, ...noted, ...details },
 })

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
-import { Desired, mergeDocuments, Reported } from '../../shared/wire/desired.ts'
+import type { Signer } from '../../shared/signing.ts'
+import { Desired, mergeDocuments, Reported, signDesired } from '../../shared/wire/desired.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { Store } from '../store/store.ts'
 import {
@@ -25,6 +26,7 @@ export interface CellConfig {
 
 export interface ConfigsParts {
   store: Pick<Store, 'ledger' | 'revisions'>
+  signer: Signer
   /** Undefined for a cell that is not enrolled. */
   tagsOf: (cellId: string) => Promise<readonly string[] | undefined>
   /** Cells that are connected. */
@@ -68,8 +70,10 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
 
   const tell = async (cellId: string, answers?: string): Promise<void> => {
     const { version, document } = await show(cellId)
-    const named = answers === undefined ? {} : { answers }
-    await parts.publish(cellId, Desired.parse({ version, document, ...named }))
+    const { document: checked } = Desired.parse({ version, document })
+    const wanted = { version, document: checked, cell_id: cellId, issued_at: now() }
+    const named = answers === undefined ? wanted : { ...wanted, answers }
+    await parts.publish(cellId, signDesired(named, parts.signer))
   }
 
   const tellAll = async (scope: ConfigDocument['scope'], name: string): Promise<void> => {

@@ -74,6 +74,7 @@ export const createControl = async (parts: ControlParts): Promise<Control> => {
   })
   const configs = await createConfigs({
     store,
+    signer,
     tagsOf,
     here: function* () {
       for (const { id } of fleet.cells()) if (isHere(id)) yield id

@@ -14,6 +14,8 @@ export const ALERT_RULES = {
   vram_critical: { level: 'critical', raiseAfterMs: 0, clearAfterMs: 10_000 },
   /** Long enough to see whether it is one cell or half of the fleet. */
   cell_lost: { level: 'critical', raiseAfterMs: 10_000, clearAfterMs: 10_000 },
+  /** Nobody may connect as this cell until an operator has looked at it. */
+  cell_quarantined: { level: 'critical', raiseAfterMs: 0, clearAfterMs: 0 },
   clock_off: { level: 'warn', raiseAfterMs: 10_000, clearAfterMs: 10_000 },
   disk_full: { level: 'critical', raiseAfterMs: 0, clearAfterMs: 10_000 },
   engine_failed: { level: 'critical', raiseAfterMs: 0, clearAfterMs: 10_000 },
@@ -54,40 +56,45 @@ export interface Surroundings {
 
 export const observeCell = (cell: Cell, around: Surroundings): Observation[] => {
   const found: Observation[] = []
-  const put = (rule: AlertRule, state: Judgement, message: string, part?: string) => {
-    if (state !== 'good') found.push({ rule, cellId: cell.id, part, state, message })
+  // nearly always everything is good, of every cell each second: no words are made for that
+  const put = (rule: AlertRule, state: Judgement, message: () => string, part?: string) => {
+    if (state !== 'good') found.push({ rule, cellId: cell.id, part, state, message: message() })
   }
-  put('cell_lost', lostState(cell, around), 'the cell does not answer')
+  put('cell_lost', lostState(cell, around), () => 'the cell does not answer')
   if (!isPresent(cell.presence)) {
     // nothing is known of a silent cell: what was raised stays raised
-    for (const rule of HELD_WHILE_AWAY) put(rule, 'hold', '')
+    for (const rule of HELD_WHILE_AWAY) put(rule, 'hold', () => '')
     return found
   }
   for (const gpu of cell.sample?.gpus ?? []) {
     const percent = vramPercent(gpu)
-    const text = `GPU ${gpu.index} uses ${shown(percent)} percent of its memory`
+    const text = () => `GPU ${gpu.index} uses ${shown(percent)} percent of its memory`
     put('vram_warn', judge(percent, VRAM_WARN_PERCENT, CLEAR_BELOW.vramWarn), text, gpu.id)
     const critical = judge(percent, VRAM_CRITICAL_PERCENT, CLEAR_BELOW.vramCritical)
     put('vram_critical', critical, text, gpu.id)
   }
   const { disk_used_bytes = null, disk_total_bytes = null } = cell.sample?.host ?? {}
   const disk = percentOf(disk_used_bytes, disk_total_bytes)
-  put('disk_full', judge(disk, DISK_PERCENT, CLEAR_BELOW.disk), `disk ${shown(disk)} percent full`)
+  put(
+    'disk_full',
+    judge(disk, DISK_PERCENT, CLEAR_BELOW.disk),
+    () => `disk ${shown(disk)} percent full`,
+  )
   const offMs = cell.clockAheadMs === undefined ? null : Math.abs(cell.clockAheadMs)
   const clock = judge(offMs, CLOCK_MS, CLEAR_BELOW.clockMs)
-  put('clock_off', clock, `the cell's clock is off by ${shown((offMs ?? 0) / 1000)} s`)
+  put('clock_off', clock, () => `the cell's clock is off by ${shown((offMs ?? 0) / 1000)} s`)
   for (const engine of engineReports(cell))
     if (engine.state === 'failed') {
       const reason = engine.reason ?? 'no reason given'
       put(
         'engine_failed',
         'bad',
-        `engine for ${engine.models.join(', ')}: ${reason}`,
+        () => `engine for ${engine.models.join(', ')}: ${reason}`,
         engine.weights,
       )
     }
   const dropped = around.newlyDropped(cell)
-  put('spool_dropping', dropped > 0 ? 'bad' : 'good', `the spool dropped ${dropped} samples`)
+  put('spool_dropping', dropped > 0 ? 'bad' : 'good', () => `the spool dropped ${dropped} samples`)
   return found
 }
 

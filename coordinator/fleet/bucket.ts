@@ -28,13 +28,6 @@ export const mergeInto = (into: Bucket, more: Bucket): void => {
   into.samples += more.samples
 }
 
-/** A bucket of its own for each place that merges into it. */
-export const copyOfBucket = ({ samples, values, known }: Bucket): Bucket => ({
-  samples,
-  values: values.slice(),
-  known: known.slice(),
-})
-
 /** What a bucket knows of one metric; null is unknown. */
 export const metricOf = ({ values }: Bucket, metric: Metric): number | null => {
   const value = values[METRIC_NAMES.indexOf(metric)] ?? Number.NaN
@@ -44,7 +37,10 @@ export const metricOf = ({ values }: Bucket, metric: Metric): number | null => {
 /** Buckets of one row, by the unix milliseconds at which they begin. */
 export type Segment = Map<number, Bucket>
 
-export const mergeSegment = (into: Segment, more: Segment): Segment => {
+/** Buckets that are told one after the other, each at the time at which it begins. */
+export type Buckets = Iterable<[at: number, bucket: Bucket]>
+
+export const mergeSegment = (into: Segment, more: Buckets): Segment => {
   for (const [at, bucket] of more) {
     const own = into.get(at)
     if (own === undefined) into.set(at, bucket)
@@ -56,7 +52,7 @@ export const mergeSegment = (into: Segment, more: Segment): Segment => {
 /** `[at, samples, value | [value, known] ...]`; `known` only where it is not `samples`. */
 type Stored = [number, number, ...(number | null | [number, number])[]]
 
-export const encodeSegment = (segment: Segment): string => {
+export const encodeSegment = (segment: Buckets): string => {
   const buckets = [...segment].sort(([a], [b]) => a - b)
   return JSON.stringify(buckets.map(([at, bucket]) => storedOf(at, bucket)))
 }

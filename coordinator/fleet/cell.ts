@@ -1,8 +1,8 @@
 import type { Announce } from '../../shared/wire/announce.ts'
 import type { EngineReport, Sample } from '../../shared/wire/telemetry.ts'
 import type { CellLink } from './cell-link.ts'
+import { capacity, type Engine, noteRoom, resize } from './engine.ts'
 import { type Declared, type Presence, takesRequests } from './presence.ts'
-import type { Engine } from './router.ts'
 
 /** What the coordinator knows of one enrolled cell; the latest of everything. */
 export interface Cell {
@@ -66,7 +66,8 @@ export const servingOf = (cell: Cell): Map<string, Engine> => {
 const engineFor = (cell: Cell, report: EngineReport): Engine => {
   const link = cell.link as CellLink
   const engine = cell.engines.get(report.weights) ?? newEngine(cell, link, report)
-  engine.slots = report.slots
+  resize(engine, report.slots)
+  engine.queue = report.queue_limit
   engine.link = link
   engine.ready = report.state === 'ready'
   return engine
@@ -75,7 +76,20 @@ const engineFor = (cell: Cell, report: EngineReport): Engine => {
 const newEngine = (cell: Cell, link: CellLink, report: EngineReport): Engine => {
   const { slots, slots_busy, queued } = report
   const others = slots_busy + queued
-  const engine = { cellId: cell.id, link, slots, inFlight: 0, others, ready: false }
+  const engine: Engine = {
+    cellId: cell.id,
+    link,
+    slots,
+    queue: report.queue_limit,
+    inFlight: 0,
+    others,
+    ready: false,
+    fullUntilMs: 0,
+    refusals: 0,
+    lostAtMs: Number.NEGATIVE_INFINITY,
+    trail: { level: 0, atMs: 0 },
+    pools: [],
+  }
   cell.engines.set(report.weights, engine)
   return engine
 }
@@ -90,7 +104,13 @@ export const countOthers = (cell: Cell): void => {
     gone.delete(weights)
     const engine = cell.engines.get(weights)
     if (engine) engine.others = Math.max(0, slots_busy + queued - engine.inFlight)
+    // as of now there may be room again; a cell that has none says so itself
+    if (engine && placesLeft(engine) > 0) noteRoom(engine)
   }
   for (const weights of gone)
     if (cell.engines.get(weights)?.inFlight === 0) cell.engines.delete(weights)
 }
+
+/** Requests the engine can take beside those that it has, by the cell's last report. */
+export const placesLeft = (engine: Engine): number =>
+  capacity(engine) - engine.inFlight - engine.others

@@ -6,6 +6,8 @@
 export interface Clones {
   /** A cell has connected. True when it is certain that two machines use its identity. */
   arrived(cellId: string, bootId: string): boolean
+  /** True for the start of the daemon that has connected last. */
+  isNewest(cellId: string, bootId: string): boolean
   /** Begins anew with a cell. */
   forget(cellId: string): void
 }
@@ -39,5 +41,8 @@ export const createClones = (nowMs: () => number): Clones => {
     return seen.takeovers.length >= TAKEOVERS && seen.takeovers.some(({ back }) => back)
   }
 
-  return { arrived, forget: cellId => void cells.delete(cellId) }
+  const isNewest: Clones['isNewest'] = (cellId, bootId) =>
+    cells.get(cellId)?.bootIds.at(-1) === bootId
+
+  return { arrived, isNewest, forget: cellId => void cells.delete(cellId) }
 }

@@ -7,10 +7,19 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2'
 import { errorBody, ShoalError } from '../../shared/errors.ts'
-import { HEADER_CELL, HEADER_MAX_TOKENS, TRAILER_USAGE } from '../../shared/wire/link.ts'
+import {
+  HEADER_CELL,
+  HEADER_MAX_TOKENS,
+  HEADER_USAGE_SO_FAR,
+  TRAILER_USAGE,
+} from '../../shared/wire/link.ts'
 import { Usage } from '../../shared/wire/openai.ts'
 import { sseError } from '../../shared/wire/sse.ts'
-import type { Engine } from './router.ts'
+import { claim, type Engine, release } from './engine.ts'
+import type { End, Lane } from './lane.ts'
+import { PartialUsage } from './partial-usage.ts'
+import type { Service } from './trails.ts'
+import type { Place } from './wait-queue.ts'
 
 export interface Dispatch {
   path: string
@@ -24,23 +33,44 @@ export interface Dispatch {
   stream: boolean
   /** Chooses the next engine; it is given the cells that were tried. */
   pick: (tried: ReadonlySet<string>) => Engine | undefined
+  /** Where it waits for a cell, and who is told how cells served; without it nobody waits. */
+  lane?: Pick<Lane, 'wait' | 'left'> | undefined
   /** Waited for before the answer ends, so that an answered request is on record. */
   record: (outcome: Outcome) => Promise<void>
+  /** Looks at the head of an answer; false declines it, and the client never sees any of it. */
+  accept?: (status: number, headers: IncomingHttpHeaders) => boolean
+  /** When no cell takes it at once, the caller goes on: nothing is written and nothing recorded. */
+  quiet?: boolean
+}
+
+/** How a dispatch ended. Only `done` has written to the client and made a record. */
+export type Ending = { kind: 'done' } | Declined | { kind: 'unavailable' }
+
+export interface Declined {
+  kind: 'declined'
+  cellId: string
+  /** What the cell has told of it before it was let go. */
+  usage: Usage | undefined
+  httpStatus: number
+  /** Gives the client the answer after all. Undefined for a stream, which was cut. */
+  deliver: (() => Promise<void>) | undefined
 }
 
 export interface Outcome {
   status: 'ok' | 'cancelled' | 'failed' | 'refused'
   /** The last cell that had the request. */
   cellId: string | undefined
-  /** Undefined when the cell could not tell. */
+  /** Of a stream that broke off what is known, see `PartialUsage`; undefined when nothing is. */
   usage: Usage | undefined
   /** Status the client was sent; undefined when it left before. */
   httpStatus: number | undefined
 }
 
-/** Cells that get to see one request at most. */
+/** Cells that get to see one request before it waits. */
 const MAX_TRIES = 3
-/** Of these, cells that may fail on it: a request that kills engines must not kill them all. */
+/** Cells that refuse it in all, while it waits; only others that fill them at once explain more. */
+const MAX_REFUSALS = 50
+/** Cells that may fail on it: a request that kills engines must not kill them all. */
 const MAX_FAILURES = 2
 /** Largest answer that is kept until it is whole. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024
@@ -65,16 +95,23 @@ const DONE = Buffer.from('data: [DONE]\n\n')
  * back-pressure. Until the first byte went out, a cell that is full, gone or failing is replaced
  * by another. A client that leaves cancels the cell's work in every phase.
  */
-export const dispatch = (request: Dispatch): Promise<void> => new Dispatcher(request).run()
+export const dispatch = (request: Dispatch): Promise<Ending> => new Dispatcher(request).run()
 
 type Attempt =
   /** `rest` is what was not sent yet: the whole answer, or the last words of a stream. */
   | { kind: 'answered'; usage: Usage | undefined; httpStatus: number; rest: Rest }
-  | { kind: 'cancelled' }
+  | { kind: 'cancelled'; usage: Usage | undefined }
+  /** Without `rest` it was cut: not all of it came. */
+  | { kind: 'declined'; usage: Usage | undefined; httpStatus: number; rest: Rest | undefined }
   /** Nothing was sent to the client: another cell may be asked. */
   | { kind: 'retry'; error: ShoalError; failed: boolean }
   /** The client has part of the answer; `error` is what it was not told yet. */
-  | { kind: 'broken'; error: ShoalError | undefined; httpStatus: number }
+  | {
+      kind: 'broken'
+      error: ShoalError | undefined
+      httpStatus: number
+      usage: Usage | undefined
+    }
 
 interface Rest {
   body: Buffer
@@ -87,13 +124,20 @@ class Dispatcher {
   #body: Buffer | undefined
   #tried = new Set<string>()
   #failures = 0
+  /** Engines that refused it, and when they were asked. */
+  #refusals: { engine: Engine; atMs: number }[] = []
   #current: ClientHttp2Stream | undefined
+  #place: Place | undefined
+  /** Pieces of a stream that came in this turn of the event loop. */
+  #pieces: Buffer[] = []
 
   constructor(request: Dispatch) {
     this.#request = request
     this.#body = request.body
     request.response.once('close', () => {
-      if (this.#clientGone) this.#current?.close(constants.NGHTTP2_CANCEL)
+      if (!this.#clientGone) return
+      this.#place?.leave()
+      this.#current?.close(constants.NGHTTP2_CANCEL)
     })
   }
 
@@ -103,25 +147,74 @@ class Dispatcher {
     return !response.writableFinished && (response.destroyed || response.socket?.destroyed === true)
   }
 
-  async run(): Promise<void> {
+  async run(): Promise<Ending> {
     let cellId: string | undefined
     let last: ShoalError | undefined
-    while (this.#tried.size < MAX_TRIES && this.#failures < MAX_FAILURES) {
-      const engine = this.#request.pick(this.#tried)
-      if (engine === undefined) break
+    for (;;) {
+      const engine = this.#next() ?? (await this.#turn().catch(toRefusal))
+      if (engine instanceof ShoalError) last = engine
+      if (engine === undefined || engine instanceof ShoalError) break
       this.#tried.add(engine.cellId)
       cellId = engine.cellId
       const attempt = await this.#attempt(engine)
-      if (attempt.kind !== 'retry') return this.#finish(attempt, cellId)
-      if (attempt.failed) this.#failures++
+      if (attempt.kind === 'declined') return this.#declined(attempt, cellId)
+      if (attempt.kind !== 'retry') {
+        await this.#finish(attempt, cellId)
+        return { kind: 'done' }
+      }
       last = attempt.error
     }
+    if (this.#request.quiet) return { kind: 'unavailable' }
     await this.#giveUp(last, cellId)
+    return { kind: 'done' }
   }
 
+  #declined(
+    { usage, httpStatus, rest }: Extract<Attempt, { kind: 'declined' }>,
+    cellId: string,
+  ): Declined {
+    const deliver =
+      rest && (() => this.#finish({ kind: 'answered', usage, httpStatus, rest }, cellId))
+    return { kind: 'declined', cellId, usage, httpStatus, deliver }
+  }
+
+  /** The next engine, with a place on it. */
+  #next(): Engine | undefined {
+    if (this.#tried.size >= MAX_TRIES || !this.#mayGoOn) return undefined
+    const engine = this.#request.pick(this.#tried)
+    if (engine !== undefined) claim(engine)
+    return engine
+  }
+
+  /** Waits in line, unless the caller knows better; what was tried may be tried again by then. */
+  async #turn(): Promise<Engine | undefined> {
+    if (!this.#mayGoOn || this.#clientGone || this.#request.quiet) return undefined
+    this.#place = this.#request.lane?.wait()
+    const engine = await this.#place?.turn
+    this.#place = undefined
+    this.#tried.clear()
+    return engine
+  }
+
+  /** An engine that left the fleet after it had this request counts as killed by it. */
+  get #mayGoOn(): boolean {
+    const killed = this.#refusals.filter(({ engine, atMs }) => (engine.lostAtMs ?? 0) > atMs)
+    return this.#failures + killed.length < MAX_FAILURES && this.#refusals.length < MAX_REFUSALS
+  }
+
+  /** On an engine whose place is claimed; gives it back. */
   async #attempt(engine: Engine): Promise<Attempt> {
-    if (this.#clientGone) return { kind: 'cancelled' }
-    engine.inFlight++
+    const atMs = performance.now()
+    const attempt = await this.#ask(engine)
+    release(engine)
+    this.#request.lane?.left(engine, endOf(attempt), serviceOf(attempt, atMs))
+    if (attempt.kind === 'retry' && attempt.failed) this.#failures++
+    else if (attempt.kind === 'retry') this.#refusals.push({ engine, atMs })
+    return attempt
+  }
+
+  async #ask(engine: Engine): Promise<Attempt> {
+    if (this.#clientGone) return { kind: 'cancelled', usage: undefined }
     try {
       const { path, headers } = this.#request
       const head = { ':method': 'POST', ':path': path, ...headers }
@@ -132,7 +225,6 @@ class Dispatcher {
       throw error
     } finally {
       this.#current = undefined
-      engine.inFlight--
     }
   }
 
@@ -145,16 +237,21 @@ class Dispatcher {
     let answer: IncomingHttpHeaders = {}
     let usage: Usage | undefined
     let started = false
+    let declined = false
+    const partial = streaming ? new PartialUsage() : undefined
 
     stream.on('response', (headers: IncomingHttpHeaders & IncomingHttpStatusHeader) => {
       status = headers[':status'] ?? 500
       answer = headers
+      declined = !isRetried(status) && this.#request.accept?.(status, headers) === false
+      // what a stream has told so far is told again by another; a whole answer is there already
+      if (declined && streaming && status === 200) stream.close(constants.NGHTTP2_CANCEL)
     })
     stream.on('trailers', headers => {
       usage = readUsage(headers[TRAILER_USAGE])
     })
     stream.on('data', (chunk: Buffer) => {
-      if (!streaming || status !== 200 || endsWith(chunk, DONE)) {
+      if (!streaming || status !== 200 || declined || endsWith(chunk, DONE)) {
         held.push(chunk)
         heldBytes += chunk.length
         if (heldBytes > MAX_HELD_BYTES) stream.close(constants.NGHTTP2_CANCEL)
@@ -162,6 +259,7 @@ class Dispatcher {
       }
       if (!started) this.#start(answer, cellId)
       started = true
+      partial?.count(chunk)
       this.#write(chunk, stream)
     })
     stream.on('error', () => {})
@@ -169,19 +267,29 @@ class Dispatcher {
 
     return new Promise(resolve => {
       stream.once('close', () => {
-        if (this.#clientGone) return resolve({ kind: 'cancelled' })
+        const soFar = partial?.usage(answer)
+        if (this.#clientGone) return resolve({ kind: 'cancelled', usage: usage ?? soFar })
+        if (declined && streaming && status === 200)
+          return resolve({
+            kind: 'declined',
+            usage: readUsage(answer[HEADER_USAGE_SO_FAR]),
+            httpStatus: status,
+            rest: undefined,
+          })
         // `end` comes for a cut wire too; only the code of the stream tells (node:http2 rstCode)
         const cut = stream.rstCode !== constants.NGHTTP2_NO_ERROR || status === 0
         if (cut || (status === 200 && usage === undefined)) {
           const error = new ShoalError('cell_unavailable', `${cellId} stopped during the answer`)
           if (!started) return resolve({ kind: 'retry', error, failed: true })
-          return resolve({ kind: 'broken', error: cut ? error : undefined, httpStatus: status })
+          const told = cut ? error : undefined
+          return resolve({ kind: 'broken', error: told, httpStatus: status, usage: soFar })
         }
         const body = Buffer.concat(held)
-        if (status >= 500 || status === 429)
+        if (isRetried(status))
           return resolve({ kind: 'retry', error: refusal(body, answer), failed: !isBusy(status) })
         const rest = { body, answer: started ? undefined : answer }
-        resolve({ kind: 'answered', usage, httpStatus: status, rest })
+        const kind = declined ? 'declined' : 'answered'
+        resolve({ kind, usage, httpStatus: status, rest })
       })
     })
   }
@@ -193,13 +301,25 @@ class Dispatcher {
     if (!this.#clientGone) this.#request.response.writeHead(200, this.#headersFor(answer, cellId))
   }
 
+  /** Pieces of one turn of the event loop go out as one: under load that is half of the work. */
   #write(chunk: Buffer, stream: ClientHttp2Stream): void {
-    const { response } = this.#request
     if (this.#clientGone) stream.close(constants.NGHTTP2_CANCEL)
-    else if (!response.write(chunk)) {
-      stream.pause()
-      response.once('drain', () => stream.resume())
-    }
+    else if (this.#pieces.push(chunk) === 1) setImmediate(() => this.#flush(stream))
+  }
+
+  #flush(stream: ClientHttp2Stream): void {
+    const bytes = this.#takePieces()
+    const { response } = this.#request
+    if (bytes === undefined || this.#clientGone || response.write(bytes)) return
+    stream.pause()
+    response.once('drain', () => stream.resume())
+  }
+
+  #takePieces(): Buffer | undefined {
+    const [first] = this.#pieces
+    const bytes = this.#pieces.length > 1 ? Buffer.concat(this.#pieces) : first
+    this.#pieces = []
+    return bytes
   }
 
   #headersFor(answer: IncomingHttpHeaders, cellId: string): OutgoingHttpHeaders {
@@ -208,24 +328,34 @@ class Dispatcher {
     return headers
   }
 
-  async #finish(attempt: Exclude<Attempt, { kind: 'retry' }>, cellId: string): Promise<void> {
+  async #finish(
+    attempt: Exclude<Attempt, { kind: 'retry' | 'declined' }>,
+    cellId: string,
+  ): Promise<void> {
     const { response, record } = this.#request
+    const { usage } = attempt
     if (attempt.kind === 'cancelled')
-      return record({ status: 'cancelled', cellId, usage: undefined, httpStatus: undefined })
+      return record({ status: 'cancelled', cellId, usage, httpStatus: undefined })
     const { httpStatus } = attempt
     if (attempt.kind === 'broken') {
-      await record({ status: 'failed', cellId, usage: undefined, httpStatus })
-      response.end(attempt.error && sseError(attempt.error))
+      await record({ status: 'failed', cellId, usage, httpStatus })
+      this.#end(attempt.error && Buffer.from(sseError(attempt.error)))
       return
     }
     const status = httpStatus === 200 ? 'ok' : 'refused'
-    await record({ status, cellId, usage: attempt.usage, httpStatus })
+    await record({ status, cellId, usage, httpStatus })
     const { body, answer } = attempt.rest
     if (answer !== undefined) {
       const headers = { ...this.#headersFor(answer, cellId), 'content-length': body.length }
       response.writeHead(httpStatus, headers)
     }
-    response.end(body)
+    this.#end(body)
+  }
+
+  /** The last words, with what was not sent yet before them. */
+  #end(last: Buffer = EMPTY): void {
+    const pieces = this.#takePieces()
+    this.#request.response.end(pieces === undefined ? last : Buffer.concat([pieces, last]))
   }
 
   async #giveUp(last: ShoalError | undefined, cellId: string | undefined): Promise<void> {
@@ -235,8 +365,10 @@ class Dispatcher {
       last?.message ?? 'no cell that serves this model is ready; see /v1/health',
       { retryAfterSeconds: last?.retryAfterSeconds ?? NO_CELL_RETRY_SECONDS },
     )
-    await record({ status: 'refused', cellId, usage: undefined, httpStatus: 503 })
-    if (this.#clientGone) return
+    const isGone = this.#clientGone
+    const httpStatus = isGone ? undefined : 503
+    await record({ status: 'refused', cellId, usage: undefined, httpStatus })
+    if (isGone || this.#clientGone) return
     const body = JSON.stringify(errorBody(error))
     response.writeHead(503, {
       ...answerHeaders,
@@ -250,8 +382,31 @@ class Dispatcher {
 
 const EMPTY = Buffer.alloc(0)
 
+/** Waiting came to nothing. */
+const toRefusal = (error: unknown): ShoalError => {
+  if (error instanceof ShoalError) return error
+  throw error
+}
+
+const endOf = (attempt: Attempt): End => {
+  if (attempt.kind === 'cancelled') return 'cancelled'
+  if (attempt.kind === 'broken') return 'failed'
+  if (attempt.kind === 'answered') return 'served'
+  if (attempt.kind === 'declined') return attempt.rest ? 'served' : 'cancelled'
+  return attempt.failed ? 'failed' : 'busy'
+}
+
+/** What an answer took; undefined when none was made. */
+const serviceOf = (attempt: Attempt, startedMs: number): Service | undefined => {
+  if (attempt.kind !== 'answered' || attempt.usage === undefined) return undefined
+  return { durationMs: performance.now() - startedMs, tokens: attempt.usage.total_tokens }
+}
+
 const endsWith = (chunk: Buffer, end: Buffer): boolean =>
   chunk.length >= end.length && chunk.subarray(-end.length).equals(end)
+
+/** Another cell may do better. */
+const isRetried = (status: number): boolean => status >= 500 || status === 429
 
 /** Full or starting: not the request's fault, and not a failure of the cell either. */
 const isBusy = (status: number): boolean => status === 503 || status === 429

@@ -23,6 +23,8 @@ export interface FleetParts {
   setBack?: (cell: Cell) => void
   /** A cell that is enrolled says something, but what it is was not heard since our start. */
   unannounced?: (cellId: string) => void
+  /** Told after what is routed to a cell may have changed: engines, their room, or its link. */
+  routed?: (cell: Cell) => void
   /** Told of every sample that was accepted. */
   sampled?: (cell: Cell, sample: Sample) => void
   late?: (cell: Cell, samples: Sample[], clockAheadMs: number) => void
@@ -67,7 +69,10 @@ export const createFleet = (parts: FleetParts): Fleet => {
   const cells = new Map<string, Cell>()
   const stall = createStall()
 
-  const route = (cell: Cell): void => router.update(cell.id, servingOf(cell))
+  const route = (cell: Cell): void => {
+    router.update(cell.id, servingOf(cell))
+    parts.routed?.(cell)
+  }
 
   /** Derives presence anew; routing follows before anybody is told. `heard`: reports are new. */
   const settle = (cell: Cell, heard = false): void => {

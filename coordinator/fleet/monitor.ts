@@ -37,6 +37,8 @@ export interface MonitorParts {
   records: Records
   logger: Logger
   cells: () => Iterable<Cell>
+  /** Ids of the cells in quarantine. */
+  quarantined?: () => Iterable<string>
   /** Unix time, milliseconds. */
   now: () => number
   /** Monotonic milliseconds. */
@@ -63,7 +65,12 @@ export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor
       publish(`shoal.alert.${what}`, alertData(alert), alert.id)
     },
   })
-  const watch = createWatch({ cells, massLoss, alerts })
+  const watch = createWatch({
+    cells,
+    massLoss,
+    alerts,
+    ...(parts.quarantined && { quarantined: parts.quarantined }),
+  })
   let writing = false
 
   const tick = (): void => {

@@ -1,96 +1,140 @@
-import type { CellLink } from './cell-link.ts'
+import type { Engine } from './engine.ts'
+import { Pool } from './pool.ts'
 
-/** One engine of one cell as the router sees it; ids with the same weights share it. */
-export interface Engine {
-  cellId: string
-  link: CellLink
-  slots: number
-  /** Requests that this coordinator has running on it. */
-  inFlight: number
-  /** Requests of others, as of the cell's last report: busy and queued, less our own then. */
-  others: number
-  /** False while its first request would have to wait for the model to be loaded. */
-  ready: boolean
+export type { Engine } from './engine.ts'
+
+/** Whose own a cell is. */
+export interface Owner {
+  tenantId: string
+  /** The tenant's requests go to no other cells, also when its own are full or away. */
+  exclusive: boolean
 }
 
-/** More than any queue: a model that is loaded somewhere is not loaded anew elsewhere. */
-const NOT_READY_LOAD = 1e6
-
-/** Requests per slot; above 1 new ones queue on the cell. */
-const load = (engine: Engine): number =>
-  (engine.inFlight + engine.others) / Math.max(1, engine.slots) +
-  (engine.ready ? 0 : NOT_READY_LOAD)
+/** Who asks, and for what; as far as it matters where a request goes. */
+export interface Asker {
+  tenantId?: string | undefined
+  /** Unsigned 32-bit number of the beginning of a long prompt: the same goes to the same cell. */
+  affinity?: number | undefined
+}
 
 export interface Router {
   /** Replaces what a cell serves: model id to engine. An empty map takes it out of routing. */
   update(cellId: string, serving: ReadonlyMap<string, Engine>): void
+  /** Replaces what is known of whose own cells are; all others are everybody's. */
+  assign(owners: ReadonlyMap<string, Owner>): void
   /**
-   * The engine to try next, or undefined when no cell is left. Takes the less loaded of two different random
-   * ones (power of two choices), so that it costs the same for ten cells and for ten thousand.
+   * The engine to try next, or undefined when none has room or all were tried. Takes the less
+   * loaded of two different random ones (power of two choices), so that it costs the same for ten
+   * cells and for ten thousand. A tenant's own cells come first.
    */
-  pick(model: string, tried?: ReadonlySet<string>): Engine | undefined
-  /** Engines that serve a model now. */
+  pick(model: string, tried?: ReadonlySet<string>, asker?: Asker): Engine | undefined
+  /** The pools a request may be served from, those of its own cells first. */
+  pools(model: string, tenantId: string | undefined): Pool[]
+  /** True when requests of this tenant may run on the cell. */
+  mayUse(cellId: string, tenantId: string | undefined): boolean
+  /** Engines that serve a model now, for anybody. */
   count(model: string): number
+  all(): Iterable<{ pool: Pool; tenantId: string | undefined }>
 }
 
-export const createRouter = (random: () => number = Math.random): Router => {
-  const byModel = new Map<string, Pool>()
+export const createRouter = (
+  random: () => number = Math.random,
+  nowMs: () => number = () => performance.now(),
+): Router => {
+  const shared = new Map<string, Pool>()
+  const own = new Map<string, Map<string, Pool>>()
   const byCell = new Map<string, ReadonlyMap<string, Engine>>()
+  let owners: ReadonlyMap<string, Owner> = new Map()
+  let exclusive: ReadonlySet<string> = new Set()
 
-  const update = (cellId: string, serving: ReadonlyMap<string, Engine>): void => {
+  const poolsOf = (cellId: string): Map<string, Pool> => {
+    const tenantId = owners.get(cellId)?.tenantId
+    if (tenantId === undefined) return shared
+    return getOrMake(own, tenantId, () => new Map<string, Pool>())
+  }
+
+  const remove = (cellId: string, but: ReadonlyMap<string, Engine> = NOTHING): void => {
+    const pools = poolsOf(cellId)
+    for (const [model, engine] of byCell.get(cellId) ?? NOTHING)
+      if (but.get(model) !== engine) pools.get(model)?.remove(engine)
+  }
+
+  const add = (cellId: string, but: ReadonlyMap<string, Engine> = NOTHING): void => {
+    const pools = poolsOf(cellId)
+    for (const [model, engine] of byCell.get(cellId) ?? NOTHING)
+      if (but.get(model) !== engine)
+        getOrMake(pools, model, () => new Pool(model, random, nowMs)).add(engine)
+  }
+
+  const update: Router['update'] = (cellId, serving) => {
     const before = byCell.get(cellId)
     if (isSame(before, serving)) return
-    for (const [model, engine] of before ?? []) byModel.get(model)?.remove(engine)
-    byCell.delete(cellId)
-    if (serving.size === 0) return
-    byCell.set(cellId, serving)
-    for (const [model, engine] of serving) {
-      const pool = byModel.get(model) ?? new Pool()
-      byModel.set(model, pool)
-      pool.add(engine)
-    }
+    remove(cellId, serving)
+    if (serving.size === 0) byCell.delete(cellId)
+    else byCell.set(cellId, serving)
+    add(cellId, before)
   }
 
-  const pick = (model: string, tried: ReadonlySet<string> = NONE): Engine | undefined => {
-    const engines = byModel.get(model)?.engines
-    if (engines === undefined || engines.length === 0) return undefined
-    if (tried.size > 0) return pickUntried(engines, tried, random)
-    return lessLoaded(engines, random)
+  const assign: Router['assign'] = next => {
+    const moved = [...byCell.keys()].filter(
+      cellId => owners.get(cellId)?.tenantId !== next.get(cellId)?.tenantId,
+    )
+    for (const cellId of moved) remove(cellId)
+    owners = new Map(next)
+    exclusive = new Set(
+      [...owners.values()].filter(owner => owner.exclusive).map(owner => owner.tenantId),
+    )
+    for (const cellId of moved) add(cellId)
   }
 
-  return { update, pick, count: model => byModel.get(model)?.engines.length ?? 0 }
+  const pick: Router['pick'] = (model, tried = NONE, asker = NOBODY) => {
+    const { tenantId, affinity } = asker
+    const dedicated = tenantId === undefined ? undefined : own.get(tenantId)
+    const found = dedicated?.get(model)?.pick(tried, affinity)
+    if (found !== undefined || exclusive.has(tenantId ?? '')) return found
+    return shared.get(model)?.pick(tried, affinity)
+  }
+
+  const pools: Router['pools'] = (model, tenantId) => {
+    const dedicated = tenantId === undefined ? undefined : own.get(tenantId)?.get(model)
+    const common = exclusive.has(tenantId ?? '') ? undefined : shared.get(model)
+    return [dedicated, common].filter(pool => pool !== undefined)
+  }
+
+  const count = (model: string): number => {
+    let engines = shared.get(model)?.engines.length ?? 0
+    for (const dedicated of own.values()) engines += dedicated.get(model)?.engines.length ?? 0
+    return engines
+  }
+
+  return {
+    update,
+    assign,
+    pick,
+    pools,
+    mayUse: (cellId, tenantId) => {
+      const owner = owners.get(cellId)?.tenantId
+      return owner === undefined ? !exclusive.has(tenantId ?? '') : owner === tenantId
+    },
+    count,
+    all: function* () {
+      for (const pool of shared.values()) yield { pool, tenantId: undefined }
+      for (const [tenantId, dedicated] of own)
+        for (const pool of dedicated.values()) yield { pool, tenantId }
+    },
+  }
 }
 
 const NONE: ReadonlySet<string> = new Set()
+const NOBODY: Asker = {}
+const NOTHING: ReadonlyMap<string, Engine> = new Map()
 
-/** Engines of one model; each knows its place, so that leaving costs the same among ten thousand. */
-class Pool {
-  readonly engines: Engine[] = []
-  readonly #places = new Map<Engine, number>()
-
-  add(engine: Engine): void {
-    this.#places.set(engine, this.engines.length)
-    this.engines.push(engine)
-  }
-
-  remove(engine: Engine): void {
-    const place = this.#places.get(engine)
-    if (place === undefined) return
-    this.#places.delete(engine)
-    const last = this.engines.pop() as Engine
-    if (last === engine) return
-    this.engines[place] = last
-    this.#places.set(last, place)
-  }
-}
-
-/** The less loaded of two different random ones. */
-const lessLoaded = (engines: Engine[], random: () => number): Engine => {
-  const first = Math.floor(random() * engines.length)
-  const step = 1 + Math.floor(random() * (engines.length - 1))
-  const a = engines[first] as Engine
-  const b = engines[(first + step) % engines.length] as Engine
-  return load(b) < load(a) ? b : a
+const getOrMake = <K, V>(map: Map<K, V>, key: K, make: () => V): V => {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  map.set(key, made)
+  return made
 }
 
 /** Most reports change no more than counters inside the engines, and then the index stays. */
@@ -101,24 +145,4 @@ const isSame = (
   if ((before?.size ?? 0) !== after.size) return false
   for (const [model, engine] of after) if (before?.get(model) !== engine) return false
   return true
-}
-
-/** Draws before a second choice looks at all cells. */
-const DRAWS = 8
-
-/** A few draws find an untried cell in a large fleet; in a small one all are looked at. */
-const pickUntried = (
-  engines: Engine[],
-  tried: ReadonlySet<string>,
-  random: () => number,
-): Engine | undefined => {
-  for (let draw = 0; draw < DRAWS && engines.length > DRAWS; draw++) {
-    const engine = lessLoaded(engines, random)
-    if (!tried.has(engine.cellId)) return engine
-  }
-  let best: Engine | undefined
-  for (const engine of engines)
-    if (!tried.has(engine.cellId) && (best === undefined || load(engine) < load(best)))
-      best = engine
-  return best
 }

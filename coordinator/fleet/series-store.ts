@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely'
 import type { Records } from '../store/store.ts'
 import type { RecordTables } from '../store/tables.ts'
-import { decodeSegment, encodeSegment, mergeSegment, type Segment } from './bucket.ts'
+import { type Buckets, decodeSegment, encodeSegment, mergeSegment, type Segment } from './bucket.ts'
 
 /** One row: the buckets of one resolution that begin within a span of time. */
 export interface SegmentKey {
@@ -17,7 +17,7 @@ export interface SeriesStore {
    * Adds to what is kept, in one transaction, with the newest late sample of some cells: it tells
    * after a restart which ones were counted.
    */
-  add(rows: [SegmentKey, Segment][], lateUntil: Map<string, number>): Promise<void>
+  add(rows: [SegmentKey, Buckets][], lateUntil: Map<string, number>): Promise<void>
   /** Rows that begin at `from` or later. */
   read(cellId: string, resolutionSeconds: number, from: number): Promise<Segment[]>
   lateUntil(): Promise<Map<string, number>>
@@ -82,8 +82,8 @@ export const createSeriesStore = (records: Records): SeriesStore => {
 /** Writes the rows that are new; answers the others. Most are new: a row is held until it is full. */
 const insertNew = async (
   trx: Transaction<RecordTables>,
-  rows: [SegmentKey, Segment][],
-): Promise<[SegmentKey, Segment][]> => {
+  rows: [SegmentKey, Buckets][],
+): Promise<[SegmentKey, Buckets][]> => {
   if (rows.length === 0) return []
   const written = await trx
     .insertInto('series')
@@ -103,7 +103,7 @@ const insertNew = async (
 const mergeRow = async (
   trx: Transaction<RecordTables>,
   key: SegmentKey,
-  segment: Segment,
+  segment: Buckets,
 ): Promise<void> => {
   const { cell_id, resolution_seconds, at } = columnsOf(key)
   const row = await trx

@@ -1,14 +1,9 @@
 import type { Logger } from 'pino'
 import type { Sample } from '../../shared/wire/telemetry.ts'
-import {
-  bucketOf,
-  copyOfBucket,
-  mergeInto,
-  mergeSegment,
-  metricOf,
-  type Segment,
-} from './bucket.ts'
+import { bucketOf, mergeSegment, metricOf, type Segment } from './bucket.ts'
+import { CompactSegment } from './compact-segment.ts'
 import { type Metric, metricsOf } from './metrics.ts'
+import { PendingRows } from './pending-rows.ts'
 import type { SegmentKey, SeriesStore } from './series-store.ts'
 
 export interface Resolution {
@@ -63,7 +58,7 @@ export interface SeriesParts {
 }
 
 interface Pending extends SegmentKey {
-  segment: Segment
+  segment: CompactSegment
   dueAt: number
 }
 
@@ -77,7 +72,7 @@ const CLOCK_TOLERANCE_MS = 2000
 
 export const createSeries = async (parts: SeriesParts): Promise<Series> => {
   const { store, logger, now = Date.now, maxPending = 100_000 } = parts
-  const pending = new Map<string, Pending>()
+  const pending = new PendingRows<Pending>()
   /** When the newest late sample was taken that counts, by its cell's clock. */
   const lateUntil = await store.lateUntil()
   let changedLate = new Map<string, number>()
@@ -85,11 +80,10 @@ export const createSeries = async (parts: SeriesParts): Promise<Series> => {
   let busy: Promise<void> = Promise.resolve()
   let failing = false
 
-  const rowFor = (key: SegmentKey, dueAt: number): Pending => {
-    const name = nameOf(key)
-    const known = pending.get(name)
-    const row = known ?? { ...key, segment: new Map(), dueAt }
-    if (known === undefined) pending.set(name, row)
+  const rowFor = ({ cellId, resolutionSeconds, at }: SegmentKey, dueAt: number): Pending => {
+    const known = pending.find(cellId, resolutionSeconds, at)
+    const row = known ?? { cellId, resolutionSeconds, at, segment: new CompactSegment(), dueAt }
+    if (known === undefined) pending.add(row)
     row.dueAt = Math.min(row.dueAt, dueAt)
     return row
   }
@@ -101,9 +95,7 @@ export const createSeries = async (parts: SeriesParts): Promise<Series> => {
       if (at < now() - keepSeconds * 1000 || at > now() + CLOCK_TOLERANCE_MS) continue
       const key = { cellId, resolutionSeconds: seconds, at: floor(at, rowSeconds) }
       const { segment } = rowFor(key, late ? now() : now() + holdSeconds * 1000)
-      const bucket = segment.get(floor(at, seconds))
-      if (bucket === undefined) segment.set(floor(at, seconds), copyOfBucket(one))
-      else mergeInto(bucket, one)
+      segment.add(floor(at, seconds), one)
     }
   }
 
@@ -133,9 +125,8 @@ export const createSeries = async (parts: SeriesParts): Promise<Series> => {
     const whole: Segment = new Map()
     for (const segment of await store.read(cellId, seconds, floor(from, rowSeconds)))
       mergeSegment(whole, segment)
-    for (const row of pending.values())
-      if (row.cellId === cellId && row.resolutionSeconds === seconds)
-        mergeSegment(whole, copyOf(row.segment))
+    for (const row of pending.ofCell(cellId))
+      if (row.resolutionSeconds === seconds) mergeSegment(whole, row.segment)
     return pointsOf(whole, metric, from)
   }
 
@@ -144,7 +135,7 @@ export const createSeries = async (parts: SeriesParts): Promise<Series> => {
     const late = changedLate
     if (rows.length === 0 && late.size === 0) return true
     changedLate = new Map()
-    for (const row of rows) pending.delete(nameOf(row))
+    for (const row of rows) pending.delete(row)
     try {
       await store.add(
         rows.map(row => [row, row.segment]),
@@ -154,7 +145,10 @@ export const createSeries = async (parts: SeriesParts): Promise<Series> => {
     } catch (error) {
       if (!failing) logger.warn({ err: error }, 'series cannot be written; they wait in memory')
       failing = true
-      for (const row of rows) mergeSegment(rowFor(row, row.dueAt).segment, row.segment)
+      for (const row of rows) {
+        const { segment } = rowFor(row, row.dueAt)
+        for (const [at, bucket] of row.segment) segment.add(at, bucket)
+      }
       changedLate = new Map([...late, ...changedLate])
     }
     return !failing
@@ -169,7 +163,7 @@ export const createSeries = async (parts: SeriesParts): Promise<Series> => {
     const excess = pending.size - maxPending
     if (excess <= 0) return
     logger.warn({ rows: excess }, 'series were dropped')
-    for (const name of [...pending.keys()].slice(0, excess)) pending.delete(name)
+    for (const row of longestDue([...pending.values()], excess)) pending.delete(row)
   }
 
   const inTurn = (work: () => Promise<void>): Promise<void> => {
@@ -197,26 +191,20 @@ export const createSeries = async (parts: SeriesParts): Promise<Series> => {
   return { live, late, points, tick, flush }
 }
 
-const nameOf = ({ cellId, resolutionSeconds, at }: SegmentKey): string =>
-  `${cellId} ${resolutionSeconds} ${at}`
-
 const floor = (at: number, seconds: number): number => at - (at % (seconds * 1000))
 
 /** When a sample was taken, by our clock. */
 const atOf = ({ taken_at }: Sample, clockAheadMs: number): number =>
   Math.abs(clockAheadMs) > CLOCK_TOLERANCE_MS ? taken_at - clockAheadMs : taken_at
 
-const copyOf = (segment: Segment): Segment =>
-  new Map([...segment].map(([at, bucket]) => [at, copyOfBucket(bucket)]))
-
 const dueRows = (pending: Iterable<Pending>, now: number): Pending[] => {
   const due: Pending[] = []
-  for (const row of pending) {
-    if (due.length === ROWS_PER_TICK) break
-    if (row.dueAt <= now) due.push(row)
-  }
-  return due
+  for (const row of pending) if (row.dueAt <= now) due.push(row)
+  return due.length > ROWS_PER_TICK ? longestDue(due, ROWS_PER_TICK) : due
 }
+
+const longestDue = (rows: Pending[], count: number): Pending[] =>
+  rows.sort((a, b) => a.dueAt - b.dueAt).slice(0, count)
 
 const pointsOf = (segment: Segment, metric: Metric, from: number): Point[] => {
   return [...segment]

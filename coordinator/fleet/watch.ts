@@ -7,10 +7,13 @@ export interface WatchParts {
   cells: () => Iterable<Cell>
   massLoss: Pick<MassLoss, 'degraded' | 'missing'>
   alerts: Pick<Alerts, 'look'>
+  /** Ids of the cells in quarantine, which are not among `cells`. */
+  quarantined?: () => Iterable<string>
 }
 
 /** Looks over the whole fleet for what should be told; call the result about once a second. */
-export const createWatch = ({ cells, massLoss, alerts }: WatchParts): (() => void) => {
+export const createWatch = (parts: WatchParts): (() => void) => {
+  const { cells, massLoss, alerts, quarantined = () => [] } = parts
   const dropped = new WeakMap<Cell, number>()
 
   /** A cell that is seen for the first time has dropped nothing while we looked. */
@@ -25,11 +28,20 @@ export const createWatch = ({ cells, massLoss, alerts }: WatchParts): (() => voi
 
   const observations = function* (): Generator<Observation> {
     if (massLoss.degraded()) yield fleetDegraded
+    for (const cellId of quarantined()) yield inQuarantine(cellId)
     for (const cell of cells()) yield* observeCell(cell, around)
   }
 
   return () => alerts.look(observations())
 }
+
+const inQuarantine = (cellId: string): Observation => ({
+  rule: 'cell_quarantined',
+  cellId,
+  part: undefined,
+  state: 'bad',
+  message: 'two machines use the identity of this cell; stop the copy, then release the cell',
+})
 
 const fleetDegraded: Observation = {
   rule: 'fleet_degraded',

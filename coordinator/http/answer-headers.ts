@@ -9,7 +9,7 @@ import type { Quota, Standing, Subject } from '../quota/quota.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     /** What every answer carries, as of now; for answers that bypass the hooks. */
-    answerHeaders(asker: Asker): Promise<OutgoingHttpHeaders>
+    answerHeaders(asker: Asker): OutgoingHttpHeaders | Promise<OutgoingHttpHeaders>
   }
 }
 
@@ -68,25 +68,42 @@ export type Asker = Pick<FastifyRequest, 'id' | 'ip' | 'key'>
 export const answerHeaders = fp(
   async (app: FastifyInstance, { quota, now, logger }: AnswerHeaderParts) => {
     /** Nothing when the store cannot tell: an answer without figures is better than none. */
-    const limits = async (asker: Asker): Promise<OutgoingHttpHeaders> => {
+    const unknown = (error: unknown): OutgoingHttpHeaders => {
+      logger.warn({ err: error }, 'the standing of a caller is not known')
+      return {}
+    }
+    const limits = (asker: Asker): OutgoingHttpHeaders | Promise<OutgoingHttpHeaders> => {
       try {
         const nowMs = now()
         const standing = quota.standing(subjectOf(asker), nowMs)
-        return limitHeaders(standing instanceof Promise ? await standing : standing, nowMs)
+        if (!(standing instanceof Promise)) return limitHeaders(standing, nowMs)
+        return standing.then(found => limitHeaders(found, nowMs)).catch(unknown)
       } catch (error) {
-        logger.warn({ err: error }, 'the standing of a caller is not known')
-        return {}
+        return unknown(error)
       }
     }
-    const current = async (asker: Asker): Promise<OutgoingHttpHeaders> => ({
-      ...(await limits(asker)),
-      [HEADER_REQUEST_ID]: asker.id,
-      'x-shoal-version': VERSION,
-      'x-content-type-options': 'nosniff',
-    })
+    const whole = (asker: Asker, headers: OutgoingHttpHeaders): OutgoingHttpHeaders => {
+      headers[HEADER_REQUEST_ID] = asker.id
+      headers['x-shoal-version'] = VERSION
+      headers['x-content-type-options'] = 'nosniff'
+      return headers
+    }
+    /** Synchronous once the caller was seen: this is on every request's path. */
+    const current = (asker: Asker): OutgoingHttpHeaders | Promise<OutgoingHttpHeaders> => {
+      const found = limits(asker)
+      return found instanceof Promise
+        ? found.then(headers => whole(asker, headers))
+        : whole(asker, found)
+    }
     app.decorate('answerHeaders', current)
-    app.addHook('onSend', async (request, reply) => {
-      reply.headers(await current(request))
+    app.addHook('onSend', (request, reply, _payload, done) => {
+      const found = current(request)
+      if (found instanceof Promise)
+        found.then(headers => void reply.headers(headers)).then(() => done(), done)
+      else {
+        reply.headers(found)
+        done()
+      }
     })
   },
 )

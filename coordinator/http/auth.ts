@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Key } from '../keys/key.ts'
+import { outcome } from './outcome.ts'
 
 /** Who may call a route: `none` takes everybody, `key` any valid key. */
 export type Access = 'none' | 'key'
@@ -30,16 +31,21 @@ export const auth = fp(async (app: FastifyInstance, { keys }: AuthParts) => {
   app.decorateRequest('key', undefined)
   app.decorateRequest('tenantId', undefined)
 
-  app.addHook('onRequest', async request => {
-    const presented = BEARER.exec(request.headers.authorization ?? '')?.[1]
-    if (presented !== undefined) {
-      const found = keys.authenticate(presented)
-      request.key = found instanceof Promise ? await found : found
-    }
+  const admit = (request: FastifyRequest, key: Key | undefined, presented?: string): void => {
+    request.key = key
     const access = request.routeOptions.config.access ?? (request.is404 ? 'none' : 'key')
-    if (request.key === undefined && access === 'key')
+    if (key === undefined && access === 'key')
       throw new ShoalError('auth_required', refusal(request.headers.authorization, presented))
-    if (request.key !== undefined) request.tenantId = tenantOf(request, request.key)
+    if (key !== undefined) request.tenantId = tenantOf(request, key)
+  }
+
+  // a hook that is no promise, for the key that is in memory: this is on every request's path
+  app.addHook('onRequest', (request, _reply, done) => {
+    const presented = BEARER.exec(request.headers.authorization ?? '')?.[1]
+    const found = presented === undefined ? undefined : keys.authenticate(presented)
+    if (found instanceof Promise)
+      found.then(key => admit(request, key, presented)).then(() => done(), done)
+    else outcome(() => admit(request, found, presented), done)
   })
 })
 

@@ -5,11 +5,11 @@ import { CREDENTIAL_PATH, HEADER_BOOT_ID, LEAVE_PATH, SELF_PATH } from '../../sh
 import type { TrustBody } from '../../shared/wire/trust.ts'
 import type { Cell } from '../keys/cell.ts'
 import { basicAuth, notThisCell } from './basic-auth.ts'
+import { type Caller, callerOf, isProbe, NO_BOOT_ID } from './cell-caller.ts'
 import type { RouteDocs } from './route-docs.ts'
-import { bootIdOf, NO_BOOT_ID } from './upgrades.ts'
 
 export interface CellSelfParts {
-  authenticate: (cellId: string, credential: string) => Promise<Cell | undefined>
+  authenticate: (cellId: string, credential: string, caller?: Caller) => Promise<Cell | undefined>
   /** This start of the cell's daemon asks. Throws `forbidden` when another has its identity. */
   arrived: (cellId: string, bootId: string) => void
   renew: (cellId: string) => Promise<string>
@@ -41,27 +41,37 @@ const LEAVE: RouteDocs = {
 }
 const own = (docs: RouteDocs) => ({ config: { access: 'none' as const, docs } })
 
-/** What a cell asks for itself, with its own credential. */
+/**
+ * What a cell asks for itself, with its own credential. As with the upgrades, each question is one
+ * of some start of its daemon; a look at itself without a boot id or with a probe is of none.
+ */
 export const cellSelfRoutes: FastifyPluginAsync<CellSelfParts> = async (app, parts) => {
   const { arrived, renew, leave, trust, now } = parts
-  const self = async (request: FastifyRequest): Promise<Cell> => {
+  const known = async (request: FastifyRequest, caller?: Caller): Promise<Cell> => {
     const { cellId, credential } = basicAuth(request.headers.authorization)
     const { cell_id } = request.params as { cell_id: string }
-    const cell = await parts.authenticate(cellId, credential)
+    const cell = await parts.authenticate(cellId, credential, caller)
     if (cell === undefined) throw notThisCell()
     if (cell.id !== cell_id)
       throw new ShoalError('forbidden', `the credential is not that of ${cell_id}`)
     return cell
   }
 
+  const acting = async (request: FastifyRequest): Promise<Caller & { id: string }> => {
+    const caller = callerOf(request.raw)
+    const { id } = await known(request, caller)
+    return { id, ...caller }
+  }
+
   app.get(SELF_PATH, own(SELF), async (request): Promise<SelfAnswer> => {
-    const { id, name, tags, renewedAt } = await self(request)
+    const caller = isProbe(request.raw) ? undefined : callerOf(request.raw)
+    const { id, name, tags, renewedAt } = await known(request, caller)
+    if (caller !== undefined && caller.bootId !== NO_BOOT_ID) arrived(id, caller.bootId)
     return { cell_id: id, name, tags, credential_at: renewedAt, now: now(), ...trust() }
   })
 
   app.post(CREDENTIAL_PATH, own(RENEW), async (request, reply): Promise<CredentialAnswer> => {
-    const { id } = await self(request)
-    const bootId = bootIdOf(request.raw)
+    const { id, bootId } = await acting(request)
     if (bootId === NO_BOOT_ID)
       throw new ShoalError('invalid_request', `send ${HEADER_BOOT_ID}`, { param: HEADER_BOOT_ID })
     arrived(id, bootId)
@@ -71,7 +81,8 @@ export const cellSelfRoutes: FastifyPluginAsync<CellSelfParts> = async (app, par
   })
 
   app.post(LEAVE_PATH, own(LEAVE), async (request): Promise<LeaveAnswer> => {
-    const { id } = await self(request)
+    const { id, bootId } = await acting(request)
+    arrived(id, bootId)
     await leave(id)
     return { id }
   })

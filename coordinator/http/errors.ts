@@ -2,7 +2,13 @@ import { type OutgoingHttpHeaders, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { type ErrorCode, errorBody, httpStatus, ShoalError } from '../../shared/errors.ts'
+import {
+  type ErrorCode,
+  errorBody,
+  httpStatus,
+  retryAfterSeconds,
+  ShoalError,
+} from '../../shared/errors.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
@@ -38,16 +44,24 @@ const validationError = (issue: { instancePath: string; message?: string }): Sho
 
 /** Sends an error on any route. */
 export const sendError = (reply: FastifyReply, error: ShoalError): FastifyReply => {
-  if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds)
+  const retryAfter = retryAfterSeconds(error)
+  if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   if (error.code === 'auth_required') reply.header('www-authenticate', 'Bearer realm="shoal"')
   return reply.code(httpStatus(error.code)).send(errorBody(error))
 }
 
+export interface ErrorParts {
+  /** Told of the code of every error that is answered. */
+  failed?: (code: ErrorCode) => void
+}
+
 /** Every error of every route has OpenAI's body, also those that never reach a route. */
-export const errors = fp(async (app: FastifyInstance) => {
+export const errors = fp(async (app: FastifyInstance, { failed }: ErrorParts) => {
   app.setErrorHandler<FastifyError | ShoalError>((thrown, request, reply) => {
     const error = toShoalError(thrown)
-    if (error.code === 'internal') request.log.error({ err: thrown }, 'request failed')
+    failed?.(error.code)
+    if (error.code === 'internal')
+      request.log.error({ err: thrown, request: request.id }, 'request failed')
     return sendError(reply, error)
   })
 
@@ -92,7 +106,9 @@ export const endWithError = (
   status: number = httpStatus(error.code),
 ): void => {
   const body = JSON.stringify(errorBody(error))
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  const retryAfter = retryAfterSeconds(error)
+  const all = { ...headers, ...(retryAfter !== undefined && { 'retry-after': retryAfter }) }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     ...lines,

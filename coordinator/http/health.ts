@@ -1,15 +1,15 @@
 import type { FastifyPluginAsync } from 'fastify'
 import * as z from 'zod'
 import type { Catalogue } from '../../shared/catalogue.ts'
-import { ShoalError } from '../../shared/errors.ts'
+import type { ShoalError } from '../../shared/errors.ts'
 import { isRoutable } from '../fleet/cell.ts'
 import { type Fleet, readyModels } from '../fleet/fleet.ts'
 
 export interface HealthParts {
   catalogue: Catalogue
   fleet: Pick<Fleet, 'cells' | 'serves' | 'roundTripsMs'>
-  /** Undefined while everything is fine, else the reason why no request should come here. */
-  notReady: () => string | undefined
+  /** Undefined while everything is fine, else why no request should come here. */
+  notReady: () => ShoalError | undefined
   /** Over half of the fleet was lost at once. */
   degraded?: (() => boolean) | undefined
 }
@@ -60,7 +60,7 @@ export const healthRoutes: FastifyPluginAsync<HealthParts> = async (app, parts) 
   app.get('/healthz', alive, async () => ({ status: 'ok' }))
   app.get('/readyz', ready, async () => {
     const reason = parts.notReady()
-    if (reason !== undefined) throw new ShoalError('draining', reason, { retryAfterSeconds: 5 })
+    if (reason !== undefined) throw reason
     return { status: 'ok' }
   })
 }

@@ -2,6 +2,13 @@ import type { FastifyPluginAsync } from 'fastify'
 import type * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import {
+  Completion,
+  CompletionChunk,
+  CompletionRequest,
+  invalidCompletion,
+  unservedCompletion,
+} from '../../shared/wire/completions.ts'
+import {
   ChatCompletion,
   ChatCompletionChunk,
   ChatRequest,
@@ -10,32 +17,66 @@ import {
   firstIssue,
   unservedField,
 } from '../../shared/wire/openai.ts'
+import { ModelResponse, ResponseEvent } from '../../shared/wire/response.ts'
+import { ResponsesRequest, responsesIssue } from '../../shared/wire/responses.ts'
+import { unservedResponse } from '../../shared/wire/responses-unserved.ts'
 import { createInference, type InferenceParts } from './inference.ts'
 
-const valid = <T extends z.ZodType>(schema: T, body: unknown): z.output<T> => {
+interface Problem {
+  param: string | undefined
+  message: string
+}
+
+const valid = <T extends z.ZodType>(
+  schema: T,
+  body: unknown,
+  issueOf: (error: z.ZodError) => Problem = firstIssue,
+): z.output<T> => {
   const result = schema.safeParse(body)
   if (result.success) return result.data
-  const { param, message } = firstIssue(result.error)
-  throw new ShoalError('invalid_request', message, param === undefined ? {} : { param })
+  throw refusal('invalid_request', issueOf(result.error))
 }
+
+const refusal = (
+  code: 'invalid_request' | 'unsupported_parameter',
+  { param, message }: Problem,
+): ShoalError => new ShoalError(code, message, param === undefined ? {} : { param })
 
 const CHAT = {
   id: 'create-chat-completion',
   tag: 'inference',
   summary: 'A chat completion, whole or as server-sent events.',
   body: ChatRequest,
+  example: { model: 'model-a:7b', messages: [{ role: 'user', content: 'What is a cell?' }] },
   answer: ChatCompletion,
   events: ChatCompletionChunk,
+}
+const COMPLETION = {
+  id: 'create-completion',
+  tag: 'inference',
+  summary: 'Continues a prompt as it is, whole or as server-sent events (legacy).',
+  body: CompletionRequest,
+  answer: Completion,
+  events: CompletionChunk,
+}
+const RESPONSES = {
+  id: 'create-response',
+  tag: 'inference',
+  summary: 'A response, whole or as server-sent events; nothing is stored.',
+  body: ResponsesRequest,
+  answer: ModelResponse,
+  events: ResponseEvent,
 }
 const EMBEDDINGS = {
   id: 'create-embedding',
   tag: 'inference',
   summary: 'Vectors for one or more texts.',
   body: EmbeddingRequest,
+  example: { model: 'embed-a', input: ['a cell', 'a coordinator'] },
   answer: EmbeddingAnswer,
 }
 
-/** `POST /v1/chat/completions` and `POST /v1/embeddings`. */
+/** `POST /v1/chat/completions`, `/v1/responses`, `/v1/completions` and `/v1/embeddings`. */
 export const inferenceRoutes: FastifyPluginAsync<InferenceParts> = async (app, parts) => {
   const infer = createInference(app, parts)
 
@@ -47,6 +88,23 @@ export const inferenceRoutes: FastifyPluginAsync<InferenceParts> = async (app, p
         param: unserved,
       })
     await infer(request, reply, 'chat', { model: body.model, stream: body.stream === true })
+  })
+
+  app.post('/v1/responses', { config: { docs: RESPONSES } }, async (request, reply) => {
+    const body = valid(ResponsesRequest, request.body, error => responsesIssue(request.body, error))
+    const unserved = unservedResponse(body)
+    if (unserved) throw refusal('unsupported_parameter', unserved)
+    await infer(request, reply, 'chat', { model: body.model, stream: body.stream === true })
+  })
+
+  app.post('/v1/completions', { config: { docs: COMPLETION } }, async (request, reply) => {
+    const body = valid(CompletionRequest, request.body)
+    const unserved = unservedCompletion(body)
+    if (unserved) throw refusal('unsupported_parameter', unserved)
+    const wrong = invalidCompletion(body)
+    if (wrong) throw refusal('invalid_request', wrong)
+    const { model, stream } = body
+    await infer(request, reply, 'chat', { model, stream: stream === true, auto: false })
   })
 
   app.post('/v1/embeddings', { config: { docs: EMBEDDINGS } }, async (request, reply) => {

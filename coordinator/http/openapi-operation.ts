@@ -43,7 +43,12 @@ const ofOperation = (operation: Operation, route: DocumentedRoute): OpenApiOpera
         : others.map(name => parameter(name, 'query', required.includes(name), properties[name]))),
     ],
     ...(inBody
-      ? { requestBody: { required: body.required.length > 0, content: jsonContent(body) } }
+      ? {
+          requestBody: {
+            required: body.required.length > 0,
+            content: bodyContent(body, operation.examples?.[0]),
+          },
+        }
       : {}),
     responses: {
       ...responses(200, contentOfOperation(operation), route),
@@ -84,14 +89,16 @@ const ofRoute = (docs: RouteDocs, route: DocumentedRoute): OpenApiOperation => (
   parameters: pathFields(route.path).map(name => parameter(name, 'path', true, { type: 'string' })),
   ...(docs.body === undefined
     ? {}
-    : { requestBody: { required: true, content: jsonContent(jsonSchema(docs.body)) } }),
+    : {
+        requestBody: { required: true, content: bodyContent(jsonSchema(docs.body), docs.example) },
+      }),
   responses: responses(docs.status ?? 200, contentOf(docs), route),
   'x-shoal-access': route.access,
 })
 
 const contentOf = ({ answer, events }: RouteDocs): object => ({
-  ...(answer === 'html'
-    ? { 'text/html': { schema: { type: 'string' } } }
+  ...(typeof answer === 'string'
+    ? { [answer === 'html' ? 'text/html' : 'text/plain']: { schema: { type: 'string' } } }
     : jsonContent(jsonSchema(answer))),
   ...(events === undefined ? {} : { 'text/event-stream': { schema: sse(events) } }),
 })
@@ -136,5 +143,9 @@ const PENDING = {
 }
 
 const error = { $ref: '#/components/responses/Error' }
+
+const bodyContent = (schema: JsonSchema, example: object | undefined): object => ({
+  'application/json': { schema, ...(example === undefined ? {} : { example }) },
+})
 
 const jsonContent = (schema: JsonSchema) => ({ 'application/json': { schema } })

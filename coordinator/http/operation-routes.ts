@@ -5,6 +5,7 @@ import { callOperation, requireAccess } from '../operations/call.ts'
 import type { Context, Views } from '../operations/context.ts'
 import { type Operation, pathFields } from '../operations/operation.ts'
 import { Pending } from '../operations/pending.ts'
+import type { Admission, Quota } from '../quota/quota.ts'
 import { subjectOf } from './answer-headers.ts'
 import { createCallLimits } from './call-limits.ts'
 import type { RouteDocs } from './route-docs.ts'
@@ -12,6 +13,9 @@ import type { RouteDocs } from './route-docs.ts'
 export interface OperationParts {
   operations: readonly Operation[]
   views: Views
+  quota: Pick<Quota, 'admit'>
+  /** Unix time, milliseconds. */
+  now: () => number
 }
 
 const DEFAULT_TIMEOUT_SECONDS = 30
@@ -20,9 +24,15 @@ const BODY_LIMIT_BYTES = 256 * 1024
 /** The REST form of every operation: path, query and body together are its input. */
 export const operationRoutes: FastifyPluginAsync<OperationParts> = async (
   app,
-  { operations, views },
+  { operations, views, quota, now },
 ) => {
   const countCall = createCallLimits()
+  /** A key's calls count against its minute, those without a key against their address. */
+  const count = async (request: FastifyRequest): Promise<Admission> => {
+    if (request.key === undefined) return quota.admit(subjectOf(request), now())
+    countCall(request.key.id, request.key)
+    return KEPT
+  }
   missingSkillRoute(app)
   for (const operation of operations)
     app.route({
@@ -32,15 +42,32 @@ export const operationRoutes: FastifyPluginAsync<OperationParts> = async (
       bodyLimit: BODY_LIMIT_BYTES,
       handler: async (request, reply) => {
         requireAccess(operation, request.key)
-        countCall(subjectOf(request).id, request.key)
+        const admission = await count(request)
         const context = contextOf(request, reply, operation, views)
-        const answer = await callOperation(operation, inputOf(request, operation), context)
-        if (operation.text !== undefined) return sendText(request, reply, operation.text, answer)
-        if (!(answer instanceof Pending)) return answer
-        reply.code(202)
-        return answer.view
+        try {
+          const answer = await callOperation(operation, inputOf(request, operation), context)
+          return shownAs(answer, operation, request, reply)
+        } catch (error) {
+          // what was refused costs nothing
+          if (error instanceof ShoalError) admission.refund()
+          throw error
+        }
       },
     })
+}
+
+/** JSON, text, or 202 for what people have to approve first. */
+const shownAs = (
+  answer: unknown,
+  operation: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): unknown => {
+  if (answer instanceof Pending) {
+    reply.code(202)
+    return answer.view
+  }
+  return operation.text === undefined ? answer : sendText(request, reply, operation.text, answer)
 }
 
 /** The next page is told as RFC 8288 has it: `link: </path?…>; rel="next"`. */
@@ -64,6 +91,8 @@ const sendText = (
 
 const withoutText = (fields: object, names: readonly string[]): object =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
+
+const KEPT: Admission = { refund: () => {} }
 
 const CALL_SKILL: RouteDocs = {
   id: 'call-skill',

@@ -12,7 +12,9 @@ export interface RouteDocs {
   /** The documented path, where the route's own spelling is not a template. */
   path?: string
   body?: z.ZodType
-  answer: z.ZodType | 'html'
+  /** A body that works. */
+  example?: object
+  answer: z.ZodType | 'html' | 'text'
   /** 200 when absent. */
   status?: number
   /** The answer may also come as server-sent events with this data. */

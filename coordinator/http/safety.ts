@@ -8,6 +8,7 @@ import type { CoordinatorConfig } from '../config.ts'
 import { isLoopback } from '../config.ts'
 import { namesOf } from '../tls/server-identity.ts'
 import { parseJsonBody } from './json-body.ts'
+import { outcome } from './outcome.ts'
 import { isUpgrade } from './upgrades.ts'
 
 declare module 'fastify' {
@@ -85,15 +86,21 @@ export const safety = fp(
   async (app: FastifyInstance, { config }: { config: CoordinatorConfig }) => {
     const check = headerCheck(config)
     app.decorateRequest('rawBody', undefined)
-    app.addHook('onRequest', async request => check(request.raw))
+    app.addHook('onRequest', (request, _reply, done) => outcome(() => check(request.raw), done))
 
     app.removeAllContentTypeParsers()
     app.addContentTypeParser(
       /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i,
       { parseAs: 'buffer' },
-      async (request: FastifyRequest, bytes: Buffer) => {
+      (request: FastifyRequest, bytes: Buffer, done) => {
         request.rawBody = bytes
-        return parseJsonBody(bytes)
+        let body: unknown
+        outcome(
+          () => {
+            body = parseJsonBody(bytes)
+          },
+          error => (error === undefined ? done(null, body) : done(error)),
+        )
       },
     )
   },

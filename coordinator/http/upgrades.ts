@@ -1,21 +1,15 @@
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
-import {
-  HEADER_BOOT_ID,
-  HEADER_PROBE,
-  LINK_PATH,
-  LINK_PROTOCOL,
-  MQTT_PATH,
-  MQTT_PROTOCOL,
-} from '../../shared/wire/link.ts'
+import { LINK_PATH, LINK_PROTOCOL, MQTT_PATH, MQTT_PROTOCOL } from '../../shared/wire/link.ts'
 import { basicAuth, notThisCell } from './basic-auth.ts'
+import { type Caller, callerOf, isProbe } from './cell-caller.ts'
 import { endWithError } from './errors.ts'
 
 export interface UpgradeParts {
   logger: Logger
-  authenticate: (cellId: string, credential: string) => Promise<boolean> | boolean
+  authenticate: (cellId: string, credential: string, caller?: Caller) => Promise<boolean> | boolean
   /** Whether the request may come here at all: its Host and its headers. Throws. */
   check?: (request: IncomingMessage) => void
   /** Told which start of a cell's daemon connects; throws when that must not be. */
@@ -24,6 +18,8 @@ export interface UpgradeParts {
   openMqtt: (socket: Socket, cellId: string) => void
   openLink: (socket: Socket, cellId: string) => void
   draining: () => boolean
+  /** What every answer carries; for a refusal. */
+  answerHeaders?: (request: IncomingMessage) => OutgoingHttpHeaders | Promise<OutgoingHttpHeaders>
 }
 
 interface Plane {
@@ -50,16 +46,16 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
       throw new ShoalError('upgrade_required', `upgrade to ${plane.protocol} here`)
     if (parts.draining()) throw new ShoalError('draining', 'the coordinator is stopping')
     const { cellId, credential } = basicAuth(request.headers.authorization)
-    if (!(await parts.authenticate(cellId, credential))) throw notThisCell()
+    const caller = isProbe(request) ? undefined : callerOf(request)
+    if (!(await parts.authenticate(cellId, credential, caller))) throw notThisCell()
     if (socket.destroyed) return
-    const isProbe = HEADER_PROBE in request.headers
-    if (!isProbe) parts.arrived?.(cellId, bootIdOf(request))
+    if (caller !== undefined) parts.arrived?.(cellId, caller.bootId)
     await written(
       socket,
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${plane.protocol}\r\nConnection: Upgrade\r\n\r\n`,
     )
     if (socket.destroyed) return
-    if (isProbe) return void socket.destroySoon()
+    if (caller === undefined) return void socket.destroySoon()
     if (head.length > 0) socket.unshift(head)
     socket.setNoDelay(true)
     socket.setTimeout(0)
@@ -70,11 +66,12 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
 
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     socket.on('error', error => parts.logger.debug({ reason: error.message }, 'socket failed'))
-    accept(request, socket, head).catch((error: unknown) => {
+    accept(request, socket, head).catch(async (error: unknown) => {
       if (!(error instanceof ShoalError)) parts.logger.error({ err: error }, 'upgrade failed')
       endWithError(
         socket,
         error instanceof ShoalError ? error : new ShoalError('internal', 'failed'),
+        await parts.answerHeaders?.(request),
       )
     })
   })
@@ -86,11 +83,3 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
  */
 const written = (socket: Socket, text: string): Promise<void> =>
   new Promise(resolve => socket.write(text, () => resolve()))
-
-/** Peers that send none count as one start. */
-export const NO_BOOT_ID = 'none'
-
-export const bootIdOf = ({ headers }: IncomingMessage): string => {
-  const sent = headers[HEADER_BOOT_ID]
-  return typeof sent === 'string' && /^[0-9a-f]{32}$/.test(sent) ? sent : NO_BOOT_ID
-}

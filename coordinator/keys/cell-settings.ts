@@ -10,6 +10,14 @@ export interface CellSettings {
   /** Since when it gets no new requests, unix milliseconds. */
   drainedAt?: number
   labels: Record<string, string>
+  /** The tenant whose own it is; everybody's without. */
+  owner?: CellOwner
+}
+
+export interface CellOwner {
+  tenantId: string
+  /** The tenant's requests go to no other cells. */
+  exclusive: boolean
 }
 
 export interface CellSettingsStore {
@@ -17,6 +25,8 @@ export interface CellSettingsStore {
   setDrained(cellId: string, drained: boolean, by: Actor): Promise<CellSettings>
   /** Replaces all labels. */
   setLabels(cellId: string, labels: Record<string, string>, by: Actor): Promise<CellSettings>
+  /** Makes it a tenant's own, or everybody's again. `not_found` also for a tenant that is not there. */
+  setOwner(cellId: string, owner: CellOwner | undefined, by: Actor): Promise<CellSettings>
   get(cellId: string): Promise<CellSettings>
   /** Of every cell that has some. */
   list(): Promise<Map<string, CellSettings>>
@@ -35,13 +45,13 @@ export const createCellSettings = (
       await requireCell(trx, cellId)
       const row = await trx
         .insertInto('cell_settings')
-        .values({ cell_id: cellId, drained_at: null, labels_json: '{}', ...values })
+        .values({ cell_id: cellId, ...UNSET, ...values })
         .onConflict(conflict => conflict.column('cell_id').doUpdateSet(values))
         .returningAll()
         .executeTakeFirstOrThrow()
       await bumpRevision(trx, 'cells')
       const settings = settingsOf(row)
-      const details = action === 'cell.label' ? { labels: settings.labels } : {}
+      const details = detailsOf(action, settings)
       await appendAudit(trx, {
         ...by,
         at: now(),
@@ -60,6 +70,13 @@ export const createCellSettings = (
       }),
     setLabels: (cellId, labels, by) =>
       change(cellId, by, 'cell.label', { labels_json: JSON.stringify(labels) }),
+    setOwner: async (cellId, owner, by) => {
+      if (owner !== undefined) await requireTenant(ledger, owner.tenantId)
+      return change(cellId, by, owner === undefined ? 'cell.share' : 'cell.dedicate', {
+        tenant_id: owner?.tenantId ?? null,
+        exclusive: owner?.exclusive === true ? 1 : 0,
+      })
+    },
     get: async cellId => {
       const query = ledger.read.selectFrom('cell_settings').selectAll()
       const row = await query.where('cell_id', '=', cellId).executeTakeFirst()
@@ -79,7 +96,24 @@ const requireCell = async (trx: Transaction<LedgerTables>, cellId: string): Prom
     throw new ShoalError('not_found', `no cell ${cellId}`)
 }
 
+const requireTenant = async (ledger: Store['ledger'], tenantId: string): Promise<void> => {
+  const query = ledger.read.selectFrom('tenants').select('id').where('id', '=', tenantId)
+  if ((await query.executeTakeFirst()) === undefined)
+    throw new ShoalError('not_found', `no tenant ${tenantId}`, { param: 'tenant_id' })
+}
+
+const UNSET = { drained_at: null, labels_json: '{}', tenant_id: null, exclusive: 0 }
+
+/** What the audit says of a change. */
+const detailsOf = (action: string, { labels, owner }: CellSettings): Record<string, unknown> => {
+  if (action === 'cell.label') return { labels }
+  return action === 'cell.dedicate' ? { ...owner } : {}
+}
+
 const settingsOf = (row: Row): CellSettings => ({
   labels: JSON.parse(row.labels_json),
   ...(row.drained_at === null ? {} : { drainedAt: row.drained_at }),
+  ...(row.tenant_id === null
+    ? {}
+    : { owner: { tenantId: row.tenant_id, exclusive: row.exclusive === 1 } }),
 })

@@ -8,9 +8,9 @@ import { bumpRevision } from '../store/revisions.ts'
 import type { Store } from '../store/store.ts'
 import type { CellRow, LedgerTables } from '../store/tables.ts'
 import { type Cell, cellOf } from './cell.ts'
-import { giveCredential, isNext, settleCredential } from './credentials.ts'
+import { giveCredential, isNext, isPast, settleCredential } from './credentials.ts'
 import { admit, keyFault, newCellRow } from './enrolment.ts'
-import { digestOf, parseSecret, randomSecret, TOKEN_PREFIX } from './secret.ts'
+import { digestOf, parseSecret, randomSecret, SECRET, TOKEN_PREFIX } from './secret.ts'
 import { Verifier } from './verifier.ts'
 
 export type { Cell } from './cell.ts'
@@ -27,6 +27,11 @@ export interface Cells {
    * use of a new credential ends the one before. Throws `forbidden` for a cell in quarantine.
    */
   authenticate(cellId: string, credential: string): Cell | undefined | Promise<Cell | undefined>
+  /**
+   * Whether the cell had this credential before, and has used another one since: then somebody has
+   * a copy of what it was. Throws `forbidden` when such a cell is in quarantine already.
+   */
+  isReplaced(cellId: string, credential: string): Promise<boolean>
   /** A new credential beside the one in use. Throws `rate_limited` when asked too often. */
   renew(cellId: string): Promise<string>
   /**
@@ -38,8 +43,8 @@ export interface Cells {
   revoke(cellId: string, by: Actor): Promise<Cell>
   /** The cell ends itself. */
   leave(cellId: string): Promise<Cell>
-  /** Nobody may connect as this cell any more, until it is released. */
-  quarantine(cellId: string, reason: string): Promise<Cell>
+  /** Nobody may connect as this cell any more, until it is released. The details are audited. */
+  quarantine(cellId: string, reason: string, details?: object): Promise<Cell>
   /**
    * Its epoch begins anew. Throws `conflict` for a cell that is not in quarantine, unless it
    * `isSetBack`: it has come with an older epoch than before.
@@ -69,6 +74,8 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
   const { ledger } = store
   const verifier = new Verifier<CellRow>({ load: id => load(store, id) })
   const renewals = new Map<string, number>()
+  /** Those that have come with their credential, but with no birth yet. */
+  const used = new Set<string>()
   /** Ended and held in this process: also for a look into the store that had begun before. */
   const ended = new Set<string>()
   const held = new Set<string>()
@@ -98,6 +105,7 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
     const outcome = await ledger.write(trx => admit(trx, asked))
     if ('reason' in outcome) throw refused(logger, outcome.reason, tokenId)
     verifier.forget(outcome.cellId)
+    used.delete(outcome.cellId)
     return { cellId: outcome.cellId, credential }
   }
 
@@ -120,7 +128,9 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
 
   const accept = (row: CellRow | undefined, credential: string) => {
     const cell = live(row)
-    if (row === undefined || cell === undefined || !isNext(row, credential)) return cell
+    if (row === undefined || cell === undefined) return cell
+    if (row.epoch === 0) used.add(row.id)
+    if (!isNext(row, credential)) return cell
     return settle(row).then(() => live(row))
   }
 
@@ -129,6 +139,13 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
     const found = verifier.verify(cellId, credential)
     if (found instanceof Promise) return found.then(row => accept(row, credential))
     return accept(found, credential)
+  }
+
+  const isReplaced: Cells['isReplaced'] = async (cellId, credential) => {
+    if (!CELL_ID.test(cellId) || !SECRET.test(credential)) return false
+    if (!(await isPast(ledger.read, cellId, credential))) return false
+    const cell = live(await read(store, cellId))
+    return cell !== undefined && (cell.epoch > 0 || used.has(cellId))
   }
 
   const renew: Cells['renew'] = async cellId => {
@@ -150,6 +167,7 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
     if (row.epoch >= epoch) return row.epoch
     const highest = await ledger.write(trx => raiseEpoch(trx, cellId, epoch))
     verifier.forget(cellId)
+    used.delete(cellId)
     return highest
   }
 
@@ -180,12 +198,14 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
   return {
     enrol,
     authenticate,
+    isReplaced,
     renew,
     noteEpoch,
     revoke: (cellId, by) => end(cellId, { ...by, action: 'cell.revoke' }),
     leave: cellId => end(cellId, { actor: `cell:${cellId}`, action: 'cell.leave' }),
-    quarantine: (cellId, reason) => {
-      const entry = { actor: 'coordinator', action: 'cell.quarantine', details: { reason } }
+    quarantine: (cellId, reason, more) => {
+      const details = { reason, ...more }
+      const entry = { actor: 'coordinator', action: 'cell.quarantine', details }
       return change(cellId, entry, row => ({ quarantined_at: row.quarantined_at ?? now() }))
     },
     release: (cellId, by, isSetBack = false) =>

@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { appendAudit } from '../audit/audit.ts'
 import { bumpRevision } from '../store/revisions.ts'
@@ -34,16 +34,62 @@ export const settleCredential = async (
   digest: string,
   now: number,
 ): Promise<void> => {
-  const { numUpdatedRows } = await trx
-    .updateTable('cells')
-    .set({ digest, next_digest: null, renewed_at: now })
+  const before = await trx
+    .selectFrom('cells')
+    .select('digest')
     .where('id', '=', cellId)
     .where('next_digest', '=', digest)
     .executeTakeFirst()
-  if (numUpdatedRows === 0n) return
+  if (before === undefined) return
+  await retire(trx, cellId, before.digest, now)
+  await trx
+    .updateTable('cells')
+    .set({ digest, next_digest: null, renewed_at: now })
+    .where('id', '=', cellId)
+    .execute()
   await bumpRevision(trx, 'cells')
   const entry = { actor: `cell:${cellId}`, at: now, action: 'cell.credential', subject: cellId }
   await appendAudit(trx, { ...entry, outcome: 'done' })
+}
+
+/** So many that a cell had before are remembered: five years of monthly renewals. */
+const REMEMBERED = 60
+
+/** Remembers a credential that another one has replaced: who comes with it has an old copy. */
+export const retire = async (
+  trx: Transaction<LedgerTables>,
+  cellId: string,
+  digest: string,
+  now: number,
+): Promise<void> => {
+  const row = { cell_id: cellId, digest, replaced_at: now }
+  await trx.insertInto('past_credentials').values(row).execute()
+  const kept = trx
+    .selectFrom('past_credentials')
+    .select('digest')
+    .where('cell_id', '=', cellId)
+    .orderBy('replaced_at', 'desc')
+    .limit(REMEMBERED)
+  await trx
+    .deleteFrom('past_credentials')
+    .where('cell_id', '=', cellId)
+    .where('digest', 'not in', kept)
+    .execute()
+}
+
+/** Whether the cell had this credential once. One that was given and never used is none of them. */
+export const isPast = async (
+  db: Kysely<LedgerTables>,
+  cellId: string,
+  credential: string,
+): Promise<boolean> => {
+  const found = await db
+    .selectFrom('past_credentials')
+    .select('replaced_at')
+    .where('cell_id', '=', cellId)
+    .where('digest', '=', hexDigest(credential))
+    .executeTakeFirst()
+  return found !== undefined
 }
 
 export const isNext = ({ next_digest }: Pick<CellRow, 'next_digest'>, credential: string) =>

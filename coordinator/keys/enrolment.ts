@@ -5,6 +5,7 @@ import { ENROL_PURPOSE, type EnrolRequest } from '../../shared/wire/announce.ts'
 import { appendAudit } from '../audit/audit.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { CellRow, LedgerTables } from '../store/tables.ts'
+import { retire } from './credentials.ts'
 import { tokenFault, useToken } from './join-tokens.ts'
 
 /** Why a machine that asks to be a cell does not own the key it shows, or undefined. */
@@ -81,7 +82,7 @@ const giveAgain = async (
   const found = await trx
     .selectFrom('cells')
     .innerJoin('join_tokens', 'join_tokens.id', 'cells.token_id')
-    .select('cells.id')
+    .select(['cells.id', 'cells.digest'])
     .where('token_id', '=', token_id)
     .where('public_key', '=', public_key)
     .where('epoch', '=', 0)
@@ -93,6 +94,7 @@ const giveAgain = async (
   if (found === undefined) return undefined
   const values = { digest, next_digest: null, renewed_at: now }
   await trx.updateTable('cells').set(values).where('id', '=', found.id).execute()
+  await retire(trx, found.id, found.digest, now)
   await bumpRevision(trx, 'cells')
   const entry = { actor: `token:${token_id}`, at: now, subject: found.id, details: { again: true } }
   await appendAudit(trx, { ...entry, action: 'cell.enrol', outcome: 'done' })

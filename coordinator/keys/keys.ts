@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
+import type { TierName } from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { Store } from '../store/store.ts'
@@ -26,6 +27,8 @@ export interface Keys {
   rotate(id: string, scope: Scope, by: Actor): Promise<IssuedKey>
   /** Ends the secret from before the last rotation. */
   retire(id: string, scope: Scope, by: Actor): Promise<Key>
+  /** What the key may use from now on; effective as `revoke` is. Throws `conflict` when revoked. */
+  setTier(id: string, tier: TierName, scope: Scope, by: Actor): Promise<Key>
   /** Effective when it resolves here, and within a second in other processes. */
   revoke(id: string, scope: Scope, by: Actor): Promise<Key>
   /** A new tenant that this key may act for: nobody else could let anybody in. */
@@ -85,14 +88,14 @@ export const createKeys = ({ store, logger, now = Date.now }: KeysOptions): Keys
   const change = async (
     id: string,
     scope: Scope,
-    entry: Actor & { action: string },
+    { details, ...entry }: Actor & { action: string; details?: Record<string, unknown> },
     values: (row: KeyRow) => Partial<KeyRow>,
   ): Promise<Key> => {
     const key = await ledger.write(async trx => {
       const row = await existing(trx, id, scope)
       const changed = { ...row, ...values(row) }
       await trx.updateTable('keys').set(values(row)).where('id', '=', id).execute()
-      await recordKey(trx, changed, { ...entry, at: now() })
+      await recordKey(trx, changed, { ...entry, at: now() }, details)
       return keyOf(changed)
     })
     verifier.forget(id)
@@ -113,6 +116,12 @@ export const createKeys = ({ store, logger, now = Date.now }: KeysOptions): Keys
     })
     return { key, secret: text }
   }
+
+  const setTier: Keys['setTier'] = (id, tier, scope, by) =>
+    change(id, scope, { ...by, action: 'key.tier', details: { tier } }, row => {
+      if (row.revoked_at !== null) throw new ShoalError('conflict', `key ${id} is revoked`)
+      return { tier }
+    })
 
   const foundTenant: Keys['foundTenant'] = async (id, wanted, by) => {
     const made = await ledger.write(async trx => {
@@ -143,6 +152,7 @@ export const createKeys = ({ store, logger, now = Date.now }: KeysOptions): Keys
     create,
     rotate,
     foundTenant,
+    setTier,
     list,
     retire: (id, scope, by) =>
       change(id, scope, { ...by, action: 'key.retire' }, () => ({ previous_digest: null })),

@@ -44,6 +44,9 @@ export const parseSecret = (prefix: string, text: string): string | undefined =>
 
 const BASE62 = /^[0-9A-Za-z]+$/
 
+/** What `randomSecret` makes. */
+export const SECRET: RegExp = new RegExp(`^[0-9A-Za-z]{${SECRET_CHARACTERS}}$`)
+
 /** 256 random bits as 43 characters of base 62. */
 export const randomSecret = (): string =>
   base62(BigInt(`0x${randomBytes(32).toString('hex')}`), SECRET_CHARACTERS)

@@ -4,6 +4,8 @@ import type { Commands } from '../control/commands.ts'
 import type { Configs } from '../control/configs.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Monitor } from '../fleet/monitor.ts'
+import type { Router } from '../fleet/router.ts'
+import type { WaitQueue } from '../fleet/wait-queue.ts'
 import type { FleetIdentity } from '../fleet-identity.ts'
 import type { Declarations } from '../gates/compliance/report.ts'
 import type { GateKeeper } from '../gates/gates.ts'
@@ -12,6 +14,7 @@ import type { CellSettingsStore } from '../keys/cell-settings.ts'
 import type { Cells } from '../keys/cells.ts'
 import type { Key } from '../keys/key.ts'
 import type { Keys } from '../keys/keys.ts'
+import type { TierSettings } from '../quota/tiers.ts'
 import type { Store } from '../store/store.ts'
 import type { Vitals } from '../vitals.ts'
 import type { CallStats } from './call-stats.ts'
@@ -19,7 +22,16 @@ import type { CallStats } from './call-stats.ts'
 /** What operations may look at and act on; narrow views of the parts, never the coordinator. */
 export interface Views {
   fleet: Pick<Fleet, 'cell' | 'cells' | 'serves'>
+  /** Where requests go; `nowMs` is monotonic. */
+  routing: {
+    router: Pick<Router, 'all'>
+    queue: Pick<WaitQueue, 'lengths'>
+    nowMs: () => number
+  }
   catalogue: Catalogue
+  tiers: TierSettings
+  /** Resolves when usage that was recorded before can be read. */
+  settleUsage: () => Promise<void>
   cells: Pick<Cells, 'list' | 'get' | 'revoke' | 'release'>
   identity: Omit<FleetIdentity, 'greeted'>
   settings: CellSettingsStore

@@ -4,15 +4,20 @@ import auditQuery from './audit/audit-query.ts'
 import auditVerify from './audit/audit-verify.ts'
 import cellsConfigGet from './cells/cells-config-get.ts'
 import cellsConfigSet from './cells/cells-config-set.ts'
+import cellsDedicate from './cells/cells-dedicate.ts'
 import cellsDrain from './cells/cells-drain.ts'
 import cellsLabel from './cells/cells-label.ts'
 import cellsList from './cells/cells-list.ts'
+import cellsLoad from './cells/cells-load.ts'
+import cellsPin from './cells/cells-pin.ts'
 import cellsRelease from './cells/cells-release.ts'
 import cellsRenew from './cells/cells-renew.ts'
 import cellsResume from './cells/cells-resume.ts'
 import cellsRevoke from './cells/cells-revoke.ts'
 import cellsSeries from './cells/cells-series.ts'
 import cellsShow from './cells/cells-show.ts'
+import cellsUnload from './cells/cells-unload.ts'
+import cellsUnpin from './cells/cells-unpin.ts'
 import commandsCreate from './commands/commands-create.ts'
 import commandsList from './commands/commands-list.ts'
 import commandsShow from './commands/commands-show.ts'
@@ -36,6 +41,7 @@ import type { Operation } from './operation.ts'
 import personsCreate from './persons/persons-create.ts'
 import personsList from './persons/persons-list.ts'
 import policyChecks from './policy/policy-checks.ts'
+import routingShow from './routing/routing-show.ts'
 import signingKeyRotate from './signing-key/signing-key-rotate.ts'
 import signingKeyShow from './signing-key/signing-key-show.ts'
 import skillsList from './skills/skills-list.ts'
@@ -43,9 +49,11 @@ import skillsShow from './skills/skills-show.ts'
 import tagsConfigSet from './tags/tags-config-set.ts'
 import tenantsCreate from './tenants/tenants-create.ts'
 import tenantsList from './tenants/tenants-list.ts'
+import tiersList from './tiers/tiers-list.ts'
 import tokensCreate from './tokens/tokens-create.ts'
 import tokensList from './tokens/tokens-list.ts'
 import tokensRevoke from './tokens/tokens-revoke.ts'
+import usageList from './usage/usage-list.ts'
 
 /** Every operation that is not a skill, in the order in which lists show them. */
 export const operations: readonly Operation[] = [
@@ -55,9 +63,14 @@ export const operations: readonly Operation[] = [
   cellsDrain,
   cellsResume,
   cellsLabel,
+  cellsDedicate,
   cellsRevoke,
   cellsRelease,
   cellsRenew,
+  cellsLoad,
+  cellsUnload,
+  cellsPin,
+  cellsUnpin,
   cellsConfigGet,
   cellsConfigSet,
   tagsConfigSet,
@@ -69,6 +82,7 @@ export const operations: readonly Operation[] = [
   tokensRevoke,
   signingKeyShow,
   signingKeyRotate,
+  routingShow,
   alertsList,
   policyChecks,
   complianceReport,
@@ -94,6 +108,8 @@ export const operations: readonly Operation[] = [
   gatesReject,
   gatesWithdraw,
   gatesConsume,
+  tiersList,
+  usageList,
   skillsList,
   skillsShow,
 ]

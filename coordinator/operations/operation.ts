@@ -28,6 +28,8 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   /** Snake case and units in the names. The fields of the path are part of it. */
   input: I
   output: O
+  /** Inputs that work, without the fields of the path; the first one is shown in the API document. */
+  examples?: readonly object[]
   /** Longest time it may take. */
   timeoutSeconds?: number
   /** Where the command line has it, when that does not follow from the id. */

@@ -6,6 +6,8 @@ export interface Account {
   month: string
   /** Reserved in the ledger and not spent. */
   lease: number
+  /** The limit it was reserved under. */
+  leaseLimit: number
   /** Reserved by all processes when last seen; undefined before the first look. */
   reserved: number | undefined
   minute: MinuteWindow
@@ -14,6 +16,8 @@ export interface Account {
   fetching: Promise<void> | undefined
   /** Until then (ticks) a month that was used up is not looked up again. */
   exhaustedUntil: number
+  /** The limit that was used up; a larger one is looked up at once. */
+  exhaustedLimit: number
   /** Ticks. */
   usedAt: number
 }
@@ -22,11 +26,13 @@ export const newAccount = (id: string, month: string): Account => ({
   id,
   month,
   lease: 0,
+  leaseLimit: 0,
   reserved: undefined,
   minute: new MinuteWindow(),
   waiting: 0,
   fetching: undefined,
   exhaustedUntil: 0,
+  exhaustedLimit: 0,
   usedAt: 0,
 })
 
@@ -47,7 +53,11 @@ export const addLease = (account: Account, requests: number): void => {
 
 /** What is left of the month: not reserved by anybody, or leased by this process. */
 export const remaining = ({ reserved = 0, lease }: Account, limit: number): number =>
-  Math.max(0, limit - reserved) + lease
+  reserved <= limit ? limit - reserved + lease : Math.max(0, limit - (reserved - lease))
+
+/** What was leased under a larger limit is no promise under a smaller one. */
+export const isLeaseVoid = ({ lease, leaseLimit }: Account, limit: number): boolean =>
+  lease > 0 && limit < leaseLimit
 
 const IDLE_MS = 60_000
 

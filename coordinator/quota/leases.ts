@@ -34,6 +34,7 @@ export const createLeases = (ledger: Ledger, calendar: Calendar): Leases => {
     // When the month has ended meanwhile, the block belongs to the old one and is left there.
     if (account.month !== month) return true
     account.lease += lease.granted
+    account.leaseLimit = limit
     account.reserved = lease.reserved
     return lease.granted > 0
   }

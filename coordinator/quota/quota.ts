@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Store } from '../store/store.ts'
-import { type Account, enterMonth, isIdle, newAccount, remaining } from './account.ts'
+import { type Account, enterMonth, isIdle, isLeaseVoid, newAccount, remaining } from './account.ts'
 import { createLeases } from './leases.ts'
 import { Calendar, monthBefore } from './month.ts'
 import { forgetBefore } from './month-ledger.ts'
@@ -103,8 +103,10 @@ export const createQuota = ({
   const take = (account: Account, { tier }: Subject): Admission | undefined => {
     const at = ticks()
     const limit = monthLimit(tiers, tier)
-    const empty = limit !== Number.POSITIVE_INFINITY && account.lease === 0
-    if (empty && account.exhaustedUntil > at) throw exhausted(tier, limit)
+    const isCounted = limit !== Number.POSITIVE_INFINITY
+    const empty = isCounted && (account.lease === 0 || isLeaseVoid(account, limit))
+    if (empty && account.exhaustedUntil > at && limit <= account.exhaustedLimit)
+      throw exhausted(tier, limit)
     const waitMs = account.minute.waitMs(tiers[tier].requests_per_minute, at)
     if (waitMs > 0) throw tooFast(tier, waitMs)
     if (empty) return undefined
@@ -143,9 +145,13 @@ export const createQuota = ({
       const room = account.minute.room(tiers[tier].requests_per_minute, ticks())
       return Math.min(account.waiting, room)
     }
+    const limit = monthLimit(tiers, tier)
     const refilling = async () => {
-      const some = await leases.fetch(account, monthLimit(tiers, tier), wanted)
-      if (!some) account.exhaustedUntil = ticks() + LOOK_AGAIN_MS
+      if (isLeaseVoid(account, limit)) await leases.handBack([account])
+      const some = await leases.fetch(account, limit, wanted)
+      if (some) return
+      account.exhaustedUntil = ticks() + LOOK_AGAIN_MS
+      account.exhaustedLimit = limit
     }
     account.fetching ??= refilling().finally(() => {
       account.fetching = undefined

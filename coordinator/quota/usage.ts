@@ -8,6 +8,7 @@ export type { UsageRow } from '../store/tables.ts'
 export type NewUsage = Omit<UsageRow, 'id'>
 
 export interface UsageSums {
+  /** Answers that the cascade has discarded are no requests of their own; their tokens count. */
   requests: number
   promptTokens: number
   completionTokens: number
@@ -34,20 +35,27 @@ export interface Usage {
 const CHUNK = 64
 
 /** A row that cannot be stored would take those that are written with it along. */
-const requireNumbers = (row: NewUsage): void => {
+export const requireNumbers = (row: NewUsage): void => {
   for (const name of NUMBERS) {
     const value = row[name]
     if (value !== null && !(Number.isSafeInteger(value) && value >= 0))
       throw new TypeError(`usage of ${row.request_id}: ${name} is ${value}`)
   }
 }
-const NUMBERS = ['at', 'prompt_tokens', 'completion_tokens', 'duration_ms'] as const
+const NUMBERS = [
+  'at',
+  'prompt_tokens',
+  'completion_tokens',
+  'cached_tokens',
+  'duration_ms',
+] as const
 
 const insert = async (trx: Transaction<RecordTables>, rows: UsageRow[]): Promise<void> => {
   for (let at = 0; at < rows.length; at += CHUNK)
     await trx
       .insertInto('usage')
       .values(rows.slice(at, at + CHUNK))
+      .onConflict(conflict => conflict.column('id').doNothing())
       .execute()
 }
 
@@ -81,7 +89,7 @@ export const createUsage = ({ records }: Pick<Store, 'records'>): Usage => {
     if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId)
     const row = await query
       .select(({ fn }) => [
-        fn.countAll<number>().as('requests'),
+        fn.countAll<number>().filterWhere('status', '!=', 'discarded').as('requests'),
         fn.sum<number | null>('prompt_tokens').as('promptTokens'),
         fn.sum<number | null>('completion_tokens').as('completionTokens'),
       ])

@@ -167,6 +167,35 @@ const usageByTime = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema.createIndex('usage_status').on('usage').columns(['status', 'at']).execute()
 }
 
+/** Sealed hours of usage, and which rows are in one already. */
+const usageBuckets = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema.alterTable('usage').addColumn('cached_tokens', 'integer').execute()
+  await schema
+    .alterTable('usage')
+    .addColumn('sealed', 'integer', column => column.notNull().defaultTo(0))
+    .execute()
+  await schema.createIndex('usage_sealed').on('usage').columns(['sealed', 'at', 'id']).execute()
+  let table = schema
+    .createTable('usage_buckets')
+    .addColumn('hour_at', 'bigint', column => column.notNull())
+    .addColumn('key_id', 'text', column => column.notNull())
+    .addColumn('tenant_id', 'text', column => column.notNull())
+    .addColumn('model', 'text', column => column.notNull())
+  for (const sum of ['ok', 'cancelled', 'failed', 'prompt_tokens', 'cached_tokens'])
+    table = table.addColumn(sum, 'bigint', column => column.notNull())
+  for (const sum of ['completion_tokens', 'duration_ms'])
+    table = table.addColumn(sum, 'bigint', column => column.notNull())
+  await table
+    .addPrimaryKeyConstraint('usage_buckets_key', ['hour_at', 'key_id', 'tenant_id', 'model'])
+    .execute()
+  for (const owner of ['key', 'tenant'])
+    await schema
+      .createIndex(`usage_buckets_${owner}`)
+      .on('usage_buckets')
+      .columns([`${owner}_id`, 'hour_at'])
+      .execute()
+}
+
 const commandTables = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
     .createTable('commands')
@@ -210,6 +239,24 @@ const probeTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
     .createTable('probe')
     .addColumn('id', 'integer', column => column.primaryKey().notNull())
     .addColumn('at', 'bigint', column => column.notNull())
+    .execute()
+}
+
+const pastCredentials = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('past_credentials')
+    .addColumn('cell_id', 'text', column => column.notNull().references('cells.id'))
+    .addColumn('digest', 'text', column => column.notNull())
+    .addColumn('replaced_at', 'bigint', column => column.notNull())
+    .addPrimaryKeyConstraint('past_credentials_key', ['cell_id', 'digest'])
+    .execute()
+}
+
+const cellOwner = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  const settings = schema.alterTable('cell_settings')
+  await settings.addColumn('tenant_id', 'text', column => column.references('tenants.id')).execute()
+  await settings
+    .addColumn('exclusive', 'integer', column => column.notNull().defaultTo(0))
     .execute()
 }
 
@@ -267,11 +314,14 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0008_commands': { up: commandTables },
   '0009_configs': { up: configTable },
   '0010_probe': { up: probeTable },
-  '0020_gates': { up: gateTables },
+  '0011_past_credentials': { up: pastCredentials },
+  '0012_cell_owner': { up: cellOwner },
+  '0013_gates': { up: gateTables },
 }
 
 export const recordMigrations: Record<string, Migration> = {
   '0001_usage': { up: usageTable },
   '0002_series': { up: seriesTables },
   '0003_usage_status': { up: usageByTime },
+  '0004_usage_buckets': { up: usageBuckets },
 }

@@ -29,6 +29,8 @@ export interface Connection {
 
 const LOCK_WAIT_MS = 5000
 const CACHED_STATEMENTS = 256
+/** Of each of the four connections; better-sqlite3 has 16,000, and the system caches the files too. */
+const CACHE_KIB = 2048
 
 /** `full` survives loss of power, `normal` only that of the process (sqlite.org/pragma.html). */
 export type Synchronous = 'full' | 'normal'
@@ -48,6 +50,7 @@ export const connect = (
     pragma('journal_mode = wal')
     pragma(`synchronous = ${synchronous}`)
     pragma('foreign_keys = on')
+    pragma(`cache_size = -${CACHE_KIB}`)
     if (role === 'reader') pragma('query_only = on')
   } catch (error) {
     database.close()

@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs'
 import { chmod, mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts'
 import { ledgerMigrations, recordMigrations } from './migrations.ts'
@@ -49,6 +50,15 @@ export const openStore = async (
     await ledger.close()
   }
   return { ledger, records, revisions, close }
+}
+
+/** A mistyped folder must not become a new, empty store. Throws `not_found`. */
+export const requireStore = (folder: string): void => {
+  if (existsSync(join(folder, 'ledger.db'))) return
+  throw new ShoalError(
+    'not_found',
+    `there is no store in ${resolve(folder)}: name the coordinator's folder with --state-dir, or make one with init`,
+  )
 }
 
 const makePrivate = async (folder: string): Promise<void> => {

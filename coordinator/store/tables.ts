@@ -1,3 +1,5 @@
+import type { Generated } from 'kysely'
+
 /**
  * The tables of both files. Only text and integers, so that the same schema holds on PostgreSQL.
  * Times are unix milliseconds by the coordinator's clock. Columns that end in `_json` hold JSON
@@ -11,6 +13,7 @@ export interface LedgerTables {
   join_tokens: JoinTokenRow
   cells: CellRow
   cell_settings: CellSettingsRow
+  past_credentials: PastCredentialRow
   quotas: QuotaRow
   audit: AuditRow
   commands: CommandRow
@@ -23,7 +26,8 @@ export interface LedgerTables {
 }
 
 export interface RecordTables {
-  usage: UsageRow
+  usage: UsageRow & Sealable
+  usage_buckets: UsageBucketRow
   series: SeriesRow
   series_cells: SeriesCellRow
 }
@@ -107,12 +111,23 @@ export interface CellRow {
   epoch: number
 }
 
+/** A credential that a cell had before another took its place. */
+export interface PastCredentialRow {
+  cell_id: string
+  digest: string
+  replaced_at: number
+}
+
 /** What operators have set for a cell; it has no row before the first time. */
 export interface CellSettingsRow {
   cell_id: string
   /** Since when it gets no new requests. */
   drained_at: number | null
   labels_json: string
+  /** The tenant whose own it is. */
+  tenant_id: string | null
+  /** 1: the tenant's requests go to no other cells. */
+  exclusive: number
 }
 
 /** Requests reserved in one calendar month (`2026-11`, UTC): spent, or leased by a coordinator. */
@@ -149,10 +164,35 @@ export interface UsageRow {
   /** Empty when no cell took it. */
   cell_id: string
   route: string
-  status: 'ok' | 'cancelled' | 'failed'
+  /** `discarded`: an answer of the cascade that nobody got; its request is counted by another row. */
+  status: 'ok' | 'cancelled' | 'failed' | 'discarded'
   /** Null where the cell could not tell. */
   prompt_tokens: number | null
   completion_tokens: number | null
+  /** Of the prompt, those that were still in the engine's memory. */
+  cached_tokens: number | null
+  duration_ms: number
+}
+
+export interface Sealable {
+  /** 1 when the row is in its bucket. */
+  sealed: Generated<number>
+}
+
+/** Sums of what began in one hour. */
+export interface UsageBucketRow {
+  /** Beginning of the hour, UTC. */
+  hour_at: number
+  key_id: string
+  tenant_id: string
+  model: string
+  /** Requests by how they ended. */
+  ok: number
+  cancelled: number
+  failed: number
+  prompt_tokens: number
+  cached_tokens: number
+  completion_tokens: number
   duration_ms: number
 }
 

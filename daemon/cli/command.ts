@@ -11,3 +11,11 @@ export interface CommandContext {
 
 /** Runs to its end and answers the exit code; failures are ShoalErrors. */
 export type DaemonCommand = (context: CommandContext) => Promise<number>
+
+/** How a command is written, and what it does. */
+export interface CommandHelp {
+  usage: string
+  summary: string
+  /** Its own flags, a line each. */
+  flags: readonly string[]
+}

@@ -1,13 +1,37 @@
-import type { DaemonCommand } from './command.ts'
+import type { CommandHelp, DaemonCommand } from './command.ts'
 import { DOCTOR_HELP, doctorCommand } from './doctor.ts'
 import { JOIN_HELP, joinCommand } from './join.ts'
 import { LEAVE_HELP, leaveCommand } from './leave.ts'
 
+export interface Command {
+  run: DaemonCommand
+  help: CommandHelp
+}
+
 /** What `shoald` does besides running; without a word it runs. */
-export const commands: ReadonlyMap<string, DaemonCommand> = new Map([
-  ['join', joinCommand],
-  ['leave', leaveCommand],
-  ['doctor', doctorCommand],
+export const commands: ReadonlyMap<string, Command> = new Map([
+  ['join', { run: joinCommand, help: JOIN_HELP }],
+  ['leave', { run: leaveCommand, help: LEAVE_HELP }],
+  ['doctor', { run: doctorCommand, help: DOCTOR_HELP }],
 ])
 
-export const COMMANDS_HELP = [JOIN_HELP, LEAVE_HELP, DOCTOR_HELP].join('\n')
+const all = [...commands.values()].map(({ help }) => help)
+const width = Math.max(...all.map(({ usage }) => usage.length)) + 2
+
+/** The last lines of the program's own help. */
+export const COMMANDS_HELP = [
+  'Commands, each with a --help of its own:',
+  ...all.map(({ usage, summary }) => `  ${usage.padEnd(width)}${summary}`),
+].join('\n')
+
+export const commandHelp = ({ usage, summary, flags }: CommandHelp): string =>
+  [
+    `Usage: ${usage} [--config FILE.yaml] [--KEY VALUE ...]`,
+    '',
+    summary,
+    '',
+    ...flags.map(flag => `  ${flag}`),
+    '',
+    'The keys are those of the daemon: shoald --help lists them.',
+    '',
+  ].join('\n')

@@ -4,16 +4,23 @@ import type { Checked, Patient } from '../doctor/check.ts'
 import { examine } from '../doctor/examine.ts'
 import { readIdentity } from '../identity.ts'
 import type { CommandContext, DaemonCommand } from './command.ts'
-import { takeFlags } from './flags.ts'
+import { requireNoWords, takeFlags } from './flags.ts'
 import { settingsOf } from './settings.ts'
 
-export const DOCTOR_HELP =
-  'shoald doctor [--format json]: looks at everything and says what is wrong'
+export const DOCTOR_HELP = {
+  usage: 'shoald doctor [--format json]',
+  summary: 'Looks at everything and says what is wrong; the daemon may run meanwhile.',
+  flags: ['--format text|json   how to print; the exit code is 69 when something is broken'],
+}
 
 /** Code 0 when nothing is broken, else 69. It changes nothing, and the daemon may run meanwhile. */
 export const doctorCommand: DaemonCommand = async context => {
-  const { values, rest } = takeFlags(context.argv, ['format'], [])
-  const json = values.format === 'json'
+  const { values, words, rest } = takeFlags(context.argv, ['format'], [])
+  requireNoWords({ words }, DOCTOR_HELP.usage)
+  const { format = 'text' } = values
+  if (format !== 'text' && format !== 'json')
+    throw new ShoalError('wrong_usage', `--format takes text or json, not ${format}`)
+  const json = format === 'json'
   const found: Checked[] = []
   for await (const checked of checks(context, rest)) {
     found.push(checked)
@@ -33,17 +40,16 @@ async function* checks(context: CommandContext, argv: string[]): AsyncGenerator<
     const identity = await readIdentity(config.state_dir)
     const url = config.coordinator.url ?? identity?.coordinator_url ?? DEFAULT_COORDINATOR_URL
     const { signal, env } = context
-    patient = { config, identity, url, path: env.PATH, signal, now: Date.now }
+    const machine = { path: env.PATH, sysFolder: '/sys', now: Date.now }
+    patient = { config, identity, url, signal, ...machine }
     yield { name: 'configuration', state: 'ok', says: file ?? 'no file: defaults and flags' }
   } catch (error) {
-    if (!(error instanceof ShoalError)) throw error
-    const name = error.code === 'config_invalid' ? 'configuration' : 'identity'
-    yield {
-      name,
-      state: 'fail',
-      says: error.message,
-      remedy: 'correct it; nothing else can be seen',
-    }
+    if (!(error instanceof ShoalError) || error.code === 'wrong_usage') throw error
+    const [name, remedy] =
+      error.code === 'config_invalid'
+        ? ['configuration', 'correct it; nothing else can be seen']
+        : ['identity', 'bring back the file, or remove it and join anew; nothing else can be seen']
+    yield { name, state: 'fail', says: error.message, remedy }
     return
   }
   yield* examine(patient)

@@ -32,12 +32,21 @@ export const takeFlags = <V extends string, S extends string>(
     else if (isIn(switched, name)) flags.switches[name] = true
     else {
       const value = glued ?? queue.shift()
-      if (value === undefined) throw new ShoalError('config_invalid', `${next} needs a value`)
+      if (value === undefined) throw new ShoalError('wrong_usage', `${next} needs a value`)
       if (isIn(valued, name)) flags.values[name] = value
       else flags.rest.push(`--${name}`, value)
     }
   }
   return flags
+}
+
+/** For commands that take no word of their own. */
+export const requireNoWords = (
+  { words }: Pick<Flags<never, never>, 'words'>,
+  usage: string,
+): void => {
+  if (words.length > 0)
+    throw new ShoalError('wrong_usage', `${JSON.stringify(words[0])} is too much; ${usage}`)
 }
 
 const isIn = <T extends string>(list: readonly T[], name: string): name is T =>

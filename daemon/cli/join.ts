@@ -20,18 +20,26 @@ import type { DaemonCommand } from './command.ts'
 import { takeFlags } from './flags.ts'
 import { settingsOf } from './settings.ts'
 
-export const JOIN_HELP =
-  'shoald join URL --token TOKEN (or --token-file FILE): makes this machine a cell of a fleet'
+export const JOIN_HELP = {
+  usage: 'shoald join URL --token TOKEN',
+  summary: 'Makes this machine a cell of a fleet, and writes what the daemon needs to start.',
+  flags: [
+    'URL                 address of the coordinator, https unless it is on this machine',
+    '--token TOKEN       the one-time token that an operator made; every user of a machine can',
+    '                    read the arguments of its programs',
+    '--token-file FILE   a file that holds it instead',
+  ],
+}
 
 /** Enrols this machine now and writes what the daemon needs to start; starts nothing itself. */
 export const joinCommand: DaemonCommand = async context => {
   const { values, words, rest } = takeFlags(context.argv, ['token', 'token-file'], [])
   const [url, ...more] = words
-  if (url === undefined || more.length > 0) throw new ShoalError('config_invalid', JOIN_HELP)
+  if (url === undefined || more.length > 0) throw wrongUsage('one address is needed')
   const fault = addressFault(url)
-  if (fault !== undefined) throw new ShoalError('config_invalid', `${url}: ${fault}`)
+  if (fault !== undefined) throw wrongUsage(`${url}: ${fault}`)
   const token = values.token ?? (await tokenIn(values['token-file']))
-  const { config, file } = settingsOf(context, rest)
+  const { config, file } = settingsOf(context, rest, { mayMiss: true })
 
   await lockState(config.state_dir, context.signal)
   const known = await readIdentity(config.state_dir)
@@ -55,10 +63,13 @@ export const joinCommand: DaemonCommand = async context => {
   return 0
 }
 
+const wrongUsage = (what: string): ShoalError =>
+  new ShoalError('wrong_usage', `${what}; ${JOIN_HELP.usage} (or --token-file FILE)`)
+
 const tokenIn = async (path: string | undefined): Promise<string> => {
-  if (path === undefined) throw new ShoalError('config_invalid', `no token; ${JOIN_HELP}`)
+  if (path === undefined) throw wrongUsage('no token')
   const text = await readFile(path, 'utf8').catch((cause: Error) => {
-    throw new ShoalError('config_invalid', `--token-file: ${cause.message}`, { cause })
+    throw new ShoalError('not_found', `--token-file: ${cause.message}`, { cause })
   })
   return text.trim()
 }
@@ -96,6 +107,6 @@ const told = (identity: Identity, { state_dir }: DaemonConfig, { path, made }: W
       ? []
       : ["The coordinator's certificate authority is pinned: nobody else can stand in for it."]),
     `Next: shoald --config ${path} (installed as a package: systemctl restart shoald)`,
-    'If it does not show up: shoald doctor',
+    `If it does not show up: shoald doctor --config ${path}`,
     '',
   ].join('\n')

@@ -1,22 +1,37 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
+import { randomId } from '../../shared/ids.ts'
 import { LeaveAnswer } from '../../shared/wire/cell-self.ts'
 import { LEAVE_PATH } from '../../shared/wire/link.ts'
 import { askAsCell } from '../ask.ts'
 import type { DaemonConfig } from '../config.ts'
-import { type Identity, identityFile, readIdentity, signingKeyFile } from '../identity.ts'
+import {
+  credentialOf,
+  type Identity,
+  identityFile,
+  readIdentity,
+  signingKeyFile,
+} from '../identity.ts'
 import { lockState } from '../state-lock.ts'
 import type { CommandContext, DaemonCommand } from './command.ts'
-import { takeFlags } from './flags.ts'
+import { requireNoWords, takeFlags } from './flags.ts'
 import { settingsOf } from './settings.ts'
 
-export const LEAVE_HELP =
-  'shoald leave --yes: tells the coordinator and removes the identity (--force: also untold)'
+export const LEAVE_HELP = {
+  usage: 'shoald leave --yes [--force]',
+  summary:
+    'Ends this cell: tells the coordinator and removes the identity. Stop the daemon before.',
+  flags: [
+    '--yes     needed: it is for good, and what was not sent yet is removed',
+    '--force   also when the coordinator cannot be told',
+  ],
+}
 
 /** Ends this machine's life as a cell. The daemon must be stopped before. */
 export const leaveCommand: DaemonCommand = async context => {
-  const { switches, rest } = takeFlags(context.argv, [], ['yes', 'force'])
+  const { switches, words, rest } = takeFlags(context.argv, [], ['yes', 'force'])
+  requireNoWords({ words }, LEAVE_HELP.usage)
   const { config } = settingsOf(context, rest)
   const identity = await readIdentity(config.state_dir)
   if (identity === undefined)
@@ -46,7 +61,8 @@ const tell = async (
   const url = coordinator.url ?? identity.coordinator_url
   const asker = { url, timeoutSeconds: coordinator.connect_timeout_seconds, signal }
   try {
-    await askAsCell(identity, asker, { method: 'POST', path: LEAVE_PATH, answer: LeaveAnswer })
+    const asked = { ...identity, credential: credentialOf(identity), boot_id: randomId() }
+    await askAsCell(asked, asker, { method: 'POST', path: LEAVE_PATH, answer: LeaveAnswer })
     return 'The coordinator knows.'
   } catch (error) {
     if (!(error instanceof ShoalError)) throw error

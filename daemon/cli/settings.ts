@@ -11,11 +11,18 @@ export interface Settings {
   file: string | undefined
 }
 
-/** The daemon's own configuration, as it would find it; a file that is not there counts as empty. */
-export const settingsOf = ({ env }: Pick<CommandContext, 'env'>, argv: string[]): Settings => {
+/**
+ * The daemon's own configuration, as it would find it. A file that was named and is not there is
+ * refused, or counts as empty where it `mayMiss`: for whoever is about to write it.
+ */
+export const settingsOf = (
+  { env }: Pick<CommandContext, 'env'>,
+  argv: string[],
+  { mayMiss = false }: { mayMiss?: boolean } = {},
+): Settings => {
   const at = argv.indexOf('--config')
   const file = at < 0 ? env.SHOAL_CONFIG : argv[at + 1]
-  const missing = file !== undefined && !existsSync(file)
+  const missing = mayMiss && file !== undefined && !existsSync(file)
   const flags = missing && at >= 0 ? argv.toSpliced(at, 2) : argv
   const { SHOAL_CONFIG, ...others } = env
   const loaded = loadConfig({

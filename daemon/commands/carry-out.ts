@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { canonicalJson } from '../../shared/canonical-json.ts'
+import { ShoalError } from '../../shared/errors.ts'
 import type { Ack, Command } from '../../shared/wire/command.ts'
 import { type Outcome, short } from './outcome.ts'
 import type { Verb } from './verb.ts'
@@ -26,7 +27,8 @@ export const carryOut = async (
     return done === undefined ? tooLate(verb, hazard) : succeeded(done.result)
   } catch (error) {
     if (stop.aborted) return undefined
-    return { state: 'failed', reason: 'error', message: short((error as Error).message) }
+    const reason = error instanceof ShoalError ? error.code : 'error'
+    return { state: 'failed', reason, message: short((error as Error).message) }
   } finally {
     over.abort()
   }

@@ -12,6 +12,8 @@ const WantedText = z.object({ version: z.int(), document: z.record(z.string(), z
 /** `desired.json`: what holds, and what was being tried or was not taken. */
 const Kept = z.object({
   good: WantedText,
+  /** The highest version that was ever believed. */
+  highest: z.int().nonnegative().exactOptional(),
   trying: WantedText.exactOptional(),
   failure: z
     .object({
@@ -33,13 +35,15 @@ const fileOf = (stateDir: string): string => join(stateDir, 'desired.json')
  */
 export const readDesired = async (
   stateDir: string,
-): Promise<{ good: Wanted; failure?: Failure }> => {
+): Promise<{ good: Wanted; failure?: Failure; highest: number }> => {
   const text = await readPrivate(fileOf(stateDir)).catch(() => undefined)
-  const { good, trying, failure } = understand(text)
+  const { good, trying, failure, highest: kept = 0 } = understand(text)
+  const versions = [good, trying, failure?.wanted].map(wanted => wanted?.version ?? 0)
+  const highest = Math.max(kept, ...versions)
   if (trying === undefined || isDeepStrictEqual(trying, good))
-    return { good, ...(failure && { failure }) }
+    return { good, highest, ...(failure && { failure }) }
   const errors = [{ key: '', message: 'the daemon ended during the probation' }]
-  return { good, failure: { wanted: trying, state: 'rolled_back', errors } }
+  return { good, highest, failure: { wanted: trying, state: 'rolled_back', errors } }
 }
 
 const understand = (text: string | undefined): Kept => {
@@ -56,9 +60,11 @@ export const writeDesired = async (
   stateDir: string,
   { good, trial, failure }: State,
   logger: Logger,
+  highest = 0,
 ): Promise<void> => {
-  const kept = {
+  const kept: Kept = {
     good: good.wanted,
+    highest,
     ...(trial && { trying: trial.basis.wanted }),
     ...(failure && { failure }),
   }

@@ -9,7 +9,11 @@ export const settingsOf = (config: DaemonConfig): CellSettings => {
   return {
     telemetry: { interval_seconds: telemetry.interval_seconds },
     log: { level: log.level },
-    inference: { slots, ...(threads !== undefined && { threads }) },
+    inference: {
+      // what is measured is no setting
+      ...(typeof slots === 'number' && { slots }),
+      ...(typeof threads === 'number' && { threads }),
+    },
     spool: { max_bytes, drain_bytes_per_second },
     tags,
   }
@@ -20,12 +24,12 @@ export const withSettings = (
   config: DaemonConfig,
   { telemetry, log, inference, spool, tags }: CellSettings,
 ): DaemonConfig => {
-  const { threads: _, ...otherInference } = config.inference
+  const { threads: _, slots: __, ...otherInference } = config.inference
   return {
     ...config,
     telemetry: { ...config.telemetry, ...telemetry },
     log: { ...config.log, ...log },
-    inference: { ...otherInference, ...inference },
+    inference: { slots: 'auto', ...otherInference, ...inference },
     spool: { ...config.spool, ...spool },
     ...(tags && { tags }),
   }

@@ -21,6 +21,8 @@ export interface Patient {
   /** Address of the coordinator. */
   url: string
   path: string | undefined
+  /** Where the kernel shows its devices: /sys. */
+  sysFolder: string
   signal: AbortSignal
   /** Unix time, milliseconds. */
   now: () => number

@@ -1,6 +1,7 @@
 import type { Check, Checked, Patient } from './check.ts'
 import { broker, certificate, coordinator, identity, link, selfChecks } from './fleet-checks.ts'
 import { disk, gpus, spool, weights } from './machine-checks.ts'
+import { bluetooth, wifi } from './radio-checks.ts'
 
 /** Every check, in the order in which one thing leans on another. */
 const checksFor = (patient: Patient): Record<string, Check> => ({
@@ -14,6 +15,8 @@ const checksFor = (patient: Patient): Record<string, Check> => ({
   weights,
   disk,
   spool,
+  bluetooth,
+  wifi,
 })
 
 /** Looks at everything; where the coordinator cannot be reached, nothing more is asked of it. */

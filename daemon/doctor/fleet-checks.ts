@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import * as z from 'zod'
-import { ShoalError } from '../../shared/errors.ts'
+import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { SelfAnswer } from '../../shared/wire/cell-self.ts'
 import {
   LINK_PATH,
@@ -11,7 +11,7 @@ import {
 } from '../../shared/wire/link.ts'
 import { followedKey } from '../../shared/wire/trust.ts'
 import { ask, askAsCell } from '../ask.ts'
-import { identityFile } from '../identity.ts'
+import { credentialOf, identityFile } from '../identity.ts'
 import { dial } from '../uplink/dial.ts'
 import { type Check, type Finding, fail, ok, type Patient, skip, warn } from './check.ts'
 
@@ -93,7 +93,9 @@ const askSelf = async (patient: Patient): Promise<Seen> => {
   const before = now()
   try {
     const question = { method: 'GET', path: SELF_PATH, answer: SelfAnswer } as const
-    const answer = await askAsCell(identity, askerOf(patient), question)
+    const asker = { ...askerOf(patient), probe: true }
+    const credential = credentialOf(identity)
+    const answer = await askAsCell({ ...identity, credential }, asker, question)
     const aheadMs = (before + now()) / 2 - answer.now
     return { credential: ok(`accepted; made ${dayOf(answer.credential_at)}`), answer, aheadMs }
   } catch (error) {
@@ -131,6 +133,9 @@ const clockOf = (aheadMs: number): Finding => {
     : ok(says)
 }
 
+/** What stands in the way is the credential, not the way. */
+const OF_CREDENTIAL: readonly ErrorCode[] = ['auth_required', 'forbidden']
+
 const plane =
   (path: string, protocol: string): Check =>
   async patient => {
@@ -143,6 +148,7 @@ const plane =
       socket.destroy()
       return ok(`the coordinator switches to ${protocol}`)
     } catch (error) {
+      if (error instanceof ShoalError && OF_CREDENTIAL.includes(error.code)) return refused(error)
       return fail(
         (error as Error).message,
         'a proxy in between must pass the Upgrade header and leave the connection open',

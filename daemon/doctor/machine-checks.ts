@@ -6,7 +6,7 @@ import type { CatalogueEntry } from '../../shared/catalogue.ts'
 import { chooseSampler, thisMachine } from '../gpu/choose.ts'
 import { type GpuReading, type GpuSampler, noGpus } from '../gpu/sampler.ts'
 import { checkGguf } from '../inference/gguf.ts'
-import { resolveWeights } from '../inference/weights.ts'
+import { placesOf, resolveWeights, type WeightsPlaces } from '../inference/weights.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 
 /* What can be seen without the coordinator. */
@@ -75,19 +75,27 @@ export const spool: Check = async ({ config }) => {
 export const weights: Check = async ({ config }) => {
   const faults: string[] = []
   const files = new Set<string>()
+  const places = placesOf(config.inference, config.state_dir)
+  let toFetch = 0
   for (const entry of config.catalogue) {
-    const { file, fault } = await lookAt(entry)
+    const { file, fault, absent } = await lookAt(entry, places)
+    if (absent && !files.has(file)) toFetch++
     if (fault !== undefined && !files.has(file)) faults.push(fault)
     files.add(file)
   }
   if (faults.length > 0)
     return fail(faults.join('; '), "correct the model's `weights` in the catalogue")
-  return ok(`${files.size} files for ${config.catalogue.length} models`)
+  const says = `${files.size} files for ${config.catalogue.length} models`
+  return ok(toFetch === 0 ? says : `${says}; ${toFetch} will be downloaded when they are loaded`)
 }
 
-const lookAt = async (entry: CatalogueEntry): Promise<{ file: string; fault?: string }> => {
+const lookAt = async (
+  entry: CatalogueEntry,
+  places: WeightsPlaces,
+): Promise<{ file: string; fault?: string; absent?: boolean }> => {
   try {
-    const { file } = resolveWeights(entry)
+    const { file, url } = resolveWeights(entry, places)
+    if (url !== undefined && !existsSync(file)) return { file, absent: true }
     await checkGguf(file)
     return { file }
   } catch (error) {

@@ -12,11 +12,18 @@ export interface AdmissionLimits {
 
 export interface Ticket {
   bytes: number
+  /** Part of a request that was let in already: it waits without a bound. */
+  follows?: boolean | undefined
+  /** What the client asked for. */
+  model?: string | undefined
   /** Called once, when a slot is taken for this request. */
   onSlot: () => void
   /** Called instead when it waited too long or the engine went away. */
   onRefused: (error: ShoalError) => void
 }
+
+/** What a request is, beside its work. */
+export type Asked = Pick<Ticket, 'model' | 'follows'>
 
 interface Waiting extends Ticket {
   callOff: () => void
@@ -24,18 +31,49 @@ interface Waiting extends Ticket {
 
 const RETRY_SECONDS = 1
 
+/** Why somebody is refused while the engine is not ready. */
+export type Away = (ticket: Pick<Ticket, 'model'>) => ShoalError
+
 /** Gives out the slots of one engine in the order of arrival, and refuses what it cannot serve. */
 export class Admission {
-  readonly #limits: AdmissionLimits
+  #limits: AdmissionLimits
   readonly #clock: Clock
+  readonly #away: Away | undefined
   readonly #waiting = new Set<Waiting>()
   #waitingBytes = 0
   #busy = 0
   #open = false
+  #lastUsedAt: number
 
-  constructor(limits: AdmissionLimits, clock: Clock) {
+  constructor(limits: AdmissionLimits, clock: Clock, away?: Away) {
     this.#limits = limits
     this.#clock = clock
+    this.#away = away
+    this.#lastUsedAt = clock.now()
+  }
+
+  /** When the last request came or ended, by the clock. */
+  get lastUsedAt(): number {
+    return this.#lastUsedAt
+  }
+
+  /** Nobody has a slot or waits for one. */
+  get idle(): boolean {
+    return this.#busy === 0 && this.#waiting.size === 0
+  }
+
+  /** Requests that may wait. */
+  get queueLimit(): number {
+    return this.#limits.queue
+  }
+
+  get slots(): number {
+    return this.#limits.slots
+  }
+
+  /** Other numbers of slots and places, while nobody has a slot. */
+  resize(slots: number, queue: number): void {
+    this.#limits = { ...this.#limits, slots, queue }
   }
 
   get busy(): number {
@@ -53,23 +91,26 @@ export class Admission {
    * @throws ShoalError cell_unavailable when the queue is full
    */
   enter(ticket: Ticket): () => void {
+    this.#lastUsedAt = this.#clock.now()
     if (this.#open && this.#busy < this.#limits.slots && this.#waiting.size === 0) {
       this.#busy++
       ticket.onSlot()
       return () => {}
     }
-    this.#refuseWhenFull(ticket.bytes)
+    if (!ticket.follows) this.#refuseWhenFull(ticket)
     return this.#wait(ticket)
   }
 
   /** A slot is free again. */
   leave(): void {
+    this.#lastUsedAt = this.#clock.now()
     this.#busy--
     this.#fill()
   }
 
   /** The engine is ready. */
   open(): void {
+    this.#lastUsedAt = this.#clock.now()
     this.#open = true
     this.#fill()
   }
@@ -87,29 +128,40 @@ export class Admission {
     }
   }
 
-  #refuseWhenFull(bytes: number): void {
+  #refuseWhenFull(ticket: Ticket): void {
     const { slots, queue, queueBytes } = this.#limits
     const places = this.#open ? queue : queue + slots
     if (this.#waiting.size >= places) {
-      throw full(`${this.#waiting.size} requests wait for ${slots} slots`)
+      throw this.#full(ticket, `${this.#waiting.size} requests wait for ${slots} slots`)
     }
-    if (this.#waiting.size > 0 && this.#waitingBytes + bytes > queueBytes) {
-      throw full(`the waiting requests hold ${this.#waitingBytes} bytes of text`)
+    if (this.#waiting.size > 0 && this.#waitingBytes + ticket.bytes > queueBytes) {
+      throw this.#full(ticket, `the waiting requests hold ${this.#waitingBytes} bytes of text`)
     }
   }
 
+  /** While the engine loads, that is what it takes to know. */
+  #full(ticket: Ticket, message: string): ShoalError {
+    if (!this.#open && this.#away !== undefined) return this.#away(ticket)
+    return new ShoalError('cell_unavailable', message, { retryAfterSeconds: RETRY_SECONDS })
+  }
+
   #wait(ticket: Ticket): () => void {
-    const seconds = this.#limits.queueTimeoutSeconds
     const waiting: Waiting = {
       ...ticket,
-      callOff: this.#clock.after(seconds * 1000, () => {
-        this.#remove(waiting)
-        ticket.onRefused(full(`no slot became free within ${seconds} s`))
-      }),
+      callOff: ticket.follows ? () => {} : this.#refuseLate(() => waiting),
     }
     this.#waiting.add(waiting)
     this.#waitingBytes += ticket.bytes
     return () => this.#remove(waiting)
+  }
+
+  #refuseLate(late: () => Waiting): () => void {
+    const seconds = this.#limits.queueTimeoutSeconds
+    return this.#clock.after(seconds * 1000, () => {
+      const waiting = late()
+      this.#remove(waiting)
+      waiting.onRefused(this.#full(waiting, `no slot became free within ${seconds} s`))
+    })
   }
 
   #remove(waiting: Waiting): void {
@@ -127,6 +179,3 @@ export class Admission {
     }
   }
 }
-
-const full = (message: string): ShoalError =>
-  new ShoalError('cell_unavailable', message, { retryAfterSeconds: RETRY_SECONDS })

@@ -1,11 +1,18 @@
 import * as z from 'zod'
+import { downloadable } from '../../shared/weights-source.ts'
 import { Setting } from '../../shared/wire/desired.ts'
+
+const GIB = 1024 ** 3
 
 /** The cell's inference, as it stands under `inference` in the daemon's configuration. */
 export const InferenceConfig = z.strictObject({
-  slots: Setting.slots
-    .default(8)
-    .describe('Chat requests that one engine runs at the same time; each keeps its own context.'),
+  slots: z
+    .union([Setting.slots, z.literal('auto')])
+    .default('auto')
+    .describe(
+      'Chat requests that one engine runs at the same time; each keeps its own context. `auto`: ' +
+        'measured at the first start for weights of 64 MiB and more, else 8.',
+    ),
   embedding_slots: z
     .int()
     .min(1)
@@ -29,9 +36,13 @@ export const InferenceConfig = z.strictObject({
     .max(3600)
     .default(30)
     .describe('Longest wait for a slot, loading of the model included.'),
-  threads: Setting.threads
+  threads: z
+    .union([Setting.threads, z.literal('auto')])
     .exactOptional()
-    .describe('CPU threads of one engine. Default: the cores less one.'),
+    .describe(
+      'CPU threads of one engine. Default, and `auto`: measured as the slots are, else the cores ' +
+        'less one.',
+    ),
   gpu: z
     .enum(['auto', 'off'])
     .default('auto')
@@ -40,6 +51,61 @@ export const InferenceConfig = z.strictObject({
     .boolean()
     .default(true)
     .describe('Load the models at the start; otherwise each one on its first request.'),
+  idle_unload_minutes: z
+    .number()
+    .min(0)
+    .max(525_600)
+    .default(15)
+    .describe(
+      'A model that a request or an operator has loaded, and that nobody has used for so long, is ' +
+        'unloaded; 0 is never. What is preloaded or pinned stays.',
+    ),
+  memory_limit_percent: z
+    .number()
+    .min(1)
+    .max(100)
+    .default(95)
+    .describe(
+      'Nothing is loaded when more than this share of the GPU memory, or without a GPU of the ' +
+        "host's, would then be in use.",
+    ),
+  models_dir: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Folder of the weights that are downloaded. Default: `models` in state_dir.'),
+  models_max_bytes: z
+    .int()
+    .min(0)
+    .default(256 * GIB)
+    .describe(
+      'Most that this folder may hold. Weights that the catalogue does not name any more make ' +
+        'room first.',
+    ),
+  hub_url: z
+    .string()
+    .superRefine((text, context) => {
+      try {
+        downloadable(text)
+      } catch (error) {
+        context.addIssue((error as Error).message)
+      }
+    })
+    .default('https://huggingface.co')
+    .describe('Address of the model hub that `hf:` in the catalogue means.'),
+  hub_token_file: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'File that holds a token of the hub, for weights that it does not give to everybody.',
+    ),
+  download_stall_seconds: z
+    .number()
+    .min(1)
+    .max(3600)
+    .default(60)
+    .describe('A download that brings next to nothing for this time is taken up again.'),
   load_timeout_seconds: z
     .number()
     .positive()

@@ -18,6 +18,8 @@ export interface ProcessOptions {
 }
 
 export interface ProcessListener {
+  /** Of the weights, how much is loaded. */
+  onProgress: (percent: number) => void
   onReady: (reply: ReadyReply) => void
   /** The model cannot be loaded, and not because others use the memory. */
   onRefused: (reply: FailedReply) => void
@@ -85,11 +87,13 @@ export class EngineProcess {
   #reply(reply: Reply): void {
     if (this.#stopped || this.#ending !== undefined) return
     this.#heardAt = this.#clock.now()
-    if (reply.type === 'ready') this.#ready(reply)
+    if (reply.type === 'progress') this.#listener.onProgress(reply.percent)
+    else if (reply.type === 'ready') this.#ready(reply)
     else if (reply.type === 'step') {
       this.counts = reply.counts
       this.#listener.onStep(reply)
-    } else if (reply.transient) this.#end(`could not be loaded: ${reply.reason}`)
+    } else if (reply.type === 'measured') this.#end('measured instead of loading')
+    else if (reply.transient) this.#end(`could not be loaded: ${reply.reason}`)
     else {
       this.stop()
       this.#listener.onRefused(reply)

@@ -1,28 +1,47 @@
 import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
 import type { Catalogue, CatalogueEntry } from '../../shared/catalogue.ts'
+import type { Metric } from '../../shared/metrics/metric.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import type { Clock } from './clock.ts'
 import type { InferenceConfig } from './config.ts'
-import { Engine, type EngineOptions } from './engine.ts'
+import { Engine } from './engine.ts'
 import type { SpawnEngine } from './engine-child.ts'
+import { engineMetrics } from './engine-metrics.ts'
+import type { EngineOptions, EngineParts, FetchWeights } from './engine-options.ts'
 import { gpuMayBePresent } from './gpu-present.ts'
 import { Leftovers } from './leftovers.ts'
+import { makeRoom } from './memory/make-room.ts'
+import type { ReadMemory } from './memory/read-memory.ts'
+import type { EngineView } from './openai/context.ts'
 import type { StepCounts } from './protocol.ts'
-import { resolveWeights } from './weights.ts'
+import type { Tuner } from './tuning/tuner.ts'
+import { resolveWeights, type WeightsPlaces } from './weights.ts'
 
 export interface EnginesParts {
   clock: Clock
   spawn: SpawnEngine
   logger: Logger
+  /** Absent: nothing is measured, the defaults stand. */
+  tuner?: Tuner | undefined
+  fetch: FetchWeights
+  readMemory: ReadMemory
+  places: WeightsPlaces
 }
 
 /** What can be changed by a restart of the engines. */
 export type EngineLimits = Pick<InferenceConfig, 'slots' | 'threads'>
 
+interface Served {
+  entry: CatalogueEntry
+  engine: Engine
+}
+
 /** The engines of a catalogue: models with the same weights share one. */
 export class Engines {
-  readonly #byModel = new Map<string, { entry: CatalogueEntry; engine: Engine }>()
+  readonly #byModel = new Map<string, Served>()
+  /** Model ids that are to stay loaded. */
+  #pinned: ReadonlySet<string> = new Set()
   readonly #listeners = new Set<() => void>()
   readonly #catalogue: Catalogue
   readonly #parts: EnginesParts
@@ -44,17 +63,41 @@ export class Engines {
     const onChange = (): void => {
       for (const listener of this.#listeners) listener()
     }
-    return groupByWeights(this.#catalogue).map(entries => {
-      const parts = { ...this.#parts, leftovers: this.#leftovers, onChange }
-      const engine = new Engine(engineOptions(entries, this.#config), parts)
+    const { places } = this.#parts
+    return groupByWeights(this.#catalogue, places).map(entries => {
+      const parts = {
+        ...this.#parts,
+        leftovers: this.#leftovers,
+        onChange,
+        makeRoom: this.#makeRoom,
+      }
+      const engine = new Engine(engineOptions(entries, this.#config, places), parts)
+      engine.pin(entries.some(({ id }) => this.#pinned.has(id)))
       for (const entry of entries) this.#byModel.set(entry.id, { entry, engine })
       return engine
     })
   }
 
-  /** The engine and the catalogue entry of a model id. */
-  find(model: string): { entry: CatalogueEntry; engine: Engine } | undefined {
-    return this.#byModel.get(model)
+  /** What serves a model id. */
+  find(model: string): ReturnType<EngineView['find']> {
+    const found = this.#byModel.get(model)
+    if (found === undefined) return undefined
+    const { entry, engine } = found
+    const submit: Engine['submit'] = (work, bytes, listener, how) =>
+      engine.submit(work, bytes, listener, { ...how, model })
+    return { entry, engine: { submit } }
+  }
+
+  /** The engine of a model id, with its whole life. */
+  engine(model: string): Engine | undefined {
+    return this.#byModel.get(model)?.engine
+  }
+
+  /** These models stay loaded, and no others. */
+  pin(models: ReadonlySet<string>): void {
+    this.#pinned = models
+    for (const engine of this.#engines)
+      engine.pin(engine.report().models.some(model => models.has(model)))
   }
 
   /** Never starts an engine. */
@@ -70,6 +113,11 @@ export class Engines {
   /** How full the batches of each running engine were. */
   counts(): StepCounts[] {
     return this.#engines.flatMap(engine => engine.counts ?? [])
+  }
+
+  /** What Prometheus is told of them. */
+  metrics(): Metric[] {
+    return engineMetrics(this.#engines)
   }
 
   /** Called after each change of an engine's state; the answer ends it. */
@@ -104,11 +152,33 @@ export class Engines {
   async #begin(life: AbortSignal): Promise<void> {
     const engines = this.#engines
     for (const engine of engines) engine.start()
-    if (!this.#config.preload) return
-    for (const engine of engines) {
+    for (const engine of this.#toPreload()) {
       if (life.aborted || engines !== this.#engines) return
-      await engine.load()
+      await engine.load({ preload: this.#config.preload })
     }
+    await Promise.all(engines.map(engine => engine.survey()))
+  }
+
+  /** What has to be fetched must not keep what is there already waiting. */
+  #toPreload(): Engine[] {
+    const wanted = this.#engines.filter(({ pinned }) => this.#config.preload || pinned)
+    const rank = ({ pinned, isRemote }: Engine): number => (isRemote ? 2 : 0) - (pinned ? 1 : 0)
+    return wanted.sort((a, b) => rank(a) - rank(b))
+  }
+
+  #makeRoom: EngineParts['makeRoom'] = seeker =>
+    makeRoom(seeker, {
+      ...this.#parts,
+      leftovers: this.#leftovers,
+      engines: this.#engines,
+      device: this.#device,
+      limitPercent: this.#config.memory_limit_percent,
+    })
+
+  /** A GPU that no engine could use is none. */
+  get #device(): 'gpu' | 'host' {
+    const mayUse = this.#config.gpu === 'auto' && gpuMayBePresent()
+    return mayUse && !this.#engines.some(({ device }) => device === 'cpu') ? 'gpu' : 'host'
   }
 
   #stop(): void {
@@ -116,18 +186,28 @@ export class Engines {
   }
 }
 
-const groupByWeights = (catalogue: Catalogue): CatalogueEntry[][] => [
-  ...Map.groupBy(catalogue, entry => `${entry.kind} ${resolveWeights(entry).file}`).values(),
+const groupByWeights = (catalogue: Catalogue, places: WeightsPlaces): CatalogueEntry[][] => [
+  ...Map.groupBy(
+    catalogue,
+    entry => `${entry.kind} ${resolveWeights(entry, places).file}`,
+  ).values(),
 ]
+
+/** Where nothing is measured. */
+const DEFAULT_SLOTS = 8
+
+const isSet = (value: number | 'auto' | undefined): value is number => typeof value === 'number'
 
 const engineOptions = (
   entries: readonly CatalogueEntry[],
   config: InferenceConfig,
+  places: WeightsPlaces,
 ): EngineOptions => {
   const first = entries[0] as CatalogueEntry
-  const slots = first.kind === 'chat' ? config.slots : config.embedding_slots
+  const chatSlots = isSet(config.slots) ? config.slots : DEFAULT_SLOTS
+  const slots = first.kind === 'chat' ? chatSlots : config.embedding_slots
   return {
-    weights: resolveWeights(first),
+    weights: resolveWeights(first, places),
     kind: first.kind,
     models: entries.map(entry => entry.id),
     contextLength: Math.max(...entries.map(entry => entry.context_length)),
@@ -137,9 +217,11 @@ const engineOptions = (
       queueBytes: config.queue_prompt_bytes,
       queueTimeoutSeconds: config.queue_timeout_seconds,
     },
-    threads: config.threads ?? Math.max(1, availableParallelism() - 1),
+    threads: isSet(config.threads) ? config.threads : Math.max(1, availableParallelism() - 1),
+    auto: { slots: !isSet(config.slots), threads: !isSet(config.threads) },
     gpu: config.gpu === 'auto' && gpuMayBePresent() ? 'auto' : 'off',
     loadTimeoutSeconds: config.load_timeout_seconds,
     watchdogSeconds: config.watchdog_seconds,
+    idleUnloadMinutes: config.idle_unload_minutes,
   }
 }

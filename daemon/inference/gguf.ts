@@ -9,6 +9,11 @@ export interface GgufFacts {
   blockCount: number
   /** Absent where it differs between the layers. */
   headCount: number | undefined
+  /** Heads whose keys and values are kept; absent where it differs between the layers. */
+  headCountKv: number | undefined
+  /** Values of one head's key and value; absent where they follow from the heads. */
+  keyLength: number | undefined
+  valueLength: number | undefined
   vocabularySize: number
   chatTemplate: string | undefined
   /** `llama_pooling_type` of llama.h: 0 none, 1 mean, 2 first token, 3 last token, 4 rank. */
@@ -195,6 +200,9 @@ const facts = (metadata: Metadata): Omit<GgufFacts, 'tensorCount' | 'fileBytes'>
     embeddingLength: needed('embedding_length', 1_000_000),
     blockCount: needed('block_count', 10_000),
     headCount: number(metadata.get(`${architecture}.attention.head_count`)),
+    headCountKv: number(metadata.get(`${architecture}.attention.head_count_kv`)),
+    keyLength: number(metadata.get(`${architecture}.attention.key_length`)),
+    valueLength: number(metadata.get(`${architecture}.attention.value_length`)),
     vocabularySize: typeof tokens === 'object' ? tokens.length : 0,
     chatTemplate: text(metadata.get('tokenizer.chat_template')),
     poolingType: number(metadata.get(`${architecture}.pooling_type`)),

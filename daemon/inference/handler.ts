@@ -2,10 +2,12 @@ import type { Logger } from 'pino'
 import type { Catalogue } from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { chat } from './openai/chat.ts'
+import { completions } from './openai/completions.ts'
 import type { RouteContext } from './openai/context.ts'
 import { embeddings } from './openai/embeddings.ts'
 import { type HttpRequest, type HttpResponse, sendError, sendJson } from './openai/http.ts'
 import { modelList } from './openai/models.ts'
+import { responses } from './openai/responses.ts'
 
 export interface HandlerParts extends RouteContext {
   catalogue: Catalogue
@@ -30,6 +32,14 @@ export const createHandler = (
     [
       '/v1/chat/completions',
       { method: 'POST', run: (req, res, gone) => chat(req, res, gone, parts) },
+    ],
+    [
+      '/v1/responses',
+      { method: 'POST', run: (req, res, gone) => responses(req, res, gone, parts) },
+    ],
+    [
+      '/v1/completions',
+      { method: 'POST', run: (req, res, gone) => completions(req, res, gone, parts) },
     ],
     [
       '/v1/embeddings',

@@ -1,5 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
-import type { Admission } from './admission.ts'
+import type { Admission, Asked, Ticket } from './admission.ts'
+import { JobFigures, type JobTimes } from './job-figures.ts'
 import type { ChatOrder, EmbedOrder, JobEvent, Order } from './protocol.ts'
 
 /** A request without the number that the engine gives it. */
@@ -15,6 +16,7 @@ export type EngineListener = (event: EngineEvent) => void
 interface Job {
   /** Absent after a cancel: the slot is still taken until the child has let go of it. */
   listener: EngineListener | undefined
+  times: JobTimes
 }
 
 /** Where the orders go. */
@@ -27,12 +29,21 @@ export interface JobProcess {
 /** The requests that run in one engine child or wait for it. */
 export class Jobs {
   readonly #admission: Admission
+  readonly #figures: JobFigures
+  readonly #now: () => number
   readonly #running = new Map<number, Job>()
   #process: JobProcess | undefined
   #last = 0
 
-  constructor(admission: Admission) {
+  /** `now`: milliseconds of a clock that never jumps. */
+  constructor(
+    admission: Admission,
+    figures: JobFigures = new JobFigures(),
+    now: () => number = () => performance.now(),
+  ) {
     this.#admission = admission
+    this.#figures = figures
+    this.#now = now
   }
 
   /** Orders go to this process from now on. */
@@ -40,15 +51,23 @@ export class Jobs {
     this.#process = process
   }
 
-  /** @throws ShoalError cell_unavailable when the queue is full */
-  submit(work: Work, bytes: number, listener: EngineListener): () => void {
+  /**
+   * @param how.follows part of a request that was let in already: never refused because others wait
+   * @throws ShoalError cell_unavailable when the queue is full
+   */
+  submit(work: Work, bytes: number, listener: EngineListener, how: Asked = {}): () => void {
     let job: number | undefined
-    const leave = this.#admission.enter({
+    const askedMs = this.#now()
+    const leave = this.#enter({
+      ...how,
       bytes,
       onSlot: () => {
-        job = this.#begin(work, listener)
+        job = this.#begin(work, listener, askedMs)
       },
-      onRefused: error => listener({ type: 'error', error }),
+      onRefused: error => {
+        this.#figures.turnedAway()
+        listener({ type: 'error', error })
+      },
     })
     return () => {
       leave()
@@ -57,8 +76,10 @@ export class Jobs {
   }
 
   handle(events: readonly JobEvent[]): void {
+    const nowMs = this.#now()
     for (const event of events) {
-      const listener = this.#running.get(event.job)?.listener
+      const { listener, times } = this.#running.get(event.job) ?? {}
+      if (times !== undefined) this.#figures.note(event, times, nowMs)
       if (event.type !== 'start' && event.type !== 'text') this.#finish(event.job)
       listener?.(event.type === 'refused' ? refused(event) : event)
     }
@@ -69,12 +90,22 @@ export class Jobs {
     const jobs = [...this.#running.values()]
     this.#running.clear()
     this.#process = undefined
+    this.#figures.lost(jobs.length)
     for (const { listener } of jobs) listener?.({ type: 'error', error })
   }
 
-  #begin(work: Work, listener: EngineListener): number {
+  #enter(ticket: Ticket): () => void {
+    try {
+      return this.#admission.enter(ticket)
+    } catch (error) {
+      this.#figures.turnedAway()
+      throw error
+    }
+  }
+
+  #begin(work: Work, listener: EngineListener, askedMs: number): number {
     const job = ++this.#last
-    this.#running.set(job, { listener })
+    this.#running.set(job, { listener, times: this.#figures.begun(askedMs, this.#now()) })
     this.#process?.send({ ...work, job })
     return job
   }

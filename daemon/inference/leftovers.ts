@@ -11,6 +11,7 @@ export class Leftovers {
   readonly #clock: Clock
   /** Who waits for the end of each. */
   readonly #waiting = new Map<string, Set<() => void>>()
+  #goneAt = Number.NEGATIVE_INFINITY
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -22,8 +23,14 @@ export class Leftovers {
     this.#waiting.set(name, waiting)
     return () => {
       this.#waiting.delete(name)
+      this.#goneAt = this.#clock.now()
       for (const resolve of waiting) resolve()
     }
+  }
+
+  /** How long ago the last of them ended, milliseconds. */
+  get quietMs(): number {
+    return this.#clock.now() - this.#goneAt
   }
 
   has(name: string): boolean {

@@ -2,7 +2,9 @@
  * What the daemon and an engine child say to each other over the child's IPC channel. Both run
  * the same version, so nothing here is negotiated.
  */
-export type Order = LoadOrder | ChatOrder | EmbedOrder | CancelOrder
+import type { Measured } from './tuning/choose.ts'
+
+export type Order = LoadOrder | MeasureOrder | ChatOrder | EmbedOrder | CancelOrder
 
 export interface LoadOrder {
   type: 'load'
@@ -16,9 +18,50 @@ export interface LoadOrder {
   gpu: 'auto' | 'off'
 }
 
+/** Instead of `load`: the child only measures. */
+export interface MeasureOrder {
+  type: 'measure'
+  /** Absolute path of a GGUF file that has passed the pre-check. */
+  file: string
+  contextLength: number
+  gpu: 'auto' | 'off'
+  /** Numbers to try, each with each. */
+  slots: readonly number[]
+  threads: readonly number[]
+  /** For all of it, loading excluded. */
+  budgetMs: number
+}
+
 export interface PlainMessage {
-  role: 'system' | 'user' | 'assistant'
+  role: 'system' | 'user' | 'assistant' | 'tool'
   text: string
+  /** Of an assistant that called functions. */
+  calls?: readonly PlainCall[]
+  /** Of a tool: which call it answers. */
+  callId?: string
+}
+
+export interface PlainCall {
+  id: string
+  name: string
+  /** JSON as text, as the model wrote it; it may be broken. */
+  arguments: string
+}
+
+/** A function the model may call. */
+export interface PlainTool {
+  name: string
+  description?: string
+  /** JSON Schema. */
+  parameters: Readonly<Record<string, unknown>>
+}
+
+/** What an answer must look like. */
+export interface Grammar {
+  /** GBNF (llama.cpp, grammars/README.md) with the rule `root`. */
+  text: string
+  /** The field of the request it was made of. */
+  param: string
 }
 
 /** Neutral values: 1, 1, any, [], 0, 0, []. */
@@ -39,10 +82,21 @@ export interface ChatOrder {
   type: 'chat'
   job: number
   messages: readonly PlainMessage[]
+  /** Continued as it is, without the chat template and instead of the messages: text or token ids. */
+  prompt?: string | readonly number[]
+  /** The prompt is the first text of the answer. */
+  echo?: boolean
   contextLength: number
   /** The rest of the context when absent. */
   maxTokens?: number
   sampling: Sampling
+  grammar?: Grammar
+  /** Put into the prompt. */
+  tools?: readonly PlainTool[]
+  /** The tokens and their log-probabilities are wanted, with so many alternatives each. */
+  topLogprobs?: number
+  /** Only of so many tokens at the beginning; what follows comes without. */
+  logprobTokens?: number
 }
 
 export interface EmbedOrder {
@@ -57,7 +111,13 @@ export interface CancelOrder {
   job: number
 }
 
-export type Reply = ReadyReply | FailedReply | StepReply
+export type Reply = ProgressReply | ReadyReply | FailedReply | StepReply | MeasuredReply
+
+/** How much of the weights is loaded; a few times a second. */
+export interface ProgressReply {
+  type: 'progress'
+  percent: number
+}
 
 export interface ReadyReply {
   type: 'ready'
@@ -66,6 +126,11 @@ export interface ReadyReply {
   /** `cuda`, `vulkan`, `metal` or `cpu`. */
   device: string
   loadMs: number
+}
+
+export interface MeasuredReply {
+  type: 'measured'
+  rows: readonly Measured[]
 }
 
 /** The model cannot be loaded. The child ends by itself. */
@@ -93,6 +158,19 @@ export interface StepCounts {
   tokens: number
 }
 
+export interface TokenChance {
+  /** Holds replacement characters where the token alone is no whole character. */
+  text: string
+  /** Natural logarithm, not below -9999. */
+  logprob: number
+}
+
+/** A chosen token; one that only begins a character has no text, the last of it has all. */
+export interface TokenInfo extends TokenChance {
+  /** The most likely tokens, the best first. */
+  top: readonly TokenChance[]
+}
+
 export type EndReason = 'stop' | 'length' | 'cancelled'
 
 export type JobEvent =
@@ -104,7 +182,8 @@ export type JobEvent =
       /** The bound that holds: asked, or what the context leaves. */
       maxTokens: number
     }
-  | { type: 'text'; job: number; text: string }
+  /** With `topLogprobs` also the tokens; their texts together are the text. */
+  | { type: 'text'; job: number; text: string; tokens?: readonly TokenInfo[] }
   | {
       type: 'end'
       job: number

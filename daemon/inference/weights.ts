@@ -1,30 +1,58 @@
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { rm, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { bundledModels } from '../../models/bundled.ts'
 import type { CatalogueEntry } from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
+import { hubAddress, parseWeightsSource, type WeightsSource } from '../../shared/weights-source.ts'
+import type { InferenceConfig } from './config.ts'
 import { checkGguf, type GgufFacts } from './gguf.ts'
 import { GgufError } from './gguf-reader.ts'
 
 /** Where a model's weights lie and what they must be. */
 export interface Weights {
-  /** As the catalogue writes it. */
+  /** As the catalogue writes it, without what may be secret in an address. */
   label: string
   /** Absolute. */
   file: string
   sha256: string | undefined
+  /** Where they are fetched from when the file is not there. */
+  url?: URL
+  /** That is the hub. */
+  fromHub?: boolean
 }
 
-const BUNDLED = 'bundled:'
+/** What places of weights depend on, besides the catalogue. */
+export interface WeightsPlaces {
+  /** Folder of the weights that were downloaded. */
+  modelsDir: string
+  /** Address of the model hub that `hf:` means. */
+  hubUrl: string
+}
 
-/** @throws ShoalError config_invalid when no bundled weights have that id */
-export const resolveWeights = (entry: CatalogueEntry): Weights => {
-  if (!entry.weights.startsWith(BUNDLED)) {
-    return { label: entry.weights, file: resolve(entry.weights), sha256: entry.sha256 }
-  }
-  const id = entry.weights.slice(BUNDLED.length)
+/** Where downloads of a daemon lie, and where they come from. */
+export const placesOf = (
+  { models_dir, hub_url }: Pick<InferenceConfig, 'models_dir' | 'hub_url'>,
+  stateDir: string,
+): WeightsPlaces => ({
+  modelsDir: resolve(models_dir ?? join(stateDir, 'models')),
+  hubUrl: hub_url,
+})
+
+/** @throws ShoalError config_invalid for weights that cannot be */
+export const resolveWeights = (entry: CatalogueEntry, places: WeightsPlaces): Weights => {
+  const source = parseWeightsSource(entry.weights)
+  const { sha256 } = entry
+  if (source.kind === 'file') return { label: source.path, file: resolve(source.path), sha256 }
+  if (source.kind === 'bundled') return bundled(entry, source.id)
+  const url = addressOf(entry, source, places.hubUrl)
+  const label = source.kind === 'hub' ? entry.weights : `${url.origin}${url.pathname}`
+  const file = join(places.modelsDir, fileName(url, sha256))
+  return { label, file, sha256, url, fromHub: source.kind === 'hub' }
+}
+
+const bundled = (entry: CatalogueEntry, id: string): Weights => {
   const found = bundledModels.find(model => model.id === id)
   if (found === undefined) {
     throw new ShoalError('config_invalid', `model ${entry.id}: no bundled weights are called ${id}`)
@@ -32,24 +60,52 @@ export const resolveWeights = (entry: CatalogueEntry): Weights => {
   return { label: entry.weights, file: found.file, sha256: entry.sha256 ?? found.sha256 }
 }
 
+const addressOf = (
+  { id }: CatalogueEntry,
+  source: Extract<WeightsSource, { kind: 'hub' | 'url' }>,
+  hubUrl: string,
+): URL => {
+  try {
+    return source.kind === 'url' ? source.url : hubAddress(hubUrl, source)
+  } catch (cause) {
+    throw new ShoalError('config_invalid', `model ${id}: ${(cause as Error).message}`, { cause })
+  }
+}
+
+/** By the digest, so that the same weights from two places are one file. */
+const fileName = (url: URL, sha256: string | undefined): string =>
+  sha256 === undefined ? `unchecked-${hash('sha256', url.href)}.gguf` : `sha256-${sha256}.gguf`
+
 /** The state of a file; equal text means that nobody has written to it or changed its mode. */
 export const fileStamp = async (path: string): Promise<string> => {
   const found = await stat(path).catch(() => undefined)
   return found === undefined ? 'absent' : `${found.ino}:${found.size}:${found.ctimeMs}`
 }
 
-/** @throws GgufError when the file is not what the catalogue promises or not safe to load */
+/**
+ * @param onBytes is told how much of the file has been hashed
+ * @throws GgufError when the file is not what the catalogue promises or not safe to load
+ */
 export const checkWeights = async (
   weights: Weights,
   kind: CatalogueEntry['kind'],
   signal: AbortSignal,
+  onBytes?: (doneBytes: number, totalBytes: number) => void,
 ): Promise<GgufFacts> => {
   const facts = await checkGguf(weights.file)
   if (kind === 'chat' && facts.chatTemplate === undefined) {
     throw new GgufError('it carries no chat template')
   }
-  if (weights.sha256 !== undefined && (await digest(weights.file, signal)) !== weights.sha256) {
-    throw new GgufError(`its sha256 is not ${weights.sha256}`)
+  const { file, sha256 } = weights
+  let doneBytes = 0
+  const onChunk = (bytes: number): void => {
+    doneBytes += bytes
+    onBytes?.(doneBytes, facts.fileBytes)
+  }
+  if (sha256 !== undefined && (await digest(file, signal, onChunk)) !== sha256) {
+    // what we have fetched ourselves can be fetched again
+    if (weights.url !== undefined) await rm(file, { force: true })
+    throw new GgufError(`its sha256 is not ${sha256}`)
   }
   return facts
 }
@@ -59,14 +115,26 @@ const HASH_CHUNK_BYTES = 128 * 1024
 const digests = new Map<string, { stamp: string; sha256: string }>()
 
 /** Lower-case hexadecimal; read again only after the file has changed. */
-export const digest = async (path: string, signal: AbortSignal): Promise<string> => {
+export const digest = async (
+  path: string,
+  signal: AbortSignal,
+  onBytes: (bytes: number) => void = () => {},
+): Promise<string> => {
   const stamp = await fileStamp(path)
   const known = digests.get(path)
   if (known?.stamp === stamp) return known.sha256
   const hash = createHash('sha256')
   const bytes = createReadStream(path, { highWaterMark: HASH_CHUNK_BYTES, signal })
-  for await (const chunk of bytes) hash.update(chunk)
+  for await (const chunk of bytes) {
+    hash.update(chunk)
+    onBytes(chunk.length)
+  }
   const sha256 = hash.digest('hex')
   digests.set(path, { stamp, sha256 })
   return sha256
+}
+
+/** Of a file that was hashed while it was written. */
+export const rememberDigest = async (path: string, sha256: string): Promise<void> => {
+  digests.set(path, { stamp: await fileStamp(path), sha256 })
 }

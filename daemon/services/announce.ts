@@ -84,5 +84,8 @@ const lookOften = async (look: () => void, options: AnnounceOptions, signal: Abo
 const lasting = (body: Announce): string =>
   JSON.stringify({
     ...body,
-    engines: body.engines.map(({ slots_busy, queued, ...engine }) => engine),
+    engines: body.engines.map(
+      ({ slots_busy, queued, progress_percent, remaining_seconds, idle_seconds, ...engine }) =>
+        engine,
+    ),
   })

@@ -10,7 +10,7 @@ import type { Uplink } from '../uplink/uplink.ts'
 
 export interface CommandsOptions {
   cellId: string
-  uplink: Pick<Uplink, 'on' | 'onReady' | 'publish'>
+  uplink: Pick<Uplink, 'on' | 'onReady' | 'deliver'>
   file: JournalFile
   signer: Signer
   /** Public keys of the coordinator that this cell has pinned. */
@@ -33,11 +33,11 @@ export const commandsService = (options: CommandsOptions): Service => ({
 
     const tell = (ack: Ack): void => {
       const { command_id } = ack
-      uplink.publish('ack', ack, command_id).then(
+      uplink.deliver('ack', ack, command_id).then(
         () => {
           if (unconfirmed.get(command_id) === ack) unconfirmed.delete(command_id)
         },
-        // without a connection it is told after the next connect
+        // neither the coordinator nor the disk has it: it is told after the next connect
         () => {},
       )
     }

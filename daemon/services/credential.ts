@@ -18,6 +18,8 @@ export interface CredentialOptions {
   /** Age at which the credential is replaced. */
   credentialDays: number
   uplink: Pick<Uplink, 'on'>
+  /** Called when the cell believes in another signing key than before. */
+  believed?: () => void
   /** Rung when another credential may help those who wait. */
   nudge: Pick<Nudge, 'ring'>
   logger: Logger
@@ -49,7 +51,12 @@ export const credentialService = (options: CredentialOptions): Service => ({
         asked.ring()
       }),
       uplink.on('trust', ({ body }) => {
-        believe(identity, TrustBody.parse(body), logger).catch(fail)
+        const before = identity.coordinator_key
+        believe(identity, TrustBody.parse(body), logger)
+          .then(() => {
+            if (identity.coordinator_key !== before) options.believed?.()
+          })
+          .catch(fail)
       }),
     ]
     signal.addEventListener('abort', () => {

@@ -1,8 +1,10 @@
 import type { Logger } from 'pino'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
-import { type CellSettings, Desired } from '../../shared/wire/desired.ts'
+import type { CellSettings, Desired } from '../../shared/wire/desired.ts'
 import type { EngineReport, ModelState } from '../../shared/wire/telemetry.ts'
+import { type Believing, genuineDesired, isStale } from '../desired/believable.ts'
 import { readDesired, writeDesired } from '../desired/desired-file.ts'
+import type { OpenBirths } from '../desired/freshness.ts'
 import {
   type Event,
   isOwnTrial,
@@ -26,6 +28,11 @@ export interface DesiredOptions {
   apply: (settings: CellSettings) => Promise<void>
   health: Pick<Health, 'view'>
   engines: () => EngineReport[]
+  /** Whom the cell believes; everybody, without it. */
+  believing?: () => Believing
+  births?: Pick<OpenBirths, 'take'>
+  /** Has the coordinator say again what it wants, by another birth. */
+  askAgain?: () => void
   logger: Logger
   /** Milliseconds of a clock that never goes back. */
   nowMs?: () => number
@@ -38,6 +45,8 @@ export interface DesiredService extends Service {
 }
 
 const TICK_MS = 1000
+/** Between two births that are only sent because something was not believed. */
+const ASK_AGAIN_MS = 10_000
 
 /** Takes settings from the coordinator, tries them, and goes back to the last that held. */
 export const desiredService = (options: DesiredOptions): DesiredService => {
@@ -48,12 +57,17 @@ export const desiredService = (options: DesiredOptions): DesiredService => {
   /** What was well when the trial began. */
   let sound: string[] = []
   let troubleSinceMs: number | undefined
+  let highest = 0
+  let askedAtMs = Number.NEGATIVE_INFINITY
 
   const well = (...engineStates: ModelState[]): string[] => [
     ...Object.entries(health.view()).flatMap(([name, { state }]) =>
       state === 'running' ? [name] : [],
     ),
-    ...engines().flatMap(({ weights, state }) => (engineStates.includes(state) ? [weights] : [])),
+    ...engines().flatMap(({ weights, state, reason }) =>
+      // a cold one with a reason found no memory
+      engineStates.includes(state) && reason === undefined ? [weights] : [],
+    ),
   ]
 
   const report = (): void => {
@@ -62,12 +76,13 @@ export const desiredService = (options: DesiredOptions): DesiredService => {
   }
 
   /** One event after the other, each whole. */
-  const happen = (event: Event): Promise<void> => {
+  const inTurn = (run: () => Promise<void>): Promise<void> => {
     last = last
-      .then(() => take(event))
-      .catch(error => logger.error({ reason: error.message }, 'settings failed'))
+      .then(run)
+      .catch(error => logger.error({ reason: error.message.slice(0, 300) }, 'settings failed'))
     return last
   }
+  const happen = (event: Event): Promise<void> => inTurn(() => take(event))
 
   const take = async (event: Event): Promise<void> => {
     const before = state
@@ -86,7 +101,7 @@ export const desiredService = (options: DesiredOptions): DesiredService => {
   const enter = async ({ state: next, apply: settings }: Step): Promise<void> => {
     const changed = next !== state
     state = next
-    if (changed) await writeDesired(stateDir, state, logger)
+    if (changed) await writeDesired(stateDir, state, logger, highest)
     if (settings === undefined) return
     await apply(settings).catch(error => enter(step(state, notApplied(error))))
   }
@@ -111,9 +126,33 @@ export const desiredService = (options: DesiredOptions): DesiredService => {
   }
 
   const load = async (): Promise<void> => {
-    const { good, failure } = await readDesired(stateDir)
+    const read = await readDesired(stateDir)
+    const { good, failure } = read
+    highest = read.highest
     state = { good: { ...state.good, wanted: good }, ...(failure && { failure }) }
-    await writeDesired(stateDir, state, logger)
+    await writeDesired(stateDir, state, logger, highest)
+  }
+
+  /** What is not believed may be right and only early or late: the next answer is surely right. */
+  const disbelieve = (reason: string, version?: number): void => {
+    logger.warn({ reason, version, highest }, 'settings are not believed')
+    if (nowMs() - askedAtMs < ASK_AGAIN_MS) return
+    askedAtMs = nowMs()
+    options.askAgain?.()
+  }
+
+  const hear = async (body: unknown): Promise<void> => {
+    const { believing = () => ({ cellId: '', trusted: [] }), births } = options
+    const desired: Desired | undefined = genuineDesired(body, believing())
+    if (desired === undefined) return disbelieve('not signed by the coordinator for this cell')
+    const { version, document, answers } = desired
+    const isAnswer = births === undefined || births.take(answers)
+    const event: Event = { type: 'desired', wanted: { version, document }, nowMs: nowMs() }
+    const isNothingNew = step(state, event).state === state
+    if (isStale(desired, { highest, isAnswer, isNothingNew }))
+      return disbelieve('older than what was believed before', version)
+    highest = Math.max(highest, version)
+    await take(event)
   }
 
   return {
@@ -123,8 +162,7 @@ export const desiredService = (options: DesiredOptions): DesiredService => {
       last = last.then(load)
       const undo = [
         uplink.on('desired', ({ body }) => {
-          const { version, document } = Desired.parse(body)
-          void happen({ type: 'desired', wanted: { version, document }, nowMs: nowMs() })
+          void inTurn(() => hear(body))
         }),
         uplink.onReady(() => void last.then(report)),
       ]
@@ -133,7 +171,7 @@ export const desiredService = (options: DesiredOptions): DesiredService => {
         // what is on probation when the daemon ends on purpose has not failed: it is wanted again
         last = last.then(() => {
           const { trial, ...proven } = state
-          return trial && writeDesired(stateDir, proven, logger)
+          return trial && writeDesired(stateDir, proven, logger, highest)
         })
       })
       const watch = async (): Promise<void> => {

@@ -2,15 +2,23 @@ import { randomInt } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Catalogue } from '../../shared/catalogue.ts'
 import { randomId } from '../../shared/ids.ts'
+import type { Metric } from '../../shared/metrics/metric.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
+import { type GpuSampler, noGpus } from '../gpu/sampler.ts'
 import { systemClock } from '../inference/clock.ts'
 import type { InferenceConfig } from '../inference/config.ts'
+import { ModelFolder } from '../inference/downloads/model-folder.ts'
 import { engineSpawner } from '../inference/engine-child.ts'
 import { type EngineLimits, Engines } from '../inference/engines.ts'
 import { createHandler } from '../inference/handler.ts'
+import { memoryReader } from '../inference/memory/read-memory.ts'
+import { createModelControl, type ModelControl } from '../inference/model-control.ts'
 import { SEEDS } from '../inference/openai/chat-order.ts'
 import type { HttpRequest, HttpResponse } from '../inference/openai/http.ts'
+import { pinsFile } from '../inference/pins.ts'
 import type { StepCounts } from '../inference/protocol.ts'
+import { Tuner, type TunerOptions } from '../inference/tuning/tuner.ts'
+import { placesOf, resolveWeights, type WeightsPlaces } from '../inference/weights.ts'
 import type { Service } from '../service.ts'
 
 export interface InferenceService extends Service {
@@ -21,8 +29,12 @@ export interface InferenceService extends Service {
   pids(): number[]
   /** How full the batches of each running engine were. */
   counts(): StepCounts[]
+  metrics(): Metric[]
   /** Ends the engines and starts them again, with other limits when they are given. */
   restart(limits?: EngineLimits): Promise<void>
+  /** Where the memory of GPUs is read from now on; until then it is not known. */
+  watchGpus(gpus: Pick<GpuSampler, 'sample'>): void
+  models: ModelControl
   /** Answers one request of the link or of a listener on loopback. */
   handle(request: HttpRequest, response: HttpResponse): void
 }
@@ -31,17 +43,29 @@ export interface InferenceService extends Service {
 export const inferenceService = ({
   catalogue,
   config,
+  stateDir,
   logger,
+  tuning,
 }: {
   catalogue: Catalogue
   config: InferenceConfig
+  /** Of the daemon: what is downloaded and what is pinned is kept in it. */
+  stateDir: string
   logger: Logger
+  /** Absent: nothing is measured. */
+  tuning?: TunerOptions
 }): InferenceService => {
+  let gpus: Pick<GpuSampler, 'sample'> = noneSeen
+  const places = placesOf(config, stateDir)
+  const folder = modelFolder(catalogue, config, places)
+  const shared = { clock: systemClock, spawn: engineSpawner(logger), logger }
+  const tuner = tuning && new Tuner(tuning, { ...shared, now: Date.now })
   const engines = new Engines(catalogue, config, {
-    clock: systemClock,
-    spawn: engineSpawner(logger),
-    logger,
+    ...{ ...shared, tuner, places },
+    fetch: (...order) => folder.fetch(...order),
+    readMemory: memoryReader(() => seenBy(gpus)),
   })
+  const pins = pinsFile(stateDir)
   const handle = createHandler({
     engines,
     catalogue,
@@ -57,15 +81,56 @@ export const inferenceService = ({
     onChange: listener => engines.onChange(listener),
     pids: () => engines.pids(),
     counts: () => engines.counts(),
+    metrics: () => engines.metrics(),
     restart: limits => engines.restart(limits),
+    watchGpus: sampler => {
+      gpus = sampler
+    },
+    models: createModelControl({ engines, pins, clock: systemClock }),
     handle,
     start: async ({ signal, fail }) => {
+      engines.pin(await pins.read())
       // Usable at once: requests wait for their model.
       engines.start(signal).then(() => {
-        if (!signal.aborted) logger.info('models are loaded')
+        if (!signal.aborted) tellOutcome(engines.reports(), logger)
       }, fail)
     },
   }
+}
+
+/** Nothing more is loaded by itself; says how that went. */
+export const tellOutcome = (
+  reports: readonly EngineReport[],
+  logger: Pick<Logger, 'info' | 'warn'>,
+): void => {
+  const inState = (wanted: EngineReport['state']) =>
+    reports.filter(({ state }) => state === wanted).map(({ weights }) => weights)
+  const [ready, failed] = [inState('ready'), inState('failed')]
+  const counts = { ready: ready.length, failed, of: reports.length }
+  if (failed.length > 0) logger.warn(counts, 'not all models are loaded')
+  else if (ready.length === reports.length) logger.info(counts, 'models are loaded')
+  else logger.info(counts, 'models are loaded when they are asked for')
+}
+
+/** Nobody looks for GPUs yet. */
+const noneSeen: Pick<GpuSampler, 'sample'> = { sample: () => ({ gpus: [] }) }
+
+/** A sampler that has said nothing yet waits for its driver; undefined then. */
+const seenBy = (sampler: Pick<GpuSampler, 'sample'>) => {
+  const { gpus } = sampler.sample()
+  return gpus.length > 0 || sampler === noGpus ? gpus : undefined
+}
+
+const modelFolder = (catalogue: Catalogue, config: InferenceConfig, places: WeightsPlaces) => {
+  const wanted = new Set(catalogue.map(entry => resolveWeights(entry, places).file))
+  return new ModelFolder({
+    folder: places.modelsDir,
+    maxBytes: config.models_max_bytes,
+    stallSeconds: config.download_stall_seconds,
+    wanted: () => wanted,
+    hubTokenFile: config.hub_token_file,
+    clock: systemClock,
+  })
 }
 
 const everySeconds =

@@ -10,6 +10,7 @@ import type { Service } from '../service.ts'
 import { dial } from '../uplink/dial.ts'
 import { keepConnected } from '../uplink/keep-connected.ts'
 import type { Nudge } from '../uplink/nudge.ts'
+import type { QuarantineNotice } from '../uplink/quarantine-notice.ts'
 
 /** Answers one request, over HTTP/1.1 or HTTP/2. */
 export type Handle = (request: HttpRequest, response: HttpResponse) => void
@@ -22,6 +23,7 @@ export interface LinkOptions {
   handle: Handle
   health: Health
   nudge: Nudge
+  quarantine?: QuarantineNotice
   wait?: Wait
   random?: () => number
 }
@@ -51,13 +53,14 @@ export const linkService = (options: LinkOptions): Service => {
   return {
     name: 'link',
     start: async ({ signal, fail }) => {
-      const { health, nudge, wait, random } = options
+      const { health, nudge, quarantine, wait, random } = options
       keepConnected({
         name: 'link connection',
         connect: up => connect(server, up, signal, options),
         signal,
         health,
         nudge,
+        quarantine,
         ...(wait && { wait }),
         ...(random && { random }),
       }).catch(fail)

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { errorBody, httpStatus, ShoalError } from '../../shared/errors.ts'
+import { HEADER_JUDGE } from '../../shared/wire/link.ts'
 import type { Service } from '../service.ts'
 import type { Handle } from './link.ts'
 
@@ -19,12 +20,18 @@ export const localService = (port: number, handle: Handle): Service => ({
     server.maxConnections = 256
     server.on('request', (request, response) => {
       const fault = faultOf(request)
+      // what only the coordinator may ask
+      delete request.headers[HEADER_JUDGE]
       if (fault) refuse(response, fault)
       else handle(request, response)
     })
     server.listen(port, ADDRESS)
     await once(server, 'listening').catch(cause => {
-      throw new ShoalError('address_in_use', `cannot listen on ${ADDRESS}:${port}`, { cause })
+      throw new ShoalError(
+        'address_in_use',
+        `cannot listen on ${ADDRESS}:${port}; choose another with local.port`,
+        { cause },
+      )
     })
     server.on('error', fail)
     signal.addEventListener('abort', () => {

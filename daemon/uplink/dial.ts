@@ -5,6 +5,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { HEADER_BOOT_ID, HEADER_PROBE } from '../../shared/wire/link.ts'
 import { basic } from '../ask.ts'
 import { coordinatorPath } from '../coordinator-url.ts'
+import { credentialOf } from '../identity.ts'
 import type { OwnIdentity } from '../own-identity.ts'
 import { refusal, unreachable } from '../refusal.ts'
 
@@ -14,7 +15,7 @@ export interface DialOptions {
   path: string
   /** Name of the protocol in the Upgrade header. */
   protocol: string
-  identity: Pick<OwnIdentity, 'cell_id' | 'credential' | 'coordinator_ca'> &
+  identity: Pick<OwnIdentity, 'cell_id' | 'credential' | 'next_credential' | 'coordinator_ca'> &
     Partial<Pick<OwnIdentity, 'boot_id'>>
   /** Only tries whether it would work: the coordinator closes the connection. */
   probe?: boolean
@@ -70,7 +71,7 @@ const open = (target: URL, { protocol, identity, probe }: DialOptions): http.Cli
     headers: {
       connection: 'Upgrade',
       upgrade: protocol,
-      authorization: basic(identity.cell_id, identity.credential),
+      authorization: basic(identity.cell_id, credentialOf(identity)),
       ...(probe && { [HEADER_PROBE]: '1' }),
       ...(identity.boot_id !== undefined && { [HEADER_BOOT_ID]: identity.boot_id }),
     },

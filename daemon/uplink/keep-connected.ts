@@ -3,6 +3,7 @@ import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { reconnectMs } from '../backoff.ts'
 import type { Health } from '../health.ts'
 import type { Nudge } from './nudge.ts'
+import type { QuarantineNotice } from './quarantine-notice.ts'
 
 export interface ConnectionOptions {
   /** Name in the health view. */
@@ -16,6 +17,7 @@ export interface ConnectionOptions {
   health: Health
   /** Shared by all connections to one coordinator. */
   nudge: Nudge
+  quarantine?: QuarantineNotice | undefined
   wait?: Wait
   random?: () => number
   /** Milliseconds of a clock that never goes back. */
@@ -30,7 +32,7 @@ const needsPerson: ErrorCode[] = ['auth_required', 'forbidden', 'upgrade_require
 
 /** Connects again and again until the signal aborts, with growing pauses. */
 export const keepConnected = async (options: ConnectionOptions): Promise<void> => {
-  const { name, connect, signal, health, nudge } = options
+  const { name, connect, signal, health, nudge, quarantine } = options
   const { wait = realWait, random = Math.random } = options
   const now = options.now ?? (() => performance.now())
   let attempt = 0
@@ -40,6 +42,7 @@ export const keepConnected = async (options: ConnectionOptions): Promise<void> =
       upAt = now()
       health.report(name, 'running')
       nudge.ring()
+      quarantine?.accepted()
     }).then(
       () => new Error('the connection ended'),
       (cause: Error) => cause,
@@ -47,6 +50,7 @@ export const keepConnected = async (options: ConnectionOptions): Promise<void> =
     if (signal.aborted) break
     if (now() - upAt >= SOUND_MS) attempt = 0
     health.report(name, 'waiting', plainly(error))
+    quarantine?.refused(error)
     await nudge.wait(wait, pauseMs(error, attempt++, random), signal)
   }
   health.report(name, 'stopped')

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { type IClientOptions, MqttClient } from 'mqtt'
 import { type Envelope, envelope, type StateBody } from '../../shared/wire/envelope.ts'
 import { parseTopic, TOPICS, type TopicName, topicFor } from '../../shared/wire/topics.ts'
-import type { Identity } from '../identity.ts'
+import { credentialOf, type Identity } from '../identity.ts'
 
 const KEEPALIVE_SECONDS = 5
 const CONNECT_TIMEOUT_MS = 5000
@@ -134,10 +134,10 @@ export class MqttSession {
 
 const ended = (): Error => new Error('the connection ended')
 
-const optionsFor = ({ cell_id, credential, epoch }: Identity): IClientOptions => ({
+const optionsFor = ({ cell_id, epoch, ...credentials }: Identity): IClientOptions => ({
   clientId: cell_id,
   username: cell_id,
-  password: credential,
+  password: credentialOf(credentials),
   protocolVersion: 4,
   clean: true,
   keepalive: KEEPALIVE_SECONDS,

@@ -63,6 +63,11 @@ export class SegmentFiles {
     }
   }
 
+  /** What was added is on the disk when this resolves. */
+  async sync(): Promise<void> {
+    await this.#active?.file.datasync()
+  }
+
   /** At most `bytes` from a place on. */
   async read({ segment, offset }: Position, bytes: number): Promise<Buffer> {
     const file = await open(this.#path(segment), 'r')

@@ -7,6 +7,12 @@ export interface SpoolOptions {
   folder: string
   /** The files never take more than this on the disk. */
   maxBytes: number
+  /** What makes room when it is full; `nothing` refuses what is new and keeps what it has. */
+  makesRoom?: 'oldest' | 'nothing'
+  /** Records that are sent together. */
+  batchRecords?: number
+  /** Connections that may end while a batch is under way, until it is given up. */
+  maxAttempts?: number
   logger: Logger
   append?: Append
 }
@@ -36,14 +42,17 @@ const CURSOR_BYTES = 512
 const MAX_PENDING = 256
 
 /**
- * A queue on the disk that survives the process. When it is full the oldest records make way, and
- * are counted. It is the only place that sends something again: a batch is offered until it is
- * done, or until three connections in turn ended while it was under way.
+ * A queue on the disk that survives the process. When it is full the oldest records make way, or
+ * nothing new is taken; what is lost is counted. It is the only place that sends something again: a
+ * batch is offered until it is done, or until so many connections ended while it was under way.
  */
 export class Spool {
   readonly #files: SegmentFiles
   #maxBytes: number
   #segmentBytes: number
+  readonly #makesRoom: 'oldest' | 'nothing'
+  readonly #batchRecords: number
+  readonly #maxAttempts: number
   readonly #logger: Logger
   #segments: Segment[] = []
   /** Where the next unread record is. */
@@ -59,7 +68,10 @@ export class Spool {
     return spool
   }
 
-  private constructor({ folder, maxBytes, logger, append }: SpoolOptions) {
+  private constructor({ folder, maxBytes, logger, append, ...how }: SpoolOptions) {
+    this.#makesRoom = how.makesRoom ?? 'oldest'
+    this.#batchRecords = how.batchRecords ?? BATCH_RECORDS
+    this.#maxAttempts = how.maxAttempts ?? MAX_ATTEMPTS
     this.#files = new SegmentFiles(folder, append)
     this.#maxBytes = maxBytes - CURSOR_BYTES
     this.#segmentBytes = segmentBytesFor(this.#maxBytes)
@@ -99,6 +111,14 @@ export class Spool {
       .finally(() => this.#pending--)
   }
 
+  /** Adds a record that is on the disk when this resolves. Rejects when it is not kept. */
+  keep(text: string): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#write(encodeRecord(text))
+      await this.#files.sync()
+    })
+  }
+
   /** The oldest batch that nobody works on, or undefined when there is none. */
   next(): Promise<Batch | undefined> {
     return this.#inTurn(async () => {
@@ -125,9 +145,9 @@ export class Spool {
     for (const claim of this.#claims) {
       if (claim.state === 'sent') claim.batch.attempts++
       if (claim.state !== 'done') claim.state = 'waiting'
-      if (claim.batch.attempts < MAX_ATTEMPTS) continue
+      if (claim.batch.attempts < this.#maxAttempts) continue
       claim.state = 'done'
-      this.#drop(claim.batch.texts.length, `sent ${MAX_ATTEMPTS} times in vain`)
+      this.#drop(claim.batch.texts.length, `sent ${this.#maxAttempts} times in vain`)
     }
     this.#commit()
   }
@@ -173,8 +193,12 @@ export class Spool {
     await this.#files.append(segment, data)
   }
 
-  /** Removes the oldest segments until so many bytes fit. */
+  /** Removes the oldest segments until so many bytes fit, where that may be. */
   async #makeRoom(bytes: number): Promise<void> {
+    if (this.#makesRoom === 'nothing') {
+      if (bytes > 0 && this.bytes + bytes > this.#maxBytes) throw new Error('the spool is full')
+      return
+    }
     for (let oldest = this.#segments[0]; oldest; oldest = this.#segments[0]) {
       if (this.bytes + bytes <= this.#maxBytes) return
       const read = oldest.number === this.#at.segment ? this.#at.record : 0
@@ -208,7 +232,7 @@ export class Spool {
   async #read(segment: Segment): Promise<Claim | undefined> {
     const wanted = Math.min(READ_BYTES, segment.bytes - this.#at.offset)
     const data = await this.#files.read(this.#at, wanted).catch(() => Buffer.alloc(0))
-    const { texts, bytes } = decodeRecords(data, BATCH_RECORDS)
+    const { texts, bytes } = decodeRecords(data, this.#batchRecords)
     if (texts.length === 0) return this.#giveUp(segment)
     const { offset, record } = this.#at
     this.#at = { ...this.#at, offset: offset + bytes, record: record + texts.length }

@@ -12,6 +12,7 @@ import { drain } from './drain.ts'
 import { keepConnected } from './keep-connected.ts'
 import { type Arrived, MqttSession } from './mqtt-session.ts'
 import type { Nudge } from './nudge.ts'
+import type { QuarantineNotice } from './quarantine-notice.ts'
 import { type Batch, Spool } from './spool.ts'
 import { TokenBucket } from './token-bucket.ts'
 
@@ -20,9 +21,14 @@ export interface UplinkOptions {
   /** Address of the coordinator. */
   url: string
   connectTimeoutSeconds: number
+  /** Samples of the time without a connection: the oldest make way when it is full. */
   spool: { folder: string; maxBytes: number; drainBytesPerSecond: number }
+  /** What must reach the coordinator: nothing makes way, and it is sent first. */
+  outbox?: { folder: string; maxBytes: number }
   health: Health
   nudge: Nudge
+  /** Shared by all connections to one coordinator. */
+  quarantine?: QuarantineNotice
   /** Called with every message just before it is sent. */
   sending?: (message: Envelope) => void
   logger: Logger
@@ -30,8 +36,24 @@ export interface UplinkOptions {
   random?: () => number
 }
 
+export interface SpoolLimits {
+  maxBytes: number
+  drainBytesPerSecond: number
+  outboxBytes?: number
+}
+
+/** A message as it waits in the outbox. */
+interface Kept {
+  name: TopicName
+  id: string | undefined
+  body: unknown
+}
+
 /** A spool opens in far less time than it takes to make so many samples. */
 const MAX_EARLY = 32
+
+/** What is given up after so many ended connections is refused by the coordinator, not by chance. */
+const OUTBOX = { makesRoom: 'nothing', batchRecords: 10, maxAttempts: 20 } as const
 
 const DRAINING: StateBody = { state: 'draining' }
 
@@ -50,6 +72,7 @@ export class Uplink implements Service {
   #session: MqttSession | undefined
   #greeted = false
   #spool: Spool | undefined
+  #outbox: Spool | undefined
   /** Samples that came before the spool was tried for the first time. */
   #early: string[] | undefined = []
   /** Samples that came when there was neither a connection nor a spool. */
@@ -61,7 +84,7 @@ export class Uplink implements Service {
   }
 
   async start({ signal, fail }: ServiceContext): Promise<void> {
-    const { health, nudge, wait, random } = this.#options
+    const { health, nudge, quarantine, wait, random } = this.#options
     await this.#openSpool()
     keepConnected({
       name: 'uplink connection',
@@ -69,6 +92,7 @@ export class Uplink implements Service {
       signal,
       health,
       nudge,
+      quarantine,
       ...(wait && { wait }),
       ...(random && { random }),
     })
@@ -111,10 +135,24 @@ export class Uplink implements Service {
     await this.#session.publish(name, message, id)
   }
 
+  /**
+   * As `publish`, for what must not get lost: resolves when the coordinator has it, or when it is on
+   * the disk and goes out after the next connect, also one of a later process. Rejects when neither.
+   */
+  async deliver(name: TopicName, body: unknown, id?: string): Promise<void> {
+    try {
+      await this.publish(name, body, id)
+    } catch (error) {
+      if (this.#outbox === undefined) throw error
+      await this.#outbox.keep(JSON.stringify({ name, id, body } satisfies Kept))
+    }
+  }
+
   /** Sets other bounds for what waits on the disk; the speed holds from the next connect on. */
-  limitSpool(limits: { maxBytes: number; drainBytesPerSecond: number }): void {
+  limitSpool(limits: SpoolLimits): void {
     this.#limits = limits
     this.#spool?.limit(limits.maxBytes)
+    if (limits.outboxBytes !== undefined) this.#outbox?.limit(limits.outboxBytes)
   }
 
   /** Sends the newest sample, or keeps it for later. */
@@ -187,6 +225,7 @@ export class Uplink implements Service {
     over.abort()
     const cause = await work
     spool?.release()
+    this.#outbox?.release()
     if (error ?? cause) throw error ?? cause
   }
 
@@ -201,10 +240,12 @@ export class Uplink implements Service {
     this.#greeted = true
     up()
     for (const listener of this.#readyListeners) listener()
-    if (spool === undefined) return
     const bucket = new TokenBucket(this.#limits.drainBytesPerSecond)
+    const how = { bucket, wait: this.#options.wait ?? realWait, signal }
+    const outbox = this.#outbox
+    if (outbox) await drain({ ...how, spool: outbox, send: batch => this.#resend(session, batch) })
     const send = (batch: Batch) => session.publish('history', this.#history(batch))
-    await drain({ spool, send, bucket, wait: this.#options.wait ?? realWait, signal })
+    if (spool) await drain({ ...how, spool, send })
   }
 
   /** What a broker kept from an earlier time is not what the coordinator wants now. */
@@ -226,6 +267,13 @@ export class Uplink implements Service {
     return envelope(cell_id, epoch, name, body)
   }
 
+  async #resend(session: MqttSession, { texts }: Batch): Promise<void> {
+    const kept = texts.map(text => JSON.parse(text) as Kept)
+    await Promise.all(
+      kept.map(({ name, id, body }) => session.publish(name, this.#envelope(name, body), id)),
+    )
+  }
+
   #history({ id, texts }: Batch): Envelope {
     const samples = texts.map(text => JSON.parse(text))
     return { ...this.#envelope('history', { samples }), id }
@@ -233,10 +281,11 @@ export class Uplink implements Service {
 
   /** A disk that fails must not keep the cell out of its fleet. */
   async #openSpool(): Promise<Spool | undefined> {
-    const { spool, health, logger } = this.#options
+    const { spool, outbox, health, logger } = this.#options
     try {
       const { maxBytes } = this.#limits
       this.#spool ??= await Spool.open({ folder: spool.folder, maxBytes, logger })
+      if (outbox) this.#outbox ??= await Spool.open({ ...outbox, ...OUTBOX, logger })
       health.report('spool', 'running')
     } catch (error) {
       health.report('spool', 'waiting', (error as Error).message)
@@ -249,7 +298,10 @@ export class Uplink implements Service {
 
   async #closeSpool(): Promise<void> {
     const spool = this.#spool
+    const outbox = this.#outbox
     this.#spool = undefined
+    this.#outbox = undefined
     await spool?.close()
+    await outbox?.close()
   }
 }

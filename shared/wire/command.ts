@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { CELL_ID, COMMAND_ID } from '../ids.ts'
-import { isSignedBy, PublicKey, Signature, type Signer } from '../signing.ts'
+import { isGenuine, PublicKey, Signature, type Signer, signed } from '../signing.ts'
 
 /** What a verb may do to the world; `safe` can only reduce risk, unknown counts as unsafe. */
 export const Hazard = z.enum(['read', 'safe', 'caution', 'unsafe'])
@@ -84,16 +84,6 @@ export type Ack = z.infer<typeof AckFields>
 export const Ack = AckFields.loose()
 
 type Unsigned<T> = Omit<T, 'key_id' | 'signature'>
-
-const signed = <T extends object>(purpose: string, body: T, signer: Signer) => {
-  const named = { ...body, key_id: signer.publicKey }
-  return { ...named, signature: signer.sign(purpose, named) }
-}
-
-const isGenuine = (purpose: string, message: { signature: string }, publicKey: string) => {
-  const { signature, ...body } = message
-  return isSignedBy(publicKey, purpose, body, signature)
-}
 
 export const signCommand = (command: Unsigned<Command>, signer: Signer): Command =>
   signed('command', command, signer)

@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { CELL_ID } from '../ids.ts'
+import { isGenuine, PublicKey, Signature, type Signer, signed } from '../signing.ts'
 
 const MIB = 1024 * 1024
 
@@ -49,16 +51,41 @@ export const CellSettings = Settings.extend({
 })
 export type CellSettings = z.infer<typeof CellSettings>
 
-/** Body of the `desired` topic. */
-export const Desired = z.object({
+const DesiredFields = z.object({
   /** Of the newest change that is in the document; 0 when nothing was ever set. */
   version: z.int().nonnegative(),
   /** Checked by the cell against its own schema, key by key. */
   document: z.record(z.string().max(64), z.json()),
   /** Id of the birth that this answers; the cell measures the coordinator's clock by it. */
   answers: z.string().max(64).exactOptional(),
+  /** The one cell that it is for. */
+  cell_id: z.string().regex(CELL_ID).exactOptional(),
+  /** Unix milliseconds by the coordinator's clock. */
+  issued_at: z.int().nonnegative().exactOptional(),
+  /** Public key of the coordinator that signed. */
+  key_id: PublicKey.exactOptional(),
+  /** Over all other fields. */
+  signature: Signature.exactOptional(),
 })
-export type Desired = z.infer<typeof Desired>
+export type Desired = z.infer<typeof DesiredFields>
+/** Body of the `desired` topic. Loose, because unknown fields are signed too. */
+export const Desired = DesiredFields.loose()
+
+const PURPOSE = 'desired'
+
+/** What a coordinator of this version sends: all fields are there, `answers` where it is one. */
+export const signDesired = (
+  desired: Required<Pick<Desired, 'version' | 'document' | 'cell_id' | 'issued_at'>> &
+    Pick<Desired, 'answers'>,
+  signer: Signer,
+): Desired => signed(PURPOSE, desired, signer)
+
+/** True when the owner of the key signed exactly these settings for this cell. */
+export const isGenuineDesired = (desired: Desired, cellId: string, publicKey: string): boolean => {
+  const { signature, cell_id } = desired
+  if (signature === undefined || cell_id !== cellId) return false
+  return isGenuine(PURPOSE, { ...desired, signature }, publicKey)
+}
 
 export const ReportedState = z.enum(['applied', 'probation', 'refused', 'rolled_back'])
 export type ReportedState = z.infer<typeof ReportedState>

@@ -17,10 +17,13 @@ export const LEAVE_PATH = '/v1/cells/:cell_id/leave'
 
 export const pathOfCell = (path: string, cellId: string): string => path.replace(':cell_id', cellId)
 
-/** On an upgrade: it is only tried whether it would work; the connection is closed after it. */
+/** On an upgrade or a look at `self`: it is only tried; an upgraded connection is closed after it. */
 export const HEADER_PROBE = 'x-shoal-probe'
-/** On an upgrade: an id that the daemon makes at every start and never writes down. */
+/** On all that a cell asks: an id that the daemon makes at every start and never writes down. */
 export const HEADER_BOOT_ID = 'x-shoal-boot-id'
+
+/** What a cell tells of itself in the words of Prometheus: on the link, and on its own loopback. */
+export const CELL_METRICS_PATH = '/metrics'
 
 /** Request headers the coordinator adds on the link. */
 export const HEADER_REQUEST_ID = 'x-request-id'
@@ -29,6 +32,19 @@ export const HEADER_REQUEST_ID = 'x-request-id'
  * applied, sent only when the caller asked for more.
  */
 export const HEADER_MAX_TOKENS = 'x-shoal-max-tokens'
+/**
+ * On a request for a chat completion, from the coordinator only: so many tokens at the start of the
+ * answer are held back, and all of it when it is shorter or not streamed. The answer then carries
+ * `HEADER_CONFIDENCE`. On any other way to a cell it is ignored.
+ */
+export const HEADER_JUDGE = 'x-shoal-judge'
+/**
+ * On an answer to such a request: the mean natural log-probability of the tokens that were held
+ * back, of the first choice. Absent when the answer has no token.
+ */
+export const HEADER_CONFIDENCE = 'x-shoal-confidence'
+/** On an answer of a cell: tokens of the prompt, for streams whose usage trailer never comes. */
+export const HEADER_PROMPT_TOKENS = 'x-shoal-prompt-tokens'
 /** On an answer to a client: the cell that served it. */
 export const HEADER_CELL = 'x-shoal-cell'
 /**
@@ -36,3 +52,13 @@ export const HEADER_CELL = 'x-shoal-cell'
  * well, however it was closed.
  */
 export const TRAILER_USAGE = 'x-shoal-usage'
+/**
+ * On an answer to a client that asked for `auto`: the models that were asked, in that order, with
+ * the confidence of those that were judged. The last one has answered.
+ */
+export const HEADER_CASCADE = 'x-shoal-cascade'
+/**
+ * On a judged stream: JSON of `Usage` until its head was sent. The trailer never comes when the
+ * coordinator declines the answer.
+ */
+export const HEADER_USAGE_SO_FAR = 'x-shoal-usage-so-far'

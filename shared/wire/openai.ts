@@ -1,4 +1,14 @@
 import * as z from 'zod'
+import { ResponseFormat } from './openai-format.ts'
+import { ChoiceLogprobs } from './openai-logprobs.ts'
+import {
+  FunctionTool,
+  MAX_TOOLS,
+  SentToolCall,
+  ToolCall,
+  ToolCallDelta,
+  ToolChoice,
+} from './openai-tools.ts'
 
 /**
  * The request and answer shapes of the OpenAI REST API as far as shoal serves them
@@ -27,14 +37,22 @@ export const ChatMessage = z.discriminatedUnion('role', [
   z.strictObject({ role: z.literal('user'), content: Content, name: z.string().exactOptional() }),
   z.strictObject({
     role: z.literal('assistant'),
-    content: Content.nullable(),
+    content: Content.nullable().exactOptional(),
     name: z.string().nullable().exactOptional(),
     refusal: z.null().exactOptional(),
     // a client sends back the answer as its library wrote it down, with what it did not hold
     audio: z.null().exactOptional(),
     function_call: z.null().exactOptional(),
-    tool_calls: Nothing.exactOptional(),
+    tool_calls: z.array(SentToolCall).max(MAX_TOOLS).nullable().exactOptional(),
     annotations: Nothing.exactOptional(),
+    // OpenAI's client keeps what it has parsed beside the text, and sends it back with it
+    parsed: z.unknown().exactOptional(),
+  }),
+  z.strictObject({
+    role: z.literal('tool'),
+    content: Content,
+    tool_call_id: z.string().min(1).max(128),
+    name: z.string().nullable().exactOptional(),
   }),
 ])
 export type ChatMessage = z.infer<typeof ChatMessage>
@@ -45,9 +63,16 @@ const optional = <T extends z.ZodType>(type: T) => type.nullable().exactOptional
 export const Sampling = {
   /** Default 1; 0 is greedy. */
   temperature: optional(z.number().min(0).max(2)),
-  /** Default 1: no nucleus. */
-  top_p: optional(z.number().gt(0).max(1)),
-  seed: optional(z.int()),
+  /** Default 1: no nucleus; 0 leaves the likeliest token alone. */
+  top_p: optional(z.number().min(0).max(1)),
+  /** Any 64-bit integer; JavaScript keeps the first 16 digits of it. */
+  seed: optional(
+    z
+      .number()
+      .min(-(2 ** 63))
+      .max(2 ** 63)
+      .refine(Number.isInteger, { error: 'must be an integer' }),
+  ),
   stop: optional(z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(4)])),
   frequency_penalty: optional(z.number().min(-2).max(2)),
   presence_penalty: optional(z.number().min(-2).max(2)),
@@ -55,17 +80,24 @@ export const Sampling = {
   logit_bias: optional(z.record(z.string().regex(/^\d{1,7}$/), z.number().min(-100).max(100))),
 }
 
-/** Fields that ask for something. Anything but the neutral value is refused until it is served. */
-const Refused = {
-  n: optional(z.int().min(1).max(16)),
+/** Answers of one request; each needs a slot of its own for a while. */
+export const MAX_CHOICES = 16
+
+/** What shapes the answer, and how much of it is told. */
+const Shape = {
+  n: optional(z.int().min(1).max(MAX_CHOICES)),
   logprobs: optional(z.boolean()),
   top_logprobs: optional(z.int().min(0).max(20)),
-  tools: optional(z.array(z.unknown())),
-  tool_choice: optional(z.unknown()),
+  tools: optional(z.array(FunctionTool).max(MAX_TOOLS)),
+  tool_choice: optional(ToolChoice),
   parallel_tool_calls: optional(z.boolean()),
+  response_format: optional(ResponseFormat),
+}
+
+/** Fields that ask for something. Anything but the neutral value is refused until it is served. */
+const Refused = {
   functions: optional(z.array(z.unknown())),
   function_call: optional(z.unknown()),
-  response_format: optional(z.looseObject({ type: z.string() })),
   modalities: optional(z.array(z.string())),
   audio: optional(z.unknown()),
   prediction: optional(z.unknown()),
@@ -99,6 +131,7 @@ export const ChatRequest = z.strictObject({
   max_tokens: optional(z.int().min(1)),
   max_completion_tokens: optional(z.int().min(1)),
   ...Sampling,
+  ...Shape,
   ...Refused,
   ...Labels,
 })
@@ -106,15 +139,8 @@ export type ChatRequest = z.infer<typeof ChatRequest>
 
 /** The neutral values of fields that are not served; anything else is `unsupported_parameter`. */
 const neutral: Record<keyof typeof Refused, (value: unknown) => boolean> = {
-  n: value => value === 1,
-  logprobs: value => value === false,
-  top_logprobs: value => value === 0,
-  tools: value => Array.isArray(value) && value.length === 0,
-  tool_choice: value => value === 'none' || value === 'auto',
-  parallel_tool_calls: () => true,
   functions: value => Array.isArray(value) && value.length === 0,
   function_call: value => value === 'none' || value === 'auto',
-  response_format: value => (value as { type?: unknown }).type === 'text',
   modalities: value => Array.isArray(value) && value.every(item => item === 'text'),
   audio: () => false,
   prediction: () => false,
@@ -174,8 +200,9 @@ export const ChatCompletion = z.object({
         role: z.literal('assistant'),
         content: z.string().nullable(),
         refusal: z.null(),
+        tool_calls: z.array(ToolCall).exactOptional(),
       }),
-      logprobs: z.null(),
+      logprobs: ChoiceLogprobs.nullable(),
       finish_reason: FinishReason,
     }),
   ),
@@ -193,9 +220,10 @@ export const ChatCompletionChunk = z.object({
       index: z.int(),
       delta: z.object({
         role: z.literal('assistant').exactOptional(),
-        content: z.string().exactOptional(),
+        content: z.string().nullable().exactOptional(),
+        tool_calls: z.array(ToolCallDelta).exactOptional(),
       }),
-      logprobs: z.null(),
+      logprobs: ChoiceLogprobs.nullable(),
       finish_reason: FinishReason.nullable(),
     }),
   ),

@@ -7,6 +7,10 @@ export const SSE_HEADERS = {
   'x-accel-buffering': 'no',
 } as const
 
+/** An event with a name of its own. */
+export const sseEvent = (name: string, value: unknown): string =>
+  `event: ${name}\n${sseData(value)}`
+
 export const sseData = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`
 
 /** The last event of a stream that ended well. */

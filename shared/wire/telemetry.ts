@@ -63,11 +63,25 @@ export const EngineReport = z.object({
   slots: z.int().min(0).max(4096),
   slots_busy: z.int().min(0).max(4096),
   queued: z.int().min(0).max(1_000_000),
+  /** Requests that may wait for a slot; more are refused. */
+  queue_limit: z.int().min(0).max(1_000_000).exactOptional(),
   /** Tokens of context one request may use. */
   context_length: z.int().min(0).max(100_000_000),
   restarts: z.int().nonnegative(),
   /** Why it is not ready, in plain words. */
   reason: z.string().max(500).exactOptional(),
+  /** What `loading` means now: `downloading`, `checking` or `loading`; others may be added. */
+  phase: z.string().max(32).exactOptional(),
+  /** Of this phase. */
+  progress_percent: z.number().min(0).max(100).exactOptional(),
+  /** Estimated, until the phase is over. */
+  remaining_seconds: z.int().nonnegative().exactOptional(),
+  /** An operator wants it to stay loaded. */
+  pinned: z.boolean().exactOptional(),
+  /** Since its last request ended; only while it is loaded and has nothing to do. */
+  idle_seconds: z.int().nonnegative().exactOptional(),
+  /** Estimate of what it takes, or would take when it were loaded. */
+  memory_bytes: z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).exactOptional(),
 })
 export type EngineReport = z.infer<typeof EngineReport>
 

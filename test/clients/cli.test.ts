@@ -12,7 +12,7 @@ import { addOperationCommands } from '../../clients/cli/operation-commands.ts'
 import { openApi } from '../../coordinator/http/openapi.ts'
 import { defineOperation, type Operation } from '../../coordinator/operations/operation.ts'
 import { ShoalError } from '../../shared/errors.ts'
-import { printed, visible, visibleText } from '../../shared/print.ts'
+import { columnsOf, printed, visible, visibleText } from '../../shared/print.ts'
 import { temporaryStore } from '../coordinator/store/temporary.ts'
 import { appWith, views } from '../support/app.ts'
 
@@ -53,6 +53,52 @@ t.test('answers are printed for people', async t => {
   ] as const)
     t.equal(printed(value as never, 'text'), text)
   t.equal(printed({ a: '\u001b' }, 'json'), '{\n  "a": "\\u001b"\n}\n')
+})
+
+t.test('numbers and moments are printed as people read them', async t => {
+  for (const [name, value, shown] of [
+    ['link_round_trip_ms', 20.977581, '21'],
+    ['link_round_trip_ms', 0.291642, '0.292'],
+    ['p95_ms', 1234.5678, '1235'],
+    ['cpu_percent', 99.3, '99.3'],
+    ['count', 123_456_789, '123456789'],
+    ['count', -1.005, '-1'],
+    ['memory_total_bytes', 25_276_502_016, '23.5 GiB'],
+    ['max_bytes', 67_108_864, '64 MiB'],
+    ['bytes', 0, '0 B'],
+    ['used_bytes', 1023, '1023 B'],
+    ['host.sent_bytes_per_second', 1536, '1.5 KiB/s'],
+    ['at', '2026-11-20T13:22:58.715Z', '2026-11-20T13:22:58Z'],
+  ] as const) {
+    t.equal(printed({ [name]: value }, 'text'), `${name}  ${shown}\n`)
+    t.match(JSON.parse(printed({ [name]: value }, 'json')), { [name]: value })
+  }
+})
+
+t.test('a table is no wider than the terminal', async t => {
+  const rows = [
+    { id: 'cell_01m7whzrgvd7cyagessq0m12h7', name: 'a', models: 'x'.repeat(60), busy: 1 },
+    { id: 'cell_01m7whzrgvd7cyagessq0m12h8', name: 'b', models: 'y', busy: 2 },
+  ]
+  const widest = (text: string) => Math.max(...text.split('\n').map(line => line.length))
+  t.equal(widest(printed(rows, 'text')), 31 + 2 + 4 + 2 + 60 + 2 + 4)
+  const narrow = printed(rows, 'text', 60)
+  t.equal(widest(narrow), 60)
+  t.equal(narrow.split('\n').length, 4, 'a line for each still')
+  t.match(narrow, /xx… {2}1\n/, 'a long text is cut and says so')
+  for (const { id } of rows) t.ok(narrow.includes(id), 'what is copied is whole')
+  t.equal(
+    printed(rows, 'text', 40).split('\n').slice(0, 6).join('\n'),
+    `id      ${rows[0]?.id}\nname    a\nmodels  ${'x'.repeat(60)}\nbusy    1\n\nid      ${rows[1]?.id}`,
+    'a very narrow one has a line for each value',
+  )
+  const empty = rows.map(row => ({ ...row, a_long_name: null, another: [] }))
+  t.equal(printed(empty, 'text', 60), narrow, 'empty columns are the first to go')
+  t.match(printed(empty, 'text'), /a_long_name {2}another\n/)
+  t.equal(printed(rows, 'json', 40), printed(rows, 'json'), 'programs get everything')
+  t.equal(columnsOf({ isTTY: true, columns: 80 }), 80)
+  for (const other of [{}, { columns: 80 }, { isTTY: true, columns: 0 }])
+    t.equal(columnsOf(other), undefined, 'a pipe has no width')
 })
 
 const operation = (id: string, more: Partial<Operation> = {}): Operation =>

@@ -53,7 +53,7 @@ t.test('the view of the fleet', async t => {
         cell('old', { presence: 'revoked' }),
       ]
       const lines = topView(fleet(cells, [alert('GPU 0 is full')]), PLAIN).split('\n')
-      t.equal(lines[0], 'cells 1/4  load 49 %  gpu -  vram 12 %  slots 0 %  requests/h 7')
+      t.equal(lines[0], 'cells 1/3  load 49 %  gpu -  vram 12 %  slots 0 %  requests/h 7')
       t.equal(lines[1], '1 alert; newest: cell_a: GPU 0 is full')
       t.match(lines[4], /^gone +dead /)
       t.match(lines[5], /^a +ready +- +- +\.{10} +0 % +-$/)
@@ -68,6 +68,14 @@ t.test('the view of the fleet', async t => {
     t.equal(small.length, 9)
     t.equal(small.at(-1), 'and 96 more')
     t.ok(small.slice(0, 4).every(line => line.length <= 20))
+    for (const columns of [64, 80, 93, 200]) {
+      const lines = topView(fleet(cells), { ...PLAIN, columns }).split('\n')
+      t.ok(
+        lines.every(line => line.length <= columns),
+        `${columns} columns`,
+      )
+      t.match(lines[4], /50 %.*96 %/, 'a narrow one has the figures at least')
+    }
     t.notOk(topView(fleet(cells), PLAIN).includes('\u001b'))
     t.ok(topView(fleet(cells), { ...PLAIN, colour: true }).includes('\u001b[31m##########'))
   })
@@ -90,6 +98,7 @@ const sessionOf = (answers: (() => unknown)[], written: string[]): Session => {
     api: api as unknown as Session['api'],
     format: 'text',
     write: piece => written.push(piece),
+    print: () => {},
   }
 }
 

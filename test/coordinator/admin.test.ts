@@ -1,3 +1,6 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { Command } from 'commander'
 import t, { type Test } from 'tap'
 import { addAdminCommands, bootstrap, localActor } from '../../coordinator/admin.ts'
@@ -160,6 +163,29 @@ t.test('cells', async t => {
   t.match(await json('cell', 'list'), [{ quarantined_at: /^20/ }])
   t.match(await json('cell', 'release', cellId), { id: cellId, quarantined_at: null })
   t.match(await json('cell', 'revoke', cellId), { id: cellId, revoked_at: /^20/ })
+  t.strictSame(await json('cell', 'list'), [], 'who was revoked is not in the way')
+  t.match(await json('cell', 'list', '--all'), [{ id: cellId }])
+})
+
+t.test('the program makes a store for init alone, not for a folder that was mistyped', async t => {
+  const folder = join(await temporaryFolder(t), 'coordinator')
+  const coordinator = (...args: string[]) => {
+    const script = resolve(import.meta.dirname, '..', '..', 'bin', 'shoal-coordinator.mjs')
+    const env = { PATH: process.env.PATH, SHOAL_COORDINATOR_STATE_DIR: folder }
+    return spawnSync(process.execPath, [script, ...args], { env, encoding: 'utf8' })
+  }
+  for (const command of [
+    ['key', 'list'],
+    ['token', 'create'],
+    ['broker', 'files', '--out', folder],
+  ]) {
+    const { status, stderr } = coordinator(...command)
+    t.equal(status, 66, command.join(' '))
+    t.match(stderr, /there is no store in .*coordinator: .*--state-dir, or make one with init/)
+    t.notOk(existsSync(folder))
+  }
+  t.equal(coordinator('init').status, 0)
+  t.match(coordinator('key', 'list'), { status: 0, stdout: /operator_admin/ })
 })
 
 t.test(
@@ -225,4 +251,12 @@ t.test('what is printed', async t => {
     ),
     'a   b\nxx  -\n1   2\n',
   )
+})
+
+t.test('a key is moved to another tier', async t => {
+  const { json, text } = await administered(t)
+  const { id } = await json('init')
+  t.match(await json('key', 'tier', id, '--tier', 'pro'), { id, tier: 'pro' })
+  t.match(await json('key', 'list'), [{ tier: 'pro' }])
+  await t.rejects(text('key', 'tier', id), { code: 'commander.missingMandatoryOptionValue' })
 })

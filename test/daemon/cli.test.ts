@@ -1,10 +1,12 @@
+import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { doctorCommand } from '../../daemon/cli/doctor.ts'
 import { takeFlags } from '../../daemon/cli/flags.ts'
 import { joinCommand } from '../../daemon/cli/join.ts'
+import { leaveCommand } from '../../daemon/cli/leave.ts'
 import { writeIdentity } from '../../daemon/identity.ts'
 import { logger, newIdentity } from './stand-in.ts'
 
@@ -41,26 +43,32 @@ t.test('flags of a command', async t => {
   })
 
   t.test('need their value', async t => {
-    t.throws(() => take('--token'), { code: 'config_invalid', message: '--token needs a value' })
+    t.throws(() => take('--token'), { code: 'wrong_usage', message: '--token needs a value' })
   })
 })
 
 t.test('join is refused before anybody is asked', async t => {
   const state = newFolder(t)
-  for (const [what, argv, message] of [
-    ['without an address', ['--token', 'x'], /shoald join URL/],
-    ['with two addresses', ['https://a', 'https://b', '--token', 'x'], /shoald join URL/],
-    ['without a token', ['https://a.example'], /no token/],
-    ['with a token file that is not there', ['https://a.example', '--token-file', '/no'], /ENOENT/],
-    ['over plain http', ['http://a.example', '--token', 'x'], /use https/],
-    ['with a key that is none', ['https://a.example', '--token', 'x', '--colour', '1'], /colour/],
-  ] as [string, string[], RegExp][])
+  const [address, token] = ['https://a.example', ['--token', 'x']]
+  for (const [what, argv, code, message] of [
+    ['without an address', token, 'wrong_usage', /shoald join URL/],
+    ['with two addresses', [address, address, ...token], 'wrong_usage', /shoald join URL/],
+    ['without a token', [address], 'wrong_usage', /no token/],
+    [
+      'with a token file that is not there',
+      [address, '--token-file', '/no'],
+      'not_found',
+      /ENOENT/,
+    ],
+    ['over plain http', ['http://a.example', ...token], 'wrong_usage', /use https/],
+    ['with a key that is none', [address, ...token, '--colour', '1'], 'wrong_usage', /colour/],
+  ] as [string, string[], string, RegExp][])
     t.test(what, async t => {
       const context = contextOf([
         ...argv,
         ...(argv.includes('--colour') ? [] : ['--state-dir', state]),
       ])
-      await t.rejects(joinCommand(context), { code: 'config_invalid', message })
+      await t.rejects(joinCommand(context), { code, message })
     })
 })
 
@@ -68,6 +76,29 @@ interface Report {
   healthy: boolean
   checks: { name: string; state: string; says: string; remedy?: string }[]
 }
+
+t.test('leaving takes no words', async t => {
+  await t.rejects(leaveCommand(contextOf(['cell-1', '--yes'])), { code: 'wrong_usage' })
+})
+
+t.test('the program', async t => {
+  const shoald = (...args: string[]) => {
+    const script = resolve(import.meta.dirname, '..', '..', 'bin', 'shoald.mjs')
+    return spawnSync(process.execPath, [script, ...args], { encoding: 'utf8' })
+  }
+  for (const command of ['join', 'leave', 'doctor']) {
+    const { status, stdout } = shoald(command, '--help')
+    t.equal(status, 0, `${command} has a help of its own`)
+    t.ok(stdout.startsWith(`Usage: shoald ${command} `))
+    t.ok(shoald('--help').stdout.includes(`shoald ${command} `))
+  }
+  const unknown = shoald('frobnicate')
+  t.equal(unknown.status, 64)
+  t.match(
+    unknown.stderr,
+    /^shoald: there is no command "frobnicate": there are join, leave, doctor/,
+  )
+})
 
 t.test('doctor', async t => {
   const examined = async (...argv: string[]) => {
@@ -88,6 +119,7 @@ t.test('doctor', async t => {
     t.match(of('identity'), { state: 'fail', remedy: /shoald join/ })
     t.match(of('weights'), { state: 'ok' })
     t.match(of('disk'), { state: 'ok' })
+    for (const name of ['bluetooth', 'wifi']) t.match(of(name), { state: /ok|warn/ }, name)
   })
 
   t.test('tells an unreachable coordinator from all that follows from it', async t => {
@@ -116,8 +148,20 @@ t.test('doctor', async t => {
     const damaged = await examined('--state-dir', state)
     t.equal(damaged.code, 69)
     t.match(damaged.report.checks, [{ name: 'identity', state: 'fail', says: /is damaged/ }])
-    const wrong = await examined('--state-dir', state, '--colour', 'red')
-    t.match(wrong.report.checks, [{ name: 'configuration', state: 'fail', says: /colour/ }])
+    const wrong = await examined('--state-dir', state, '--local-port', 'red')
+    t.match(wrong.report.checks, [{ name: 'configuration', state: 'fail', says: /"red"/ }])
+    const missing = await examined('--state-dir', state, '--config', join(state, 'none.yaml'))
+    t.equal(missing.code, 69)
+    t.match(missing.report.checks, [{ name: 'configuration', state: 'fail', says: /none\.yaml/ }])
+  })
+
+  t.test('refuses what it does not know', async t => {
+    for (const [argv, message] of [
+      [['--colour', 'red'], /--colour/],
+      [['--format', 'xml'], /takes text or json, not xml/],
+      [['now'], /"now" is too much; shoald doctor/],
+    ] as const)
+      await t.rejects(doctorCommand(contextOf([...argv])), { code: 'wrong_usage', message })
   })
 
   t.test('names a model whose weights cannot be loaded', async t => {

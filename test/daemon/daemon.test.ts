@@ -148,7 +148,7 @@ t.test('configuration', async t => {
         argv: ['--coordinator-url', 'http://c.example'],
         env: {},
       })
-    t.throws(load, { code: 'config_invalid', message: /coordinator.url: .*use https/ })
+    t.throws(load, { code: 'config_invalid', message: /coordinator\.url is .*use https/ })
   })
 
   t.test('what may not be set from afar may not stand in the file either', async t => {

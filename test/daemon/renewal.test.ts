@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Cells, createCells } from '../../coordinator/keys/cells.ts'
 import { createToken } from '../../coordinator/keys/join-tokens.ts'
-import { readIdentity, writeIdentity } from '../../daemon/identity.ts'
+import { credentialOf, readIdentity, writeIdentity } from '../../daemon/identity.ts'
 import { type OwnIdentity, ownIdentity } from '../../daemon/own-identity.ts'
 import { type RenewalQuestions, renewCredential, settleCredential } from '../../daemon/renewal.ts'
 import { believe } from '../../daemon/trust.ts'
@@ -114,11 +114,15 @@ t.test('the renewal of a credential', async t => {
 
       const again = await started(folder)
       later()
+      const shown = credentialOf(again)
+      t.notOk(await cells.isReplaced(cellId, shown), 'nobody takes it for a copy')
+      t.match(await cells.authenticate(cellId, shown), { id: cellId }, 'without having settled')
       await settleCredential(again, questions)
       t.match(await cells.authenticate(cellId, again.credential), { id: cellId }, 'it is known')
       await renewCredential(again, questions)
       t.match(await cells.authenticate(cellId, again.credential), { id: cellId })
       t.equal(await cells.authenticate(cellId, first), undefined)
+      t.ok(await cells.isReplaced(cellId, first))
       t.strictSame((await readIdentity(folder))?.credential, again.credential)
     })
 

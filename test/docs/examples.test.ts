@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { errorCodes, httpStatus } from '../../shared/errors.ts'
+import { EXIT } from '../../bin/up/refusal.ts'
+import { errorCodes, exitCode, httpStatus, isForPrograms } from '../../shared/errors.ts'
 import { TOPICS } from '../../shared/wire/topics.ts'
 import { startStack } from '../support/stack.ts'
 
@@ -22,10 +23,10 @@ t.test('every shell example in the documents works on a running service', async 
   const { url, keys, folder, coordinator, stop } = await startStack()
   t.teardown(stop)
   const env = {
-    PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}`,
+    PATH: [join(root, 'bin'), join(root, 'node_modules/.bin'), process.env.PATH].join(':'),
     SHOAL_URL: url,
     SHOAL_KEY: keys.operator,
-    SHOAL_STATE_DIR: join(folder, 'coordinator'),
+    SHOAL_COORDINATOR_STATE_DIR: join(folder, 'coordinator'),
     XDG_CACHE_HOME: join(folder, 'cache'),
     COORDINATOR_PID: String(coordinator.pid),
   }
@@ -39,20 +40,36 @@ t.test('every shell example in the documents works on a running service', async 
         t.notMatch(stdout, /"error"/)
         t.not(stdout.trim(), '')
       })
+
+  const [, javascript = ''] = /^```js\n(.*?)^```/ms.exec(read('docs/api.md')) ?? []
+  t.test('docs/api.md: the client in JavaScript', async t => {
+    const args = ['--input-type=module', '-e', javascript]
+    const { stdout } = await run(process.execPath, args, { cwd: root, env })
+    const [whole = '', streamed, vectors] = stdout.split('\n')
+    t.match(whole, /\w+ \w+/)
+    t.equal(streamed, whole, 'a stream is the same answer')
+    t.equal(vectors, '2 vectors of length 256')
+  })
+})
+
+t.test('docs/operations.md lists every exit code with the errors that lead to it', async t => {
+  const rows = new Map(
+    [...read('docs/operations.md').matchAll(/^\| (\d+) \|[^|]+\|([^|]*)\|$/gm)].map(
+      ([, code, errors = '']) => [
+        Number(code),
+        [...errors.matchAll(/`(\w+)`/g)].map(each => each[1]),
+      ],
+    ),
+  )
+  for (const code of new Set([0, 71, ...errorCodes.map(exitCode), ...Object.values(EXIT)])) {
+    const errors = errorCodes.filter(each => exitCode(each) === code)
+    t.strictSame(rows.get(code)?.toSorted(), errors.toSorted(), `code ${code}`)
+  }
 })
 
 t.test('docs/api.md lists every error that a client can meet, with its status', async t => {
   const text = read('docs/api.md')
-  const inside = [
-    'coordinator_unavailable',
-    'internal',
-    'config_invalid',
-    'address_in_use',
-    'audit_broken',
-    'client_closed',
-  ]
-  const later = ['forbidden', 'conflict', 'upgrade_required']
-  for (const code of errorCodes.filter(code => ![...inside, ...later].includes(code)))
+  for (const code of errorCodes.filter(code => !isForPrograms(code)))
     t.match(text, new RegExp(`\\| ${httpStatus(code)} \\|.*\`${code}\``), code)
 })
 

@@ -13,8 +13,22 @@ const schema = z.strictObject({
     })
     .prefault({}),
   tags: z.array(z.string()).default([]).describe('Labels.'),
-  join_token: z.string().optional().describe('Used once.'),
+  join_token: z.string().min(1).optional().describe('Used once.'),
   preload: z.boolean().default(true).describe('Load models at start.'),
+  state_dir: z
+    .string()
+    .meta({ environment: 'SHOAL_PROG_STATE_DIR' })
+    .default('state')
+    .describe('Folder.'),
+  level: z.enum(['low', 'high']).default('low'),
+  share: z.number().positive().max(1).default(1),
+  url: z.url({ protocol: /^https?$/ }).optional(),
+  limit: z.union([z.int().nonnegative(), z.literal('unlimited')]).default(1),
+  list: z.array(z.strictObject({ id: z.string().regex(/^[a-z]+$/) })).default([]),
+  even: z
+    .int()
+    .refine(value => value % 2 === 0, { error: 'it must be even' })
+    .optional(),
 })
 
 const load = (argv: string[] = [], env: Record<string, string> = {}) =>
@@ -30,7 +44,7 @@ t.test('configuration', async t => {
   writeFileSync(file, 'http:\n  port: 1000\n  host: 127.0.0.2\ntags: [a, b]\n')
 
   t.test('an empty one is all defaults', async t => {
-    t.strictSame(run(), { http: { host: '127.0.0.1', port: 7070 }, tags: [], preload: true })
+    t.match(run(), { http: { host: '127.0.0.1', port: 7070 }, tags: [], preload: true })
   })
 
   t.test('a flag wins over the environment, which wins over the file', async t => {
@@ -46,19 +60,58 @@ t.test('configuration', async t => {
     t.equal(run([], { SHOAL_PRELOAD: 'false' })?.preload, false)
   })
 
-  for (const [title, argv, message] of [
-    ['an unknown flag is named', ['--htp-port', '1'], /--htp-port/],
-    ['a value out of range is named with its key', ['--http-port', '70000'], /http\.port/],
-    ['a word where a number belongs is refused', ['--http-port', 'many'], /http\.port/],
-    ['a file that is not there is named', ['--config', '/nowhere.yaml'], /nowhere\.yaml/],
-  ] as const)
-    t.test(title, async t => {
-      t.throws(() => load([...argv]), { code: 'config_invalid', message })
+  t.test('a file that is not there is named', async t => {
+    t.throws(() => load(['--config', '/nowhere.yaml']), {
+      code: 'config_invalid',
+      message: /nowhere\.yaml/,
     })
+  })
 
-  t.test('an unknown key in the file is refused by name', async t => {
-    writeFileSync(`${file}2`, 'htp: 1\n')
-    t.throws(() => load(['--config', `${file}2`]), { code: 'config_invalid', message: /htp/ })
+  t.test('an unknown flag is named, and is wrong usage', async t => {
+    t.throws(() => load(['--htp-port', '1']), { code: 'wrong_usage', message: /--htp-port/ })
+  })
+
+  t.test('every fault is told as key, value and what is allowed', async t => {
+    for (const [yaml, fault] of [
+      ['http: { port: 70000 }', 'http.port is 70000: it takes a whole number from 0 to 65535'],
+      ['http: { port: many }', 'http.port is "many": it takes a whole number from 0 to 65535'],
+      ['http: { port: 1.5 }', 'http.port is 1.5: it takes a whole number from 0 to 65535'],
+      ['preload: 1', 'preload is 1: it takes true or false'],
+      ['tags: x', 'tags is "x": it takes a list'],
+      ['http: 1', 'http is 1: it takes keys of its own below it'],
+      ['join_token: ""', 'join_token is (not shown): it takes a text of at least 1 characters'],
+      ['level: loud', 'level is "loud": it takes one of low, high'],
+      ['share: 0', 'share is 0: it takes a number above 0, up to 1'],
+      ['url: nope', 'url is "nope": it takes an address such as https://shoal.example'],
+      ['url: ftp://a', 'url is "ftp://a": it takes an address such as https://shoal.example'],
+      ['limit: many', 'limit is "many": it takes a whole number from 0, or "unlimited"'],
+      ['list: [{}]', 'list.0.id is missing: it takes a text that matches ^[a-z]+$'],
+      ['list: [{ id: A }]', 'list.0.id is "A": it takes a text that matches ^[a-z]+$'],
+      ['even: 3', 'even is 3: it must be even'],
+      ['htp: 1', 'htp is no key; here are: http, tags, '],
+      ['http: { prt: 1 }', 'http.prt is no key; here are: host, port'],
+    ] as const) {
+      writeFileSync(`${file}2`, yaml)
+      try {
+        load(['--config', `${file}2`])
+        t.fail(yaml)
+      } catch (error) {
+        const [first, line = ''] = (error as Error).message.split('\n')
+        t.equal(first, 'the configuration is not valid:')
+        t.equal(line.slice(2, 2 + fault.length), fault)
+      }
+    }
+  })
+
+  t.test('a key with a name of its own in the environment is found there alone', async t => {
+    t.equal(run([], { SHOAL_PROG_STATE_DIR: '/a' })?.state_dir, '/a')
+    const shared = { SHOAL_STATE_DIR: '/b' }
+    t.throws(() => load([], shared), {
+      code: 'config_invalid',
+      message: /SHOAL_STATE_DIR .* use SHOAL_PROG_STATE_DIR/,
+    })
+    t.equal(run(['--state-dir', '/c'], shared)?.state_dir, '/c')
+    t.equal(run([], { ...shared, SHOAL_PROG_STATE_DIR: '/a' })?.state_dir, '/a')
   })
 
   t.test(

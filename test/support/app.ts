@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { type AppParts, buildApp } from '../../coordinator/app.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
 import type { Key } from '../../coordinator/keys/key.ts'
+import { createFigures } from '../../coordinator/metrics/figures.ts'
 import { createCallStats } from '../../coordinator/operations/call-stats.ts'
 import type { Views } from '../../coordinator/operations/context.ts'
 import { skills } from '../../coordinator/skills/index.ts'
@@ -53,7 +54,9 @@ export const views = (parts: Partial<Views> = {}): Views => ({
   skillIds: skills.map(skill => skill.id),
   calls: createCallStats(),
   catalogue: config().catalogue,
+  tiers: config().tiers,
   vitals: fine,
+  settleUsage: async () => {},
   now: () => 0,
   ...parts,
 })
@@ -68,6 +71,7 @@ export const appWith = (parts: Partial<AppParts> = {}) =>
     quota: { standing: () => standing, admit: () => ({ refund: () => {} }) },
     usage: { record: async () => {} },
     fleet: { pick: () => undefined, cells: () => [], serves: () => false, roundTripsMs: () => [] },
+    figures: createFigures(),
     running: { add: () => {}, remove: () => {}, draining: () => false },
     enrol: async () => ({ cell_id: 'c', credential: 'x' }),
     cellSelf: {} as AppParts['cellSelf'],

@@ -44,20 +44,30 @@ const coordinator = { username: 'coordinator', password: 'a password of the coor
 export const cells = { username: 'cells', password: 'a password of the cells' }
 
 /** A real mosquitto with the files that shoal writes for it. */
-export const startBroker = (port: number): Promise<Mosquitto> =>
-  startMosquitto(folder => mosquittoFiles({ folder, host: '127.0.0.1', port, coordinator, cells }))
+export const startBroker = (
+  port: number,
+  tls?: { cert: string; key: string },
+): Promise<Mosquitto> =>
+  startMosquitto(folder => {
+    const files = mosquittoFiles({ folder, host: '127.0.0.1', port, coordinator, cells })
+    if (tls === undefined) return files
+    const listener = `certfile ${folder}/server.crt\nkeyfile ${folder}/server.key\n`
+    const conf = `${files['mosquitto.conf']}${listener}`
+    return { ...files, 'mosquitto.conf': conf, 'server.crt': tls.cert, 'server.key': tls.key }
+  })
 
 /** The bus on it, when it is connected. */
 export const openExternal = (
   parts: BusParts,
   port: number,
   changed: (connected: boolean) => void = () => {},
+  ca?: Buffer,
 ): Promise<Bus> =>
   new Promise(resolve => {
-    const url = new URL(`mqtt://127.0.0.1:${port}`)
+    const url = new URL(`${ca ? 'mqtts' : 'mqtt'}://127.0.0.1:${port}`)
     const bus = createExternalBus({
       ...parts,
-      broker: { url, coordinator, cells },
+      broker: { url, coordinator, cells, ...(ca && { ca }) },
       changed: connected => {
         changed(connected)
         if (connected) resolve(bus)

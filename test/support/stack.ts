@@ -171,7 +171,8 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
     await coordinator.end('SIGTERM')
     rmSync(folder, { recursive: true, force: true })
   }
-  await Promise.all(cells.map(cell => cell.line(/"msg":"engine ready"/)))
+  const preloads = !('preload' in inference) || inference.preload !== false
+  if (preloads) await Promise.all(cells.map(cell => cell.line(/"msg":"engine ready"/)))
   await until(({ cells, status }) => cells === tokens.length && status === 'ok')
   return { url: address, keys, folder, coordinator, cells, until, stop }
 }

@@ -133,9 +133,8 @@ t.test('a cell is commanded and configured', async t => {
   })
 
   t.test('settings of a tag and of the cell itself are laid over its own', async t => {
-    await at.ask('PUT', '/v1/tags/lab/config', {
-      document: { telemetry: { interval_seconds: 30 }, log: { level: 'fatal' } },
-    })
+    const document = { telemetry: { interval_seconds: 30 }, log: { level: 'fatal' } }
+    t.match((await at.ask('PUT', '/v1/tags/lab/config', { document })).body, { cells: 1 })
     const set = await at.ask('PUT', `${path}/config`, {
       document: { telemetry: { interval_seconds: 2 }, inference: { slots: 3 } },
     })
@@ -182,6 +181,12 @@ t.test('a cell is commanded and configured', async t => {
     const { reported } = await at.until(`${path}/config`, () => again.restarts.length > 0)
     t.match(reported, { desired_version: 2, applied_version: 2, state: 'probation' })
     t.match(again.restarts, [{ slots: 3 }])
+  })
+
+  t.test('settings for a tag that no cell has are kept, and say so', async t => {
+    const { status, body } = await at.ask('PUT', '/v1/tags/lba/config', { document: {} })
+    t.equal(status, 200)
+    t.match(body, { name: 'lba', cells: 0 })
   })
 })
 

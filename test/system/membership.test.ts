@@ -14,6 +14,7 @@ import https from 'node:https'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { json } from 'node:stream/consumers'
+import type { Logger } from 'pino'
 import t, { type Test } from 'tap'
 import { bootstrap } from '../../coordinator/admin.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
@@ -28,6 +29,7 @@ import { leaveCommand } from '../../daemon/cli/leave.ts'
 import { DaemonConfig } from '../../daemon/config.ts'
 import { daemon, type Inference } from '../../daemon/daemon.ts'
 import { joinTokenText } from '../../shared/join-token.ts'
+import { createLogger } from '../../shared/logger.ts'
 import { silent } from '../support/cell.ts'
 import { pause } from '../support/stack.ts'
 
@@ -98,15 +100,19 @@ const noEngines = (): Inference => ({
   handle: () => {},
 })
 
+/** A log of which the lines are kept. */
+const logTo = (lines: string[]): Logger =>
+  createLogger({ level: 'info' }, { write: line => void lines.push(line) })
+
 /** The daemon itself, in this process. */
-const startDaemon = (t: Test, state: string, settings: object = {}) => {
+const startDaemon = (t: Test, state: string, settings: object = {}, logger = silent) => {
   const stop = new AbortController()
   const config = DaemonConfig.parse({ state_dir: state, name: 'n', ...settings })
   const ended = daemon({
     config,
     env: { PATH: '/none' },
     inference: noEngines(),
-    logger: silent,
+    logger,
     signal: stop.signal,
   })
   const end = async (): Promise<void> => {
@@ -233,7 +239,7 @@ t.test('on loopback', async t => {
       await t.rejects(join_(at, `refused ${what}`, token), { code: 'auth_required' }, what)
     await t.rejects(join_(at, 'used', await newToken(at)), { code: 'conflict' }, 'for a cell')
     await t.rejects(run(joinCommand, 'http://10.1.2.3:7070', '--token', used), {
-      code: 'config_invalid',
+      code: 'wrong_usage',
       message: /use https/,
     })
   })
@@ -248,6 +254,7 @@ t.test('on loopback', async t => {
     while (identityIn(state).credential === credential) await pause()
     const headers = (secret: string) => ({
       authorization: `Basic ${Buffer.from(`${cell_id}:${secret}`).toString('base64')}`,
+      'x-shoal-probe': '1',
     })
     const self = (secret: string) =>
       fetch(`${at.url}/v1/cells/${cell_id}/self`, { headers: headers(secret) })
@@ -316,6 +323,7 @@ t.test('on loopback', async t => {
     const { code, text } = await run(doctorCommand, '--state-dir', state)
     t.equal(code, 69)
     t.match(text, /^fail +credential .*was revoked/m)
+    t.match(text, /^fail +link .*was revoked/m, 'and it is not blamed on a proxy')
   })
 
   t.test('a copy of a cell puts both in quarantine, until an operator ends it', async t => {
@@ -337,6 +345,39 @@ t.test('on loopback', async t => {
     t.equal((await ask(at, 'POST', `/v1/cells/${cell_id}/release`)).status, 409)
     startDaemon(t, state)
     t.ok(isUp(await until(at, cell_id, isUp)), 'the original is back')
+  })
+
+  t.test('a copy from before a renewal is found out when it comes', async t => {
+    await join_(at, 'young', await newToken(at))
+    const state = stateOf(at, 'young')
+    const { cell_id, credential } = identityIn(state)
+    const copied = stateOf(at, 'old copy')
+    cpSync(state, copied, { recursive: true })
+    const original = startDaemon(t, state)
+    await until(at, cell_id, isUp)
+    await ask(at, 'POST', `/v1/cells/${cell_id}/renew`)
+    while (identityIn(state).credential === credential) await pause()
+    const lines: string[] = []
+    const copy = startDaemon(t, copied, {}, logTo(lines))
+    await until(at, cell_id, cell => cell.presence === 'quarantined' && cell.linked === false)
+    const told = () => lines.filter(line => line.includes('shoal cells release'))
+    while (told().length === 0) await pause()
+    await copy.end()
+    t.equal(told().length, 1, 'the copy says once what to do')
+    const alerts = async () =>
+      ((await ask(at, 'GET', '/v1/alerts')).body.alerts as Record<string, unknown>[]).filter(
+        ({ rule, cell_id: about, cleared_at }) =>
+          rule === 'cell_quarantined' && about === cell_id && cleared_at === null,
+      )
+    while ((await alerts()).length === 0) await pause()
+    const { body } = await ask(at, 'POST', '/v1/skills/self-diagnose')
+    t.match(JSON.stringify(body), new RegExp(`in quarantine: [^"]*${cell_id}`))
+    await original.end()
+    t.equal((await ask(at, 'POST', `/v1/cells/${cell_id}/release`)).status, 200)
+    startDaemon(t, state)
+    t.ok(isUp(await until(at, cell_id, isUp)), 'the original is back with the new one')
+    while ((await alerts()).length > 0) await pause()
+    t.pass('the alert is cleared')
   })
 
   t.test('a daemon that starts ten times in a row stays a member', async t => {

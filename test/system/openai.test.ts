@@ -41,6 +41,81 @@ t.test('the unmodified openai client against a coordinator and a cell', async t 
     t.strictSame(usages, [[whole.usage?.completion_tokens, 0]])
   })
 
+  t.test('parses what a schema allows', async t => {
+    const schema = {
+      type: 'object',
+      properties: { critical: { type: 'boolean' }, percent: { type: 'integer', minimum: 0 } },
+      required: ['critical', 'percent'],
+      additionalProperties: false,
+    }
+    const answer = await pro.chat.completions.parse({
+      model: 'model-a:7b',
+      messages: question('Is 97 percent VRAM critical?'),
+      max_tokens: 100,
+      response_format: { type: 'json_schema', json_schema: { name: 'vram', strict: true, schema } },
+    })
+    t.match(answer.choices[0]?.message.parsed, { critical: Boolean, percent: Number })
+  })
+
+  t.test('calls a function and goes on with its answer', async t => {
+    const tools = [
+      {
+        type: 'function' as const,
+        function: {
+          name: 'cell_state',
+          parameters: {
+            type: 'object',
+            properties: { cell: { type: 'string', maxLength: 12 } },
+            required: ['cell'],
+          },
+        },
+      },
+    ]
+    const messages: OpenAI.ChatCompletionMessageParam[] = question('How is cell-1?')
+    const request = { model: 'model-a:7b', tools, max_tokens: 200, parallel_tool_calls: false }
+    const stream = pro.chat.completions.stream({ ...request, messages, tool_choice: 'required' })
+    const [choice] = (await stream.finalChatCompletion()).choices
+    const [call] = choice?.message.tool_calls ?? []
+    t.equal(choice?.finish_reason, 'tool_calls')
+    t.match(JSON.parse(call?.type === 'function' ? call.function.arguments : ''), { cell: String })
+    const answer = await pro.chat.completions.create({
+      ...request,
+      messages: [
+        ...messages,
+        choice?.message as OpenAI.ChatCompletionMessage,
+        { role: 'tool', tool_call_id: call?.id ?? '', content: 'ready' },
+      ],
+    })
+    t.match(answer.choices, [{ message: { role: 'assistant' } }])
+  })
+
+  t.test('gets several answers and how likely their tokens were', async t => {
+    const answer = await pro.chat.completions.create({
+      model: 'model-a:7b',
+      messages: question('Hello'),
+      n: 3,
+      logprobs: true,
+      top_logprobs: 2,
+      max_tokens: 10,
+    })
+    t.equal(answer.choices.length, 3)
+    for (const { message, logprobs } of answer.choices) {
+      const tokens = logprobs?.content ?? []
+      t.equal(tokens.map(({ token }) => token).join(''), message.content)
+      t.ok(tokens.every(({ logprob, top_logprobs }) => logprob <= 0 && top_logprobs.length > 0))
+    }
+  })
+
+  t.test('cannot look behind the judgement of the coordinator', async t => {
+    const { response } = await pro.chat.completions
+      .create(
+        { model: 'model-a:7b', messages: question('Hello'), max_tokens: 2 },
+        { headers: { 'x-shoal-judge': '1' } },
+      )
+      .withResponse()
+    t.equal(response.headers.get('x-shoal-confidence'), null)
+  })
+
   t.test('lists the models of its tier and retrieves one', async t => {
     const ids = (await client(keys.free).models.list()).data.map(model => model.id)
     t.strictSame(ids, ['model-a:7b'])
@@ -91,6 +166,19 @@ t.test('the unmodified openai client against a coordinator and a cell', async t 
         OpenAI.UnprocessableEntityError,
       ],
       [
+        'a schema that no grammar can hold',
+        keys.free,
+        {
+          response_format: {
+            type: 'json_schema',
+            json_schema: { name: 'x', schema: { type: 'string', pattern: 'a' } },
+          },
+        },
+        422,
+        'unsupported_parameter',
+        OpenAI.UnprocessableEntityError,
+      ],
+      [
         'a prompt that does not fit',
         keys.free,
         { messages: question('word '.repeat(5000)) },
@@ -103,6 +191,30 @@ t.test('the unmodified openai client against a coordinator and a cell', async t 
       t.ok(error instanceof type, title)
       t.match(error, { status, code })
     }
+  })
+
+  t.test('is answered by the larger model where the smaller one is not sure', async t => {
+    for (const [content, model, trail] of [
+      ['What is a cell?', 'model-b:3b', /^model-b:3b;confidence=-0\.\d+$/],
+      ['zxcv qwer', 'model-c:7b', /^model-b:3b;confidence=-1\.\d+, model-c:7b/],
+    ] as const) {
+      const request = { model: 'auto', messages: question(content), temperature: 0 }
+      const { data, response } = await pro.chat.completions.create(request).withResponse()
+      t.equal(data.model, model)
+      t.match(response.headers.get('x-shoal-cascade'), trail)
+      const stream = await pro.chat.completions.create({ ...request, stream: true })
+      let text = ''
+      const models = new Set<string>()
+      for await (const chunk of stream) {
+        models.add(chunk.model)
+        text += chunk.choices[0]?.delta.content ?? ''
+      }
+      t.strictSame([...models], [model])
+      t.equal(text, data.choices[0]?.message.content)
+    }
+    const free = client(keys.free).chat.completions
+    const answer = await free.create({ model: 'auto', messages: question('zxcv qwer') })
+    t.equal(answer.model, 'model-a:7b')
   })
 
   t.test('sees its month shrink by one with each request, and not with a refused one', async t => {
@@ -119,5 +231,6 @@ t.test('the unmodified openai client against a coordinator and a cell', async t 
     t.equal(await remaining({}), before - 1)
     t.equal(await remaining({ temperature: 9 }), before - 1)
     t.equal(await remaining({ stream: true }), before - 2)
+    t.equal(await remaining({ n: 3 }), before - 3, 'several answers are one request')
   })
 })

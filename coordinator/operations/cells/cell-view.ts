@@ -31,6 +31,8 @@ export const CellSummary = z.object({
   /** An operator has taken it out of routing. */
   drained: z.boolean(),
   labels: Labels,
+  /** The tenant whose own it is; null for everybody's. */
+  tenant_id: z.string().nullable(),
   version: z.string().nullable(),
   /** Model ids that are loaded. */
   models: z.array(z.string()),
@@ -68,6 +70,7 @@ export const summaryOf = (
   presence: presenceOf(cell, live),
   drained: settings.drainedAt !== undefined,
   labels: settings.labels,
+  tenant_id: settings.owner?.tenantId ?? null,
   version: live?.announce?.version ?? null,
   models: live
     ? engineReports(live)
@@ -99,6 +102,11 @@ const loadOf = (live: LiveCell | undefined) => {
   return Object.fromEntries(entries) as Record<(typeof LOAD)[number], number | null>
 }
 
+/** Those of its join token, and those that it has announced. */
+export const tagsOf = (cell: Cell, live: LiveCell | undefined): string[] => [
+  ...new Set([...cell.tags, ...(live?.announce?.tags ?? [])]),
+]
+
 export const detailsOf = (
   cell: Cell,
   live: LiveCell | undefined,
@@ -108,7 +116,7 @@ export const detailsOf = (
   epoch: live?.epoch ?? cell.epoch,
   host: live?.announce?.host ?? null,
   gpus: live?.announce?.gpus ?? [],
-  tags: [...new Set([...cell.tags, ...(live?.announce?.tags ?? [])])],
+  tags: tagsOf(cell, live),
   engines: live ? engineReports(live) : [],
   verbs: live?.announce?.verbs ?? [],
   sample: live?.sample

@@ -10,12 +10,15 @@ export default defineOperation({
   path: '/v1/cells',
   access: 'operator',
   effect: 'read',
-  input: z.strictObject({}),
+  input: z.strictObject({
+    all: z.boolean().default(false).describe('Those too that were revoked.'),
+  }),
   output: z.object({ cells: z.array(CellSummary) }),
-  run: async (_input, { cells, fleet, settings }) => {
+  run: async ({ all }, { cells, fleet, settings }) => {
     const own = await settings.list()
+    const shown = (await cells.list()).filter(cell => all || cell.revokedAt === undefined)
     return {
-      cells: (await cells.list()).map(cell =>
+      cells: shown.map(cell =>
         summaryOf(cell, fleet.cell(cell.id), own.get(cell.id) ?? NO_SETTINGS),
       ),
     }

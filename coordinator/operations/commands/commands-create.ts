@@ -26,6 +26,7 @@ export default defineOperation({
       .default(60)
       .describe('How long it may wait for the cell; afterwards it is never carried out.'),
   }),
+  examples: [{ verb: 'ping' }],
   output: CommandView,
   run: async ({ cell_id, verb, params, mode, ttl_seconds }, { commands, cells, actor }) => {
     const cell = await cells.get(cell_id)

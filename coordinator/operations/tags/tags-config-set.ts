@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { Settings } from '../../../shared/wire/desired.ts'
+import { tagsOf } from '../cells/cell-view.ts'
 import { ConfigView, configViewOf } from '../cells/config-view.ts'
 import { defineOperation } from '../operation.ts'
 
@@ -20,9 +21,16 @@ export default defineOperation({
       .exactOptional()
       .describe('Refuse when the document is at another version; 0 means that there is none.'),
   }),
-  output: ConfigView,
-  run: async ({ tag: name, document, if_version: ifVersion }, { configs, actor }) => {
+  output: ConfigView.extend({
+    cells: z.int().describe('Cells that have the tag now. With 0, is it spelled right?'),
+  }),
+  run: async ({ tag: name, document, if_version: ifVersion }, context) => {
+    const { configs, cells, fleet, actor } = context
     const seen = ifVersion === undefined ? {} : { ifVersion }
-    return configViewOf(await configs.set({ scope: 'tag', name, document, ...seen }, actor))
+    const set = await configs.set({ scope: 'tag', name, document, ...seen }, actor)
+    const has = (await cells.list()).filter(
+      cell => cell.revokedAt === undefined && tagsOf(cell, fleet.cell(cell.id)).includes(name),
+    )
+    return { ...configViewOf(set), cells: has.length }
   },
 })

@@ -22,7 +22,7 @@ export class Batching {
   readonly #onStep: () => void
 
   /** `onStep` is called when a step begins: every slot has handed over its last token. */
-  constructor(onStep: () => void) {
+  constructor(onStep: () => void = () => {}) {
     this.#onStep = onStep
   }
 

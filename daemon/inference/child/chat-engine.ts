@@ -3,17 +3,15 @@ import type { LlamaModel } from 'node-llama-cpp'
 import type { ChatOrder, JobEvent, LoadOrder, StepCounts } from '../protocol.ts'
 import { Batching } from './batching.ts'
 import { ChatTemplate } from './chat-template.ts'
+import { createChatContext } from './context.ts'
 import { generate } from './generate.ts'
-import { flashAttentionFor, mostCharacters, tokenizerOf } from './model.ts'
+import { mostCharacters, tokenizerOf } from './model.ts'
 import { PromptPace } from './prompt-pace.ts'
+import { echoing, emptyAnswer, rawPrompt } from './raw-prompt.ts'
 import { Refusal } from './refusal.ts'
-import { Slot } from './slot.ts'
+import type { Slot } from './slot.ts'
 import { pickSlot } from './slots.ts'
 import { type Tokenizer, tokenizePieces } from './tokens.ts'
-import { Turnstile } from './turnstile.ts'
-
-/** Tokens of one engine step. */
-const BATCH_TOKENS = 512
 
 export type Emit = (event: JobEvent) => void
 
@@ -50,20 +48,7 @@ export class ChatEngine {
     onStep: () => void,
   ): Promise<ChatEngine> {
     const batching = new Batching(onStep)
-    const context = await model.createContext({
-      sequences: order.slots,
-      contextSize: order.contextLength,
-      batchSize: BATCH_TOKENS,
-      threads: { ideal: order.threads, min: order.threads },
-      flashAttention: flashAttentionFor(model),
-      failedCreationRemedy: false,
-      batching: { itemPrioritizationStrategy: batching.strategy },
-    })
-    const turnstile = new Turnstile()
-    const slots = Array.from(
-      { length: order.slots },
-      (_, id) => new Slot(id, context.getSequence(), batching, turnstile),
-    )
+    const { slots } = await createChatContext(model, order, batching)
     return new ChatEngine(model, batching, slots, order)
   }
 
@@ -74,6 +59,11 @@ export class ChatEngine {
   /** Resolves after the last event of the job; the slot is then free. */
   async run(order: ChatOrder, emit: Emit, isCancelled: () => boolean): Promise<void> {
     const prompt = this.#tokens(order)
+    const tell = order.echo ? echoing(this.#model, order, emit) : emit
+    if (order.maxTokens === 0) {
+      for (const event of emptyAnswer(order, prompt.length)) tell(event)
+      return
+    }
     const picked = pickSlot(this.#slots, prompt)
     if (picked === undefined) throw new Error(`no slot is free for job ${order.job}`)
     const { slot, prefix } = picked
@@ -86,7 +76,7 @@ export class ChatEngine {
         prefix,
         prompt,
         order,
-        emit,
+        emit: tell,
         isCancelled,
       })
     } finally {
@@ -95,21 +85,41 @@ export class ChatEngine {
   }
 
   #tokens(order: ChatOrder): number[] {
-    const characters = order.messages.reduce((sum, { text }) => sum + text.length, 0)
+    const characters = charactersOf(order)
     if (characters > this.#mostCharacters) throw tooLong(`${characters} characters`, order)
-    const pieces = this.#template.render(order.messages, randomBytes(16).toString('hex'))
-    const prompt = tokenizePieces(pieces, this.#tokenizer)
+    const prompt =
+      order.prompt === undefined
+        ? this.#rendered(order)
+        : rawPrompt(this.#model, this.#tokenizer, order.prompt)
     if (prompt.length < order.contextLength) return prompt
     throw tooLong(`${prompt.length} tokens`, order)
   }
+
+  #rendered({ messages, tools }: ChatOrder): number[] {
+    const pieces = this.#template.render(messages, randomBytes(16).toString('hex'), tools)
+    return tokenizePieces(pieces, this.#tokenizer)
+  }
 }
 
-const tooLong = (size: string, { contextLength }: ChatOrder): Refusal =>
-  new Refusal(
-    'context_length_exceeded',
-    `the messages have ${size}; the context of ${contextLength} tokens must hold them and the answer`,
-    'messages',
-  )
+/** Of the whole prompt, at least. */
+const charactersOf = ({ messages, prompt, tools = [] }: ChatOrder): number => {
+  if (prompt !== undefined) return prompt.length
+  const calls = messages.flatMap(message => message.calls ?? [])
+  return [
+    ...messages.map(({ text }) => text),
+    ...calls.map(call => call.arguments),
+    ...tools.map(tool => JSON.stringify(tool)),
+  ].reduce((sum, { length }) => sum + length, 0)
+}
+
+const tooLong = (size: string, { contextLength, prompt }: ChatOrder): Refusal => {
+  const [what, param] =
+    prompt === undefined
+      ? ['the messages and tools have', 'messages']
+      : ['the prompt has', 'prompt']
+  const message = `${what} ${size}; the context of ${contextLength} tokens must hold them and the answer`
+  return new Refusal('context_length_exceeded', message, param)
+}
 
 const templateOf = (model: LlamaModel): string => {
   const template = model.fileInfo.metadata.tokenizer.chat_template

@@ -1,27 +1,44 @@
 import { Template } from '@huggingface/jinja'
-import type { PlainMessage } from '../protocol.ts'
+import type { PlainMessage, PlainTool } from '../protocol.ts'
+import { CALL_BEGIN } from '../tool-syntax.ts'
 import { type Piece, renderPrompt, type TemplateVariables } from './prompt.ts'
 import { Refusal } from './refusal.ts'
+import { spellOutTools } from './spelled-tools.ts'
 
 /** The chat template that a model carries (`tokenizer.chat_template`). */
 export class ChatTemplate {
   readonly #template: Template
   readonly #variables: TemplateVariables
+  /** The template writes tools, and calls in the form that is looked for in answers. */
+  readonly knowsTools: boolean
 
   /** @throws when the template cannot be parsed or cannot render one plain message */
   constructor(source: string, variables: TemplateVariables) {
     this.#template = new Template(source)
     this.#variables = variables
-    renderPrompt(this.#template, [{ role: 'user', text: 'hello' }], variables, 'trial')
+    renderPrompt(this.#template, TRIAL, variables, 'trial')
+    this.knowsTools = source.includes(CALL_BEGIN) && this.#showsTool()
   }
 
   /** @throws Refusal when the template does not take these roles in this order */
-  render(messages: readonly PlainMessage[], nonce: string): Piece[] {
+  render(
+    messages: readonly PlainMessage[],
+    nonce: string,
+    tools: readonly PlainTool[] = [],
+  ): Piece[] {
+    const usesTools =
+      tools.length > 0 || messages.some(({ role, calls }) => role === 'tool' || calls)
     const merged = mergeLeadingSystem(messages)
+    if (!usesTools) return this.#render(merged, nonce)
+    const native = this.knowsTools ? this.#tryRender(merged, nonce, tools) : undefined
+    return native ?? this.#render(spellOutTools(merged, tools), nonce)
+  }
+
+  #render(messages: readonly PlainMessage[], nonce: string): Piece[] {
     try {
-      return renderPrompt(this.#template, merged, this.#variables, nonce)
+      return renderPrompt(this.#template, messages, this.#variables, nonce)
     } catch (error) {
-      const folded = foldSystem(merged)
+      const folded = foldSystem(messages)
       if (folded === undefined) throw refusal(error)
       return this.#renderFolded(folded, nonce)
     }
@@ -34,7 +51,29 @@ export class ChatTemplate {
       throw refusal(error)
     }
   }
+
+  /** Undefined when the template does not take these messages with tools. */
+  #tryRender(
+    messages: readonly PlainMessage[],
+    nonce: string,
+    tools: readonly PlainTool[],
+  ): Piece[] | undefined {
+    try {
+      const given = tools.length > 0 ? tools : undefined
+      return renderPrompt(this.#template, messages, this.#variables, nonce, given)
+    } catch {
+      return undefined
+    }
+  }
+
+  #showsTool(): boolean {
+    const tool = { name: 'trial_of_tools', description: '', parameters: { type: 'object' } }
+    const pieces = this.#tryRender(TRIAL, 'trial', [tool])
+    return pieces?.some(({ text }) => text.includes(tool.name)) ?? false
+  }
 }
+
+const TRIAL: readonly PlainMessage[] = [{ role: 'user', text: 'hello' }]
 
 const refusal = (error: unknown): Refusal =>
   new Refusal(

@@ -1,10 +1,15 @@
-import type { LlamaModel, Token } from 'node-llama-cpp'
+import type { LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp'
 import type { ChatOrder, EndReason, JobEvent } from '../protocol.ts'
-import { AnswerText } from './answer-text.ts'
+import { CALL_BEGIN, CALL_END } from '../tool-syntax.ts'
+import { AnswerText, type Shown } from './answer-text.ts'
+import { metadataFor, type Sampled, tokenInfo } from './chances.ts'
+import { grammarOptions } from './grammar-state.ts'
 import { detokenizer } from './model.ts'
 import type { PromptPace } from './prompt-pace.ts'
+import { Refusal } from './refusal.ts'
 import { samplingOptions } from './sampling.ts'
 import type { Slot } from './slot.ts'
+import { TokenTrail } from './token-trail.ts'
 
 export interface Generation {
   model: LlamaModel
@@ -23,7 +28,10 @@ export const generate = async (generation: Generation): Promise<void> => {
   const { model, slot, prompt, order, emit } = generation
   const maxTokens = Math.min(order.maxTokens ?? Infinity, order.contextLength - prompt.length)
   const generated: Token[] = []
-  const options = samplingOptions(model, order.sampling, () => generated, maxTokens)
+  const options = {
+    ...samplingOptions(model, order.sampling, () => generated, maxTokens),
+    ...(order.grammar && (await grammarOptions(model, order.grammar))),
+  }
   // One token must be left to evaluate: it gives the first token of the answer.
   const cachedTokens = await slot.keep(Math.min(generation.prefix, prompt.length - 1))
   emit({ type: 'start', job: order.job, promptTokens: prompt.length, cachedTokens, maxTokens })
@@ -32,7 +40,12 @@ export const generate = async (generation: Generation): Promise<void> => {
     const reason =
       rest === undefined
         ? 'cancelled'
-        : await answer(generation, slot.generate(rest, options), generated, maxTokens)
+        : await answer(
+            generation,
+            sampledTokens(generation, rest, options),
+            generated,
+            maxTokens,
+          ).catch(error => giveUp(order, error))
     emit({ type: 'end', job: order.job, reason, completionTokens: generated.length })
   })
 }
@@ -59,29 +72,87 @@ const readPrompt = async (
   return isCancelled() ? undefined : tokens.slice(at)
 }
 
+/** The tokens of the answer; the engine tells more of some of them only, where that is enough. */
+const sampledTokens = (
+  { slot, order }: Generation,
+  prompt: Token[],
+  options: SequenceEvaluateOptions,
+): AsyncIterable<Sampled> => {
+  const { topLogprobs, logprobTokens } = order
+  const metadata = metadataFor(topLogprobs)
+  if (logprobTokens === undefined) return slot.generate(prompt, options, metadata)
+  return firstTold(logprobTokens, slot.generate(prompt, options, metadata), last =>
+    slot.generate([last], options, {}),
+  )
+}
+
+const firstTold = async function* (
+  count: number,
+  told: AsyncIterable<Sampled>,
+  goOn: (last: Token) => AsyncIterable<Sampled>,
+): AsyncGenerator<Sampled> {
+  let seen = 0
+  for await (const sampled of told) {
+    yield sampled
+    if (++seen < count) continue
+    yield* goOn(sampled.token)
+    return
+  }
+}
+
+/**
+ * A grammar that leaves none of the model's tokens makes the engine fail. That is the request's
+ * fault, and must not count against the engine.
+ */
+const giveUp = ({ grammar }: ChatOrder, error: Error): never => {
+  if (grammar === undefined) throw error
+  const message = `the model cannot write what ${grammar.param} asks for: ${error.message}`
+  throw new Refusal('invalid_request', message, grammar.param)
+}
+
 /** Nothing but the engine may be awaited in this loop: the other slots wait for it. */
 const answer = async (
-  { model, slot, order, emit, isCancelled }: Generation,
-  tokens: AsyncIterable<{ token: Token }>,
+  generation: Generation,
+  tokens: AsyncIterable<Sampled>,
   generated: Token[],
   maxTokens: number,
 ): Promise<EndReason> => {
-  const text = new AnswerText<Token>(detokenizer(model), order.sampling.stop)
-  const show = (piece: { text: string; stopped: boolean }): boolean => {
-    if (piece.text !== '') emit({ type: 'text', job: order.job, text: piece.text })
-    return piece.stopped
-  }
-  for await (const { token } of tokens) {
+  const { model, slot, isCancelled } = generation
+  const show = shower(generation)
+  for await (const sampled of tokens) {
     if (isCancelled()) return 'cancelled'
-    if (model.isEogToken(token)) {
-      show(text.end())
+    if (model.isEogToken(sampled.token)) {
+      show(undefined)
       return 'stop'
     }
-    generated.push(token)
-    if (show(text.push(token))) return 'stop'
+    generated.push(sampled.token)
+    if (show(sampled)) return 'stop'
     if (generated.length >= maxTokens) break
     const pause = slot.pause()
     if (pause) await pause
   }
-  return show(text.end()) ? 'stop' : 'length'
+  return show(undefined) ? 'stop' : 'length'
+}
+
+/** Emits what each token adds to the text, or at the end what was held back; true at a stop. */
+const shower = ({ model, order, emit }: Generation) => {
+  const { job, topLogprobs } = order
+  const marks = order.tools === undefined ? [] : [CALL_BEGIN, CALL_END]
+  const text = new AnswerText<Token>(detokenizer(model, marks), order.sampling.stop)
+  const trail = new TokenTrail()
+  const textOf = (token: Token): string => model.detokenize([token])
+  const withTokens = (shown: Shown, sampled: Sampled | undefined): void => {
+    if (sampled?.confidence !== undefined)
+      trail.push(tokenInfo(sampled, shown.piece, topLogprobs ?? 0, textOf))
+    const tokens = trail.show(shown.text)
+    if (shown.stopped || sampled === undefined) tokens.push(...trail.end())
+    if (tokens.length > 0 || shown.text !== '')
+      emit({ type: 'text', job, text: shown.text, tokens })
+  }
+  return (sampled: Sampled | undefined): boolean => {
+    const shown = sampled ? text.push(sampled.token) : text.end()
+    if (topLogprobs !== undefined) withTokens(shown, sampled)
+    else if (shown.text !== '') emit({ type: 'text', job, text: shown.text })
+    return shown.stopped
+  }
 }

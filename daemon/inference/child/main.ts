@@ -3,11 +3,13 @@
  * killing it, because closing the engine while it works can crash. Signals for the whole process
  * group (Ctrl-C, systemd) are the daemon's business.
  */
-import type { ChatOrder, EmbedOrder, LoadOrder, Order, Reply } from '../protocol.ts'
+import type { ChatOrder, EmbedOrder, LoadOrder, MeasureOrder, Order, Reply } from '../protocol.ts'
 import { ChatEngine } from './chat-engine.ts'
 import { EmbeddingEngine } from './embedding-engine.ts'
+import { measure } from './measure.ts'
 import { deviceOf, isTransient, loadModel } from './model.ts'
 import { Outbox } from './outbox.ts'
+import { progressTeller } from './progress-teller.ts'
 import { Refusal } from './refusal.ts'
 
 /** After so many requests in a row that the engine itself failed, it is taken for broken. */
@@ -31,7 +33,10 @@ const outbox = new Outbox({
 const load = async (order: LoadOrder): Promise<void> => {
   const startedAt = performance.now()
   try {
-    const model = await loadModel(order)
+    const model = await loadModel(
+      order,
+      progressTeller(send, () => performance.now()),
+    )
     const onStep = (): void => outbox.stepped()
     engine =
       order.kind === 'chat'
@@ -40,6 +45,15 @@ const load = async (order: LoadOrder): Promise<void> => {
     const loadMs = Math.round(performance.now() - startedAt)
     contextLength = order.contextLength
     send({ type: 'ready', slots: order.slots, contextLength, device: deviceOf(model), loadMs })
+  } catch (error) {
+    send({ type: 'failed', reason: (error as Error).message, transient: isTransient(error) })
+  }
+}
+
+const measureOnly = async (order: MeasureOrder): Promise<void> => {
+  try {
+    const model = await loadModel({ ...order, threads: Math.max(...order.threads) })
+    send({ type: 'measured', rows: await measure(model, order) })
   } catch (error) {
     send({ type: 'failed', reason: (error as Error).message, transient: isTransient(error) })
   }
@@ -87,6 +101,7 @@ const refuse = (job: number, error: unknown): void => {
 
 process.on('message', (order: Order) => {
   if (order.type === 'load') void load(order)
+  else if (order.type === 'measure') void measureOnly(order)
   else if (order.type === 'cancel') {
     if (running.has(order.job)) cancelled.add(order.job)
   } else void run(order)

@@ -9,8 +9,11 @@ import type { LoadOrder } from '../protocol.ts'
 import type { Detokenize } from './text.ts'
 import type { Tokenizer } from './tokens.ts'
 
-/** Loads the weights. Nothing is compiled or downloaded. */
-export const loadModel = async (order: LoadOrder): Promise<LlamaModel> => {
+/** Loads the weights. Nothing is compiled or downloaded. `onProgress` hears shares, 0 to 1. */
+export const loadModel = async (
+  order: Pick<LoadOrder, 'file' | 'gpu' | 'threads'>,
+  onProgress: (share: number) => void = () => {},
+): Promise<LlamaModel> => {
   const llama = await getLlama({
     gpu: order.gpu === 'off' ? false : 'auto',
     build: 'never',
@@ -20,7 +23,7 @@ export const loadModel = async (order: LoadOrder): Promise<LlamaModel> => {
     logLevel: LlamaLogLevel.warn,
     logger: (level, message) => process.stderr.write(`${level}: ${message}\n`),
   })
-  return llama.loadModel({ modelPath: order.file })
+  return llama.loadModel({ modelPath: order.file, onLoadProgress: onProgress })
 }
 
 export const deviceOf = (model: LlamaModel): string => model.llama.gpu || 'cpu'
@@ -57,11 +60,36 @@ export const mostCharacters = (model: LlamaModel, tokens: number): number =>
 const vocabulary = (model: LlamaModel): readonly string[] =>
   model.fileInfo.metadata.tokenizer.ggml.tokens ?? []
 
-/** SentencePiece drops the space before the first word of what it is given. */
-export const detokenizer = (model: LlamaModel): Detokenize<Token> =>
-  model.vocabularyType === 'spm'
-    ? (tokens, previous) => model.detokenize(tokens, false, previous)
-    : tokens => model.detokenize(tokens)
+/**
+ * SentencePiece drops the space before the first word of what it is given.
+ *
+ * @param marks texts that are shown also where they are special tokens of the model
+ */
+export const detokenizer = (
+  model: Pick<LlamaModel, 'vocabularyType' | 'detokenize' | 'tokenize'>,
+  marks: readonly string[] = [],
+): Detokenize<Token> => {
+  const plain: Detokenize<Token> =
+    model.vocabularyType === 'spm'
+      ? (tokens, previous) => model.detokenize(tokens, false, previous)
+      : tokens => model.detokenize(tokens)
+  const hidden = new Map(marks.flatMap(mark => hiddenToken(model, mark)))
+  if (hidden.size === 0) return plain
+  return (tokens, previous) =>
+    tokens.some(token => hidden.has(token))
+      ? tokens.map(token => hidden.get(token) ?? plain([token], [])).join('')
+      : plain(tokens, previous)
+}
+
+/** The special token that a text is, where it is one and would not be shown. */
+const hiddenToken = (
+  model: Pick<LlamaModel, 'detokenize' | 'tokenize'>,
+  text: string,
+): [Token, string][] => {
+  const [token, ...more] = model.tokenize(text, true)
+  const isHidden = token !== undefined && more.length === 0 && model.detokenize([token]) === ''
+  return isHidden ? [[token, text]] : []
+}
 
 /** The engine ends the process at an id beyond its vocabulary, so each foreign id is checked. */
 export const isKnownToken = (model: LlamaModel, id: number): boolean =>

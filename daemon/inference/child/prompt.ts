@@ -1,5 +1,6 @@
 import type { Template } from '@huggingface/jinja'
-import type { PlainMessage } from '../protocol.ts'
+import type { PlainCall, PlainMessage, PlainTool } from '../protocol.ts'
+import { leadingSpace, Marks, trailingSpace } from './marks.ts'
 
 /** A part of a prompt. Only template text may become special tokens; what people wrote never. */
 export interface Piece {
@@ -13,10 +14,10 @@ export interface TemplateVariables {
 }
 
 /**
- * Renders the model's own chat template. The contents are replaced by marks that nobody can guess
- * and put back afterwards, so that a `<|im_end|>` in a message stays text.
+ * Renders the model's own chat template.
  *
  * @param nonce unguessable and new for each prompt
+ * @param tools absent: the template is not told of any
  * @throws what the template throws, for instance at roles that do not alternate
  */
 export const renderPrompt = (
@@ -24,32 +25,42 @@ export const renderPrompt = (
   messages: readonly PlainMessage[],
   variables: TemplateVariables,
   nonce: string,
+  tools?: readonly PlainTool[],
 ): Piece[] => {
-  const texts = messages.map(message => message.text)
+  const marks = new Marks(nonce)
   const rendered = template.render({
     ...variables,
-    messages: messages.map(({ role, text }, index) => ({
-      role,
-      content: markedContent(text, mark(nonce, index)),
-    })),
+    messages: messages.map(message => templateMessage(message, marks)),
+    ...(tools && { tools: tools.map(tool => ({ type: 'function', function: marks.json(tool) })) }),
     add_generation_prompt: true,
   })
-  return splitAtMarks(rendered, nonce, texts)
+  return splitAtMarks(marks.split(rendered), marks.texts)
 }
 
-const mark = (nonce: string, index: number): string => `{${nonce}:${index}}`
+/** As `apply_chat_template` of Hugging Face's transformers hands messages to a template. */
+const templateMessage = ({ role, text, calls, callId }: PlainMessage, marks: Marks) => ({
+  role,
+  content: marks.text(text),
+  ...(calls && { tool_calls: calls.map(call => templateCall(call, marks)) }),
+  ...(callId !== undefined && { tool_call_id: marks.json(callId) }),
+})
 
-/** White space at both ends stays outside of the mark: many templates trim. */
-const markedContent = (text: string, contentMark: string): string => {
-  if (text.trim() === '') return text
-  return leadingSpace(text) + contentMark + trailingSpace(text)
+const templateCall = ({ id, name, arguments: text }: PlainCall, marks: Marks) => ({
+  id: marks.json(id),
+  type: 'function',
+  function: { name, arguments: marks.json(parsed(text)) },
+})
+
+/** Templates write arguments as JSON; broken ones stay the text they are. */
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }
 
-const leadingSpace = (text: string): string => text.slice(0, text.length - text.trimStart().length)
-const trailingSpace = (text: string): string => text.slice(text.trimEnd().length)
-
-const splitAtMarks = (rendered: string, nonce: string, texts: readonly string[]): Piece[] => {
-  const parts = rendered.split(new RegExp(`\\{${nonce}:(\\d+)\\}`))
+const splitAtMarks = (parts: readonly string[], texts: readonly string[]): Piece[] => {
   const pieces: Piece[] = []
   let template = parts[0] as string
   for (let at = 1; at < parts.length; at += 2) {

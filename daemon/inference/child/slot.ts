@@ -1,10 +1,12 @@
 import type {
   EvaluationPriority,
   LlamaContextSequence,
+  SequenceEvaluateMetadataOptions,
   SequenceEvaluateOptions,
   Token,
 } from 'node-llama-cpp'
 import type { Batching } from './batching.ts'
+import type { Sampled } from './chances.ts'
 import type { SlotView } from './slots.ts'
 import type { Turnstile } from './turnstile.ts'
 
@@ -83,12 +85,13 @@ export class Slot implements SlotView {
   generate(
     tokens: Token[],
     sampling: SequenceEvaluateOptions,
-  ): AsyncGenerator<{ token: Token }, void> {
-    return this.#sequence.evaluateWithMetadata(
-      tokens,
-      {},
-      { ...sampling, ...this.#options, yieldEogToken: true },
-    )
+    metadata: SequenceEvaluateMetadataOptions,
+  ): AsyncGenerator<Sampled, void> {
+    return this.#sequence.evaluateWithMetadata(tokens, metadata, {
+      ...sampling,
+      ...this.#options,
+      yieldEogToken: true,
+    })
   }
 }
 

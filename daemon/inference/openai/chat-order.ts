@@ -3,9 +3,11 @@ import {
   type ChatMessage,
   ChatRequest,
   firstIssue,
+  type Sampling as SamplingFields,
   unservedField,
 } from '../../../shared/wire/openai.ts'
-import type { PlainMessage, Sampling } from '../protocol.ts'
+import type { ToolCall } from '../../../shared/wire/openai-tools.ts'
+import type { PlainCall, PlainMessage, Sampling } from '../protocol.ts'
 
 /** Each is looked at for each generated token. */
 const MAX_BIASES = 1024
@@ -19,13 +21,32 @@ export const parseChatRequest = (body: unknown): ChatRequest => {
   if (unserved !== undefined) {
     throw new ShoalError('unsupported_parameter', `${unserved} is not served`, { param: unserved })
   }
-  if (Object.keys(request.logit_bias ?? {}).length > MAX_BIASES) {
-    throw invalid({ param: 'logit_bias', message: `logit_bias has more than ${MAX_BIASES} tokens` })
-  }
+  requireFewBiases(request)
   if (request.stream_options && request.stream !== true) {
     throw invalid({ param: 'stream_options', message: 'stream_options needs stream: true' })
   }
+  if (typeof request.top_logprobs === 'number' && request.logprobs !== true) {
+    throw invalid({ param: 'top_logprobs', message: 'top_logprobs needs logprobs: true' })
+  }
+  for (const param of ['tools', 'response_format'] as const) {
+    if (isDeeper(request[param], MAX_DEPTH))
+      throw invalid({ param, message: `${param} is nested more than ${MAX_DEPTH} deep` })
+  }
   return request
+}
+
+/** @throws ShoalError invalid_request */
+export const requireFewBiases = ({ logit_bias }: Pick<ChatRequest, 'logit_bias'>): void => {
+  if (Object.keys(logit_bias ?? {}).length > MAX_BIASES)
+    throw invalid({ param: 'logit_bias', message: `logit_bias has more than ${MAX_BIASES} tokens` })
+}
+
+/** What is nested deeper would exhaust the stack of those that walk through it. */
+const MAX_DEPTH = 100
+
+const isDeeper = (value: unknown, depth: number): boolean => {
+  if (typeof value !== 'object' || value === null) return false
+  return depth === 0 || Object.values(value).some(inner => isDeeper(inner, depth - 1))
 }
 
 export const invalid = ({
@@ -39,17 +60,35 @@ export const invalid = ({
 /** `system` comes first, `developer` is system, text parts are joined. */
 export const plainMessages = ({ system, messages }: ChatRequest): PlainMessage[] => [
   ...(typeof system === 'string' ? [{ role: 'system' as const, text: system }] : []),
-  ...messages.map(message => ({
-    role: message.role === 'developer' ? ('system' as const) : message.role,
-    text: plainText(message.content),
-  })),
+  ...messages.map(plainMessage),
 ]
+
+const plainMessage = (message: ChatMessage): PlainMessage => {
+  const text = plainText(message.content)
+  if (message.role === 'developer') return { role: 'system', text }
+  if (message.role === 'tool') return { role: 'tool', text, callId: message.tool_call_id }
+  const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : []
+  return {
+    role: message.role,
+    text,
+    ...(calls.length > 0 && { calls: calls.map(plainCall) }),
+  }
+}
+
+const plainCall = ({ id, function: { name, arguments: text } }: ToolCall): PlainCall => ({
+  id,
+  name,
+  arguments: text,
+})
 
 const plainText = (content: ChatMessage['content']): string =>
   typeof content === 'string' ? content : (content ?? []).map(part => part.text).join('')
 
 /** Absent means OpenAI's defaults. */
-export const samplingOf = (request: ChatRequest, newSeed: () => number): Sampling => ({
+export const samplingOf = (
+  request: Pick<ChatRequest, keyof typeof SamplingFields>,
+  newSeed: () => number,
+): Sampling => ({
   temperature: request.temperature ?? 1,
   topP: request.top_p ?? 1,
   seed: typeof request.seed === 'number' ? foldedSeed(request.seed) : newSeed(),
@@ -62,3 +101,6 @@ export const samplingOf = (request: ChatRequest, newSeed: () => number): Samplin
 /** Any integer as one of the engine's seeds. 2^32-1 would mean a random one (LLAMA_DEFAULT_SEED). */
 const foldedSeed = (seed: number): number => ((seed % SEEDS) + SEEDS) % SEEDS
 export const SEEDS = 2 ** 32 - 1
+
+/** The seed of the n-th choice of one request: the choices differ, and come again with the seed. */
+export const seedOfChoice = (seed: number, index: number): number => foldedSeed(seed + index)

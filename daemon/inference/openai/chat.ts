@@ -1,11 +1,18 @@
-import { HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { HEADER_JUDGE, HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
 import type { ChatRequest } from '../../../shared/wire/openai.ts'
-import type { EngineEvent } from '../jobs.ts'
-import { StreamedAnswer, wholeAnswer } from './chat-answer.ts'
-import { invalid, parseChatRequest, plainMessages, samplingOf } from './chat-order.ts'
+import type { AnswerHead } from './answer-head.ts'
+import { type AnswerShape, CHAT_SHAPE } from './answer-shape.ts'
+import { invalid, parseChatRequest } from './chat-order.ts'
+import { chatWork, perChoice, promptBytes } from './chat-work.ts'
+import { Choices, type ChoicesListener } from './choices.ts'
 import type { RouteContext } from './context.ts'
 import { type HttpRequest, type HttpResponse, readJson, whenAborted } from './http.ts'
 import { findModel } from './models.ts'
+import { StreamedAnswer } from './streamed-answer.ts'
+import { type ActiveTools, activeTools } from './tools.ts'
+import { tracedDoor } from './trace-job.ts'
+import { WholeAnswer } from './whole-answer.ts'
 
 /** `POST /v1/chat/completions`. @throws ShoalError before anything is sent */
 export const chat = async (
@@ -15,32 +22,75 @@ export const chat = async (
   context: RouteContext,
 ): Promise<void> => {
   const body = parseChatRequest(await readJson(request))
+  const head = {
+    id: `chatcmpl-${context.newId()}`,
+    created: Math.floor(context.now() / 1000),
+    model: body.model,
+  }
+  answerChat(body, { request, response, gone, context, head, shape: CHAT_SHAPE })
+}
+
+export interface ChatExchange {
+  request: HttpRequest
+  response: HttpResponse
+  gone: AbortSignal
+  context: RouteContext
+  head: AnswerHead
+  shape: AnswerShape
+}
+
+/** The path that all chat takes. @throws ShoalError before anything is sent */
+export const answerChat = (
+  body: ChatRequest,
+  { request, response, gone, context, head, shape }: ChatExchange,
+): void => {
   const { entry, engine } = findModel(context.engines, body.model, 'chat')
   const asked = body.max_completion_tokens ?? body.max_tokens ?? undefined
-  const maxTokens = smallest(asked, tierBound(request))
-  const messages = plainMessages(body)
+  const maxTokens = smallest(asked, headerNumber(request, HEADER_MAX_TOKENS))
+  const judgeTokens = headerNumber(request, HEADER_JUDGE)
+  const active = activeTools(body)
+  const wanted = wantedLogprobs(body, active)
+  const judged = body.stream === true ? judgeTokens : undefined
+  const work = {
+    ...chatWork(body, active, context.newSeed),
+    contextLength: entry.context_length,
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(wanted !== undefined && { topLogprobs: wanted }),
+    ...(wanted === undefined && judgeTokens !== undefined && { topLogprobs: 0 }),
+    ...(wanted === undefined && judged !== undefined && { logprobTokens: judged }),
+  }
   let cancel = (): void => {}
-  const listener = listenerFor(response, { body, asked, context, gone, cancel: () => cancel() })
-  cancel = engine.submit(
+  const listener = listenerFor(response, {
+    ...{ body, asked, judgeTokens, context, gone, head, shape, cancel: () => cancel() },
+  })
+  const choices = new Choices(
     {
-      type: 'chat',
-      messages,
-      contextLength: entry.context_length,
-      sampling: samplingOf(body, context.newSeed),
-      ...(maxTokens !== undefined && { maxTokens }),
+      engine: tracedDoor(engine, { operation: 'chat', body, request, gone }),
+      works: perChoice(work, body.n ?? 1),
+      bytes: promptBytes(work),
+      names: active?.tools.map(({ name }) => name),
+      newId: context.newId,
     },
-    messages.reduce((sum, message) => sum + message.text.length, 0),
     listener,
   )
+  cancel = () => choices.cancel()
   whenAborted(gone, cancel)
 }
 
-/** The tier's bound that the coordinator sends along. */
-const tierBound = (request: HttpRequest): number | undefined => {
-  const header = request.headers[HEADER_MAX_TOKENS]
+/** Alternatives of each token that the caller wants to see; undefined when not even the token. */
+const wantedLogprobs = (body: ChatRequest, active: ActiveTools | undefined): number | undefined => {
+  if (body.logprobs !== true) return undefined
+  if (active === undefined) return body.top_logprobs ?? 0
+  const message = 'logprobs are not served together with tools'
+  throw new ShoalError('unsupported_parameter', message, { param: 'logprobs' })
+}
+
+/** What the coordinator sends along: the tier's bound, or tokens to judge. */
+export const headerNumber = (request: HttpRequest, name: string): number | undefined => {
+  const header = request.headers[name]
   if (header === undefined) return undefined
   if (typeof header === 'string' && /^[1-9]\d{0,9}$/.test(header)) return Number(header)
-  throw invalid({ param: HEADER_MAX_TOKENS, message: `${HEADER_MAX_TOKENS} is not a number` })
+  throw invalid({ param: name, message: `${name} is not a number` })
 }
 
 const smallest = (...values: (number | undefined)[]): number | undefined => {
@@ -51,24 +101,24 @@ const smallest = (...values: (number | undefined)[]): number | undefined => {
 interface Answering {
   body: ChatRequest
   asked: number | undefined
+  judgeTokens: number | undefined
   context: RouteContext
   gone: AbortSignal
+  head: AnswerHead
+  shape: AnswerShape
   cancel: () => void
 }
 
 const listenerFor = (
   response: HttpResponse,
-  { body, asked, context, gone, cancel }: Answering,
-): ((event: EngineEvent) => void) => {
-  const head = {
-    id: `chatcmpl-${context.newId()}`,
-    created: Math.floor(context.now() / 1000),
-    model: body.model,
-  }
-  if (body.stream !== true) return wholeAnswer(response, { head, asked })
+  { body, asked, judgeTokens, context, gone, head, shape, cancel }: Answering,
+): ChoicesListener => {
+  const { n, logprobs } = body
+  const options = { head, asked, judgeTokens, shape, logprobs: logprobs === true, n: n ?? 1 }
+  if (body.stream !== true) return new WholeAnswer(response, options)
   const includeUsage = body.stream_options?.include_usage === true
   const { repeat } = context
-  const answer = new StreamedAnswer(response, { head, asked, includeUsage, repeat, cancel })
+  const answer = new StreamedAnswer(response, { ...options, includeUsage, repeat, cancel })
   whenAborted(gone, () => answer.close())
-  return answer.listener
+  return answer
 }

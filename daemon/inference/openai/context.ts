@@ -1,4 +1,5 @@
 import type { CatalogueEntry } from '../../../shared/catalogue.ts'
+import type { Asked } from '../admission.ts'
 import type { EngineEvent, Work } from '../jobs.ts'
 
 /** What the routes need of the engines. */
@@ -6,11 +7,18 @@ export interface EngineView {
   find(model: string):
     | {
         entry: CatalogueEntry
-        engine: {
-          submit(work: Work, bytes: number, listener: (event: EngineEvent) => void): () => void
-        }
+        engine: EngineDoor
       }
     | undefined
+}
+
+export interface EngineDoor {
+  submit(
+    work: Work,
+    bytes: number,
+    listener: (event: EngineEvent) => void,
+    how?: Pick<Asked, 'follows'>,
+  ): () => void
 }
 
 export interface RouteContext {

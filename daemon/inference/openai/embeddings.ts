@@ -13,6 +13,7 @@ import {
   whenAborted,
 } from './http.ts'
 import { findModel } from './models.ts'
+import { traceJob } from './trace-job.ts'
 
 /** `POST /v1/embeddings`. @throws ShoalError before anything is sent */
 export const embeddings = async (
@@ -27,10 +28,10 @@ export const embeddings = async (
   const cancel = engine.submit(
     { type: 'embed', inputs, contextLength: entry.context_length },
     inputs.reduce((sum, input) => sum + input.length, 0),
-    event => {
+    traceJob({ operation: 'embeddings', body, request, gone }, event => {
       if (event.type === 'error') sendError(response, event.error)
       else if (event.type === 'vectors') void send(response, gone, body, event)
-    },
+    }),
   )
   whenAborted(gone, cancel)
 }

@@ -50,13 +50,20 @@ export class EventStream {
   }
 
   send(value: unknown): void {
-    this.#quiet = false
-    this.#write(sseData(value))
+    this.sendText(sseData(value))
   }
 
-  done(usage: Usage): void {
+  /** Events that are written down already; nothing happens when there are none. */
+  sendText(events: string): void {
+    if (events === '') return
+    this.#quiet = false
+    this.#write(events)
+  }
+
+  /** @param last events that go out together with the end */
+  done(usage: Usage, last = ''): void {
     this.close()
-    this.#write(SSE_DONE)
+    this.#write(last + SSE_DONE)
     endWithUsage(this.#response, usage)
   }
 

@@ -12,7 +12,9 @@ import { brokerLogins } from '../../../coordinator/broker/logins.ts'
 import { mosquittoFiles } from '../../../coordinator/broker/mosquitto-files.ts'
 import { openBus } from '../../../coordinator/broker/open-bus.ts'
 import { CoordinatorConfig } from '../../../coordinator/config.ts'
+import { ownCertificate } from '../../../coordinator/tls/own-certificate.ts'
 import { newId } from '../../../shared/ids.ts'
+import { createLogger } from '../../../shared/logger.ts'
 import { TOPICS, type TopicName, topicFor } from '../../../shared/wire/topics.ts'
 import { busRig, cells, openExternal, startBroker } from '../../support/bus.ts'
 import { silent } from '../../support/cell.ts'
@@ -209,6 +211,55 @@ t.test('a mosquitto outside', { skip: mosquittoMissing }, async t => {
       t.equal(await presence(a), 'online')
     })
     t.equal(await presence(a), 'offline')
+  })
+
+  t.test('with a certificate carries cells over TLS, and only the right one', async t => {
+    const { cert, key, caFile = '' } = await ownCertificate(temporary(t), ['127.0.0.1'])
+    const other = await ownCertificate(temporary(t), ['127.0.0.1'])
+    const elsewhere = await ownCertificate(temporary(t), ['broker.example'])
+    const port = await freePort()
+    const mosquitto = await startBroker(port, { cert, key })
+    t.teardown(mosquitto.stop)
+    const ca = readFileSync(caFile)
+    const { bus, next, online } = await busRig(t, (_t, parts) =>
+      openExternal(parts, port, () => {}, ca),
+    )
+    const a = await online(A)
+    a.publish(topicFor('state', A), 'over TLS', { qos: 1 })
+    t.match(await next(), { cellId: A, text: 'over TLS' })
+    await a.subscribe(topicFor('rebirth', A), 1)
+    await bus.publish('rebirth', A, 'rebirth', {})
+    t.equal((await a.next('publish'))?.topic, topicFor('rebirth', A))
+
+    /** The first reason that the coordinator logs for not reaching this broker. */
+    const refusal = (port: number, caFile: string): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const log = createLogger(
+          { level: 'warn' },
+          {
+            write: line => {
+              const { msg, reason } = JSON.parse(line)
+              if (msg === 'broker failed') resolve(reason)
+            },
+          },
+        )
+        const broker = { mode: 'external', url: `mqtts://127.0.0.1:${port}`, ca_file: caFile }
+        const config = CoordinatorConfig.parse({ state_dir: temporary(t), broker })
+        openBus(config, {
+          logger: log,
+          nowMs: () => 0,
+          epoch: 1,
+          seen: () => {},
+          receive: () => {},
+          takeover: () => {},
+          authenticate: () => true,
+        }).then(bus => t.teardown(() => bus.close()), reject)
+      })
+    t.match(await refusal(port, other.caFile ?? ''), /certificate/, 'of another authority')
+    const wrongName = await freePort()
+    const impostor = await startBroker(wrongName, elsewhere)
+    t.teardown(impostor.stop)
+    t.match(await refusal(wrongName, elsewhere.caFile ?? ''), /127\.0\.0\.1/, 'for another name')
   })
 
   t.test('that dies takes the connections with it, and is found again', async t => {

@@ -4,6 +4,7 @@ import type { Cell as LiveCell } from '../../../coordinator/fleet/cell.ts'
 import type { Cell } from '../../../coordinator/keys/cell.ts'
 import { newId } from '../../../shared/ids.ts'
 import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { Desired, isGenuineDesired } from '../../../shared/wire/desired.ts'
 import { silent } from '../../support/cell.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 
@@ -27,4 +28,25 @@ t.test('a tag of the join token wins over one that the cell calls itself', async
   const { tags, document } = await configs.show(id)
   t.strictSame(tags, ['mine', 'site', 'rack'])
   t.strictSame(document, { log: { level: 'info' } })
+})
+
+t.test('a cell is told what it is to be, signed for it alone', async t => {
+  const id = newId('cell')
+  const signer = signerOf(newPrivateKey())
+  const sent: unknown[] = []
+  const { configs } = await createControl({
+    store: await temporaryStore(t),
+    signer,
+    cells: { get: async () => ({ id, tags: [] as string[] }) as Cell },
+    fleet: { cell: () => undefined, cells: () => [] },
+    publish: async (_name, _cellId, body) => void sent.push(body),
+    now: () => 1234,
+    logger: silent,
+  })
+  await configs.set({ scope: 'cell', name: id, document: { log: { level: 'debug' } } }, BY)
+  await configs.born(id, 'birth')
+  const desired = Desired.parse(JSON.parse(JSON.stringify(sent.at(-1))))
+  t.match(desired, { version: 1, cell_id: id, answers: 'birth', issued_at: 1234 })
+  t.ok(isGenuineDesired(desired, id, signer.publicKey))
+  t.notOk(isGenuineDesired(desired, newId('cell'), signer.publicKey))
 })

@@ -19,7 +19,7 @@ interface Rig {
   outcomes: Outcome[]
   url: string
   /** Resolves when the request under way is settled on the coordinator's side. */
-  settled: () => Promise<void>
+  settled: () => Promise<unknown>
 }
 
 /** A client-facing server that dispatches to the given cells, tried in this order. */
@@ -36,7 +36,7 @@ const rig = async (
     engines[id] = { cellId: id, link: cell.link, slots: 1, inFlight: 0, others: 0, ready: true }
   }
   const outcomes: Outcome[] = []
-  let running = Promise.resolve()
+  let running: Promise<unknown> = Promise.resolve()
   const server: Server = createServer((_request, response) => {
     running = dispatch({
       path: '/v1/chat/completions',

@@ -314,6 +314,7 @@ t.test('the monitor', async t => {
       route: '/v1/chat/completions',
       prompt_tokens: 1,
       completion_tokens: 1,
+      cached_tokens: 0,
       duration_ms: 1,
     }
     const usage = createUsage(store)

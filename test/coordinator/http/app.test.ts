@@ -4,6 +4,7 @@ import type { InjectOptions } from 'fastify'
 import t from 'tap'
 import { networkOf } from '../../../coordinator/http/answer-headers.ts'
 import { jsonShape, parseJsonBody } from '../../../coordinator/http/json-body.ts'
+import { notReady } from '../../../coordinator/readiness.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { appWith, config, rawRequest } from '../../support/app.ts'
 
@@ -96,7 +97,13 @@ t.test('every error has the body of OpenAI, with its code, on every route', asyn
     ['max_tokens of 0', post({ ...chat, max_tokens: 0 }), 422, 'invalid_request', 'max_tokens'],
     ['a flag as a word', post({ ...chat, stream: 'true' }), 422, 'invalid_request', 'stream'],
     ['an unknown field', post({ ...chat, temprature: 1 }), 422, 'invalid_request', 'temprature'],
-    ['a field that is not served', post({ ...chat, n: 2 }), 422, 'unsupported_parameter', 'n'],
+    [
+      'a field that is not served',
+      post({ ...chat, audio: {} }),
+      422,
+      'unsupported_parameter',
+      'audio',
+    ],
     [
       'a field __proto__',
       post(`{"__proto__":{},"model":"m"}`),
@@ -267,9 +274,24 @@ t.test('health needs no key and is always 200', async t => {
   t.equal(response.statusCode, 200)
   t.strictSame(response.json(), { status: 'unavailable', cells: 0, models: 0, latency_ms: 0 })
   t.equal((await app.inject({ url: '/healthz' })).statusCode, 200)
-  const stopping = await appWith({ notReady: () => 'stopping' })
-  t.teardown(() => stopping.close())
-  t.equal((await stopping.inject({ url: '/readyz' })).statusCode, 503)
+  t.equal((await app.inject({ url: '/readyz' })).statusCode, 200)
+})
+
+t.test('readiness says with its code what is missing', async t => {
+  const fine = { draining: () => false, brokerConnected: () => true, storeProblem: () => undefined }
+  for (const [wrong, code, message] of [
+    [{ draining: () => true }, 'draining', /stopping/],
+    [{ brokerConnected: () => false }, 'broker_unavailable', /broker is not reached/],
+    [{ storeProblem: () => 'the disk is full' }, 'store_unavailable', /^the disk is full$/],
+  ] as const) {
+    const app = await appWith({ notReady: () => notReady({ ...fine, ...wrong }) })
+    t.teardown(() => app.close())
+    const response = await app.inject({ url: '/readyz' })
+    t.equal(response.statusCode, 503)
+    t.match(response.json().error, { code, message })
+    t.equal(response.headers['retry-after'], '5')
+  }
+  t.equal(notReady(fine), undefined)
 })
 
 t.test('a request id of the client is kept when it is harmless', async t => {

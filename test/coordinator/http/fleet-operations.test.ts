@@ -2,9 +2,11 @@ import t from 'tap'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { createFleet, type Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
+import { createRouter } from '../../../coordinator/fleet/router.ts'
 import { createCellSettings } from '../../../coordinator/keys/cell-settings.ts'
 import { createCells } from '../../../coordinator/keys/cells.ts'
 import { createToken } from '../../../coordinator/keys/join-tokens.ts'
+import { createTenant } from '../../../coordinator/keys/tenants.ts'
 import type { Announce } from '../../../shared/wire/announce.ts'
 import { appWith, views } from '../../support/app.ts'
 import { silent } from '../../support/cell.ts'
@@ -27,7 +29,9 @@ const rig = async (t: Parameters<typeof temporaryStore>[0]) => {
     nowMs: () => clock.ms,
     publish: () => {},
   })
+  const router = createRouter()
   const fleet = createFleet({
+    router,
     limits: { suspectAfterMs: 7500, deadAfterMs: 12_000 },
     nowMs: () => clock.ms,
     changed: monitor.changed,
@@ -45,8 +49,10 @@ const rig = async (t: Parameters<typeof temporaryStore>[0]) => {
       return changed
     },
   }
+  const lengths = () => new Map([['m', 3]])
+  const routing = { router, queue: { lengths }, nowMs: () => clock.ms }
   const app = await appWith({
-    views: views({ fleet, cells, settings, monitor, store }),
+    views: views({ fleet, cells, settings, monitor, store, routing }),
     fleet,
     degraded: monitor.degraded,
   })
@@ -103,6 +109,57 @@ t.test('an operator drains a cell, resumes it and labels it, and each is audited
       cellId,
     ]),
   )
+})
+
+t.test("an operator makes a cell a tenant's own and everybody's again, audited", async t => {
+  const { ask, cellId, store } = await rig(t)
+  await createTenant(store.ledger, { id: 'acme', name: 'Acme' }, { actor: 'test' })
+  const url = `/v1/cells/${cellId}/tenant`
+  t.strictSame((await ask('PUT', url, { tenant_id: 'acme', exclusive: true })).json(), {
+    id: cellId,
+    tenant_id: 'acme',
+    exclusive: true,
+  })
+  t.match((await ask('GET', `/v1/cells/${cellId}`)).json(), { tenant_id: 'acme' })
+  t.match((await createCellSettings(store).list()).get(cellId), {
+    owner: { tenantId: 'acme', exclusive: true },
+  })
+  t.equal((await ask('PUT', url, { tenant_id: 'nobody' })).statusCode, 404)
+  t.equal((await ask('PUT', url, { tenant_id: 'acme' }, REVIEWER)).statusCode, 403)
+  t.strictSame((await ask('PUT', url, {})).json(), {
+    id: cellId,
+    tenant_id: null,
+    exclusive: false,
+  })
+  t.match((await ask('GET', '/v1/cells')).json(), { cells: [{ tenant_id: null }] })
+  const rows = await store.ledger.read
+    .selectFrom('audit')
+    .select(['action', 'details_json'])
+    .where('action', 'in', ['cell.dedicate', 'cell.share'])
+    .orderBy('seq')
+    .execute()
+  t.match(rows, [
+    { action: 'cell.dedicate', details_json: /"tenantId":"acme"/ },
+    { action: 'cell.share' },
+  ])
+})
+
+t.test('an operator sees where requests go, and who waits', async t => {
+  const { ask, cellId, comeUp } = await rig(t)
+  t.match((await ask('GET', '/v1/routing')).json(), { pools: [], waiting: { m: 3 } })
+  comeUp()
+  const pool = {
+    model: 'm',
+    tenant_id: null,
+    cells: 1,
+    in_flight: 0,
+    engines: [{ cell_id: cellId, in_flight: 0, ready: true, full: false, trail_percent: 0 }],
+  }
+  t.match((await ask('GET', '/v1/routing?model=m&limit=1')).json(), { pools: [pool] })
+  t.match((await ask('GET', '/v1/routing?model=other')).json(), { pools: [] })
+  t.equal((await ask('GET', '/v1/routing?limit=-1')).statusCode, 422)
+  const asClient = { authorization: 'Bearer pro-key' }
+  t.equal((await ask('GET', '/v1/routing', undefined, asClient)).statusCode, 403)
 })
 
 t.test('what does not fit is refused', async t => {

@@ -139,12 +139,49 @@ t.test('a stream is on record before its client reads [DONE]', async t => {
   t.equal(text, 'data: {"n":1}\n\ndata: [DONE]\n\n')
 })
 
+t.test('a client that leaves while it waits for room gets its request back', async t => {
+  let refunds = 0
+  let leave: () => void = () => {}
+  let waits: () => void = () => {}
+  const isWaiting = new Promise<void>(resolve => {
+    waits = resolve
+  })
+  const { port, isIdle } = await rig(t, () => {}, {
+    quota: { standing, admit: () => ({ refund: () => void refunds++ }) },
+    usage: {
+      record: async () => {
+        t.fail('no cell had it: there is nothing to record')
+      },
+    },
+    lanes: ({ keyId, tenantId, affinity }) => {
+      t.strictSame([keyId, tenantId, affinity], ['key-free', 'home', undefined])
+      return {
+        pick: () => undefined,
+        left: () => {},
+        wait: () => {
+          const turn = new Promise<undefined>(resolve => {
+            leave = () => resolve(undefined)
+          })
+          waits()
+          return { turn, leave: () => leave() }
+        },
+      }
+    },
+  })
+  const client = post(port)
+  await isWaiting
+  client.destroy()
+  await isIdle
+  t.equal(refunds, 1)
+})
+
 t.test('a refused upgrade is closed also when its client keeps its side open', async t => {
   const app = await appWith()
   acceptUpgrades(app.server, {
     logger: silent,
     authenticate: () => false,
     draining: () => false,
+    answerHeaders: () => app.answerHeaders({ id: 'req_x', ip: '127.0.0.1', key: undefined }),
     openMqtt: () => {},
     openLink: () => {},
   })
@@ -152,11 +189,15 @@ t.test('a refused upgrade is closed also when its client keeps its side open', a
   const { port } = app.server.address() as AddressInfo
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   t.teardown(() => socket.destroy())
-  socket.resume()
+  let answer = ''
+  socket.on('data', piece => {
+    answer += piece
+  })
   socket.write(
     `GET ${LINK_PATH} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: shoal-link/1\r\n\r\n`,
   )
   await once(socket, 'end')
+  t.match(answer, /^HTTP\/1\.1 401 .*x-ratelimit-limit: 1000/s)
   await app.close()
   t.pass('the server could close')
 })

@@ -5,6 +5,7 @@ import { publicUrls } from '../../../coordinator/http/public-urls.ts'
 import { operations } from '../../../coordinator/operations/index.ts'
 import { cliOf } from '../../../coordinator/operations/operation.ts'
 import { skills } from '../../../coordinator/skills/index.ts'
+import { ChatRequest } from '../../../shared/wire/openai.ts'
 import { appWith, config } from '../../support/app.ts'
 
 const app = await appWith()
@@ -149,16 +150,88 @@ t.test('who has the document is told that nothing changed', async t => {
   }
 })
 
-t.test('the page for people has every route, and runs nothing', async t => {
+t.test('the page for people', async t => {
   const page = await app.inject({ url: '/docs' })
-  t.match(page.headers, {
-    'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': /default-src 'none'/,
+  /** The part of the page about one route. */
+  const section = (id: string): string =>
+    page.body.split('<section ').find(part => part.includes(`id="${id}"`)) ?? ''
+
+  t.test('has every route with a link to it, and runs and loads nothing', async t => {
+    t.match(page.headers, {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': /default-src 'none'/,
+    })
+    for (const { path, operation } of described) {
+      t.ok(section(operation.operationId).includes(`<code>${path}</code>`), path)
+      t.ok(page.body.includes(`href="#${operation.operationId}"`), path)
+      t.ok(section(operation.operationId).includes('curl -s '), path)
+    }
+    t.notMatch(page.body, /<script|<link|<img|@import|url\(|(src|href)="http/)
+    t.notMatch(page.body, /[^"]undefined|\[object/)
   })
-  for (const { path } of described) t.ok(page.body.includes(path), path)
-  t.notMatch(page.body, /<script|[^=]"http/)
-  const hostile = docsPage({ ...document, tags: [{ name: '"><img src=x>' }] })
-  t.notMatch(hostile, '<img')
+
+  t.test('says who may ask, what is taken and what is answered', async t => {
+    const set = section('tags-config-set')
+    for (const part of [
+      'A key with an operator role may ask. Roles: <code>operator_admin</code>. Effect: write.',
+      '<code>shoal tags config set &lt;tag&gt;</code>',
+      '<code>tag</code> <i>required</i></td><td>string</td><td>In the path. 1 to 64 characters.',
+      '<code>document.log.level</code></td><td>string</td><td>One of trace, debug, info,',
+      '<code>cells</code></td><td>integer</td>',
+      '403 (<code>forbidden</code>, <code>tenant_forbidden</code>)',
+    ])
+      t.ok(set.includes(part), part)
+    const chat = section('create-chat-completion')
+    for (const part of [
+      'Any key may ask.',
+      '<code>messages[].role</code> <i>required</i></td><td>&quot;system&quot; | ',
+      '<code>temperature</code></td><td>number | null</td><td>0 to 2.',
+      '<code>tier_exceeded</code>',
+      'Answer 200, <code>text/event-stream</code>',
+    ])
+      t.ok(chat.includes(part), part)
+    t.ok(section('alive').includes('Everybody may ask.'))
+    t.ok(section('cells-list').includes('Default false.'))
+  })
+
+  t.test('has examples that can be sent', async t => {
+    const bodies = [...page.body.matchAll(/ -d &#39;(.*)&#39;<\/pre>/g)].map(([, text = '']) =>
+      JSON.parse(text.replaceAll('&quot;', '"')),
+    )
+    t.equal(bodies.length, described.filter(({ operation }) => operation.requestBody).length)
+    const example = bodies.find(body => 'messages' in body)
+    t.equal(ChatRequest.safeParse(example).success, true)
+    for (const declared of operations) {
+      const text = section(declared.id)
+      const [, sent] = / -d &#39;(.*)&#39;<\/pre>/.exec(text) ?? []
+      if (sent === undefined) continue
+      const inPath = [...declared.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, 'x'])
+      const input = { ...Object.fromEntries(inPath), ...JSON.parse(sent.replaceAll('&quot;', '"')) }
+      // a text may have to look like something that only its operation knows
+      const faults = declared.input.safeParse(input).error?.issues.map(({ code }) => code) ?? []
+      t.notOk(faults.includes('invalid_type') || faults.includes('unrecognized_keys'), sent)
+    }
+  })
+
+  t.test('takes no tags of HTML from what it shows', async t => {
+    const text = "\"><img src=x onerror='x'>"
+    const path = Object.values(document.paths)[0] ?? {}
+    const hostile = docsPage({
+      ...document,
+      tags: [{ name: text }],
+      servers: [{ url: text }],
+      paths: {
+        [text]: Object.fromEntries(
+          Object.entries(path).map(([method, operation]) => [
+            method,
+            { ...operation, operationId: text, summary: text, tags: [text] },
+          ]),
+        ),
+      },
+    })
+    t.match(hostile, '&lt;img')
+    t.notMatch(hostile, /<img|onerror='/)
+  })
 })
 
 t.test('what stands in Host is not published', async t => {

@@ -169,6 +169,15 @@ t.test('operations over REST', async t => {
     t.equal(response.statusCode, 200)
     const shown = await app.inject({ url, headers: bearer('admin-key') })
     t.equal(shown.json().presence, 'revoked')
+    for (const [query, shownIds] of [
+      ['', []],
+      ['?all=false', []],
+      ['?all=true', [cellId]],
+    ] as const) {
+      const list = await app.inject({ url: `/v1/cells${query}`, headers: bearer('admin-key') })
+      const ids = list.json().cells.map(({ id }: { id: string }) => id)
+      t.strictSame(ids, shownIds, `the list ${query}`)
+    }
     const rows = store.ledger.read.selectFrom('audit').select(['actor', 'subject'])
     const row = await rows.where('action', '=', 'cell.revoke').executeTakeFirst()
     t.strictSame(row, { actor: 'key:key-admin', subject: cellId })

@@ -217,3 +217,20 @@ t.test('tenants and persons', async t => {
     t.equal((await auditRows(store)).length, 4)
   })
 })
+
+t.test('the tier of a key', async t => {
+  t.test('is changed at once, audited, and not after it was revoked', async t => {
+    const { store, keys } = await populatedKeys(t)
+    const { key, secret } = await keys.create(SPEC, BY)
+    t.match(await keys.authenticate(secret), { tier: 'pro' })
+    t.match(await keys.setTier(key.id, 'free', ONE, BY), { tier: 'free' })
+    t.match(await keys.authenticate(secret), { tier: 'free' })
+    t.match((await auditRows(store)).at(-1), {
+      action: 'key.tier',
+      subject: key.id,
+      details: { tier: 'free' },
+    })
+    await keys.revoke(key.id, ONE, BY)
+    await t.rejects(keys.setTier(key.id, 'pro', ONE, BY), { code: 'conflict' })
+  })
+})

@@ -13,6 +13,7 @@ const row = (requestId: string, other: Partial<NewUsage> = {}): NewUsage => ({
   status: 'ok',
   prompt_tokens: 3,
   completion_tokens: 5,
+  cached_tokens: 1,
   duration_ms: 20,
   request_id: requestId,
   ...other,
@@ -48,6 +49,13 @@ t.test('usage', async t => {
     await Promise.all(Array.from({ length: 200 }, (_, n) => usage.record(row(`r${n}`))))
     t.equal(writes, 1)
     t.match(await usage.sums(EVER), { requests: 200, promptTokens: 600, completionTokens: 1000 })
+  })
+
+  t.test('counts tokens but no request for an answer that the cascade has given up', async t => {
+    const usage = createUsage(await temporaryStore(t))
+    await usage.record(row('r1', { status: 'discarded', model: 'model-b:3b' }))
+    await usage.record(row('r1'))
+    t.match(await usage.sums(EVER), { requests: 1, promptTokens: 6, completionTokens: 10 })
   })
 
   t.test('is summed by key, tenant and time', async t => {

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
 import { createAudit } from '../../../coordinator/audit/audit.ts'
+import { openJournal } from '../../../coordinator/store/journal.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
+import { silent } from '../../support/cell.ts'
 import { temporaryFolder, temporaryStore } from './temporary.ts'
 
 /** Lets a child write until it has acknowledged so many rows, then kills it. */
@@ -78,7 +80,31 @@ t.test('a full disk', { skip: reason ?? false }, async t => {
   const { length } = await store.ledger.read.selectFrom('audit').select('seq').execute()
   t.equal(length, written, 'reads go on, and what was acknowledged is there')
 
+  const carried: string[] = []
+  const journal = await openJournal<string>({
+    folder: join(folder, 'journal'),
+    carry: async values => void carried.push(...values),
+    logger: silent,
+    everyMs: 2 ** 30,
+  })
+  const appended: string[] = []
+  const append = async (value: string): Promise<void> => {
+    await journal.append(value)
+    appended.push(value)
+  }
+  const fillJournal = async (): Promise<unknown> => {
+    for (let n = 0; ; n++) await append(`${n}${'x'.repeat(3000)}`)
+  }
+  await t.rejects(fillJournal(), { code: 'store_unavailable' }, 'so does the journal')
+
   await rm(join(folder, 'ballast'))
+  await append('after')
+  await journal.close()
+  t.strictSame(
+    appended.filter(value => !carried.includes(value)),
+    [],
+    'the journal lost nothing it acknowledged, also behind a line that was cut off',
+  )
   await audit.append(entry)
   t.match(await audit.verify(), { ok: true, rows: written + 1 }, 'writes go on without a restart')
 })

@@ -19,6 +19,7 @@ const row = (requestId: string) => ({
   status: 'ok' as const,
   prompt_tokens: 1,
   completion_tokens: 1,
+  cached_tokens: 0,
   duration_ms: 1,
   request_id: requestId,
 })

@@ -10,6 +10,7 @@ import { newId } from '../../../shared/ids.ts'
 import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
 import { Announce } from '../../../shared/wire/announce.ts'
 import { Ack, type Command, isGenuineAck, signCommand } from '../../../shared/wire/command.ts'
+import { signDesired } from '../../../shared/wire/desired.ts'
 import { envelope } from '../../../shared/wire/envelope.ts'
 import { topicFor } from '../../../shared/wire/topics.ts'
 import { logger, standIn, until } from '../stand-in.ts'
@@ -50,7 +51,8 @@ const rig = async (t: Test, clockAheadMs: number | undefined) => {
   }
   coordinator.state.accept = (topic, message) => {
     if (topic === topicFor('birth', cellId) && clockAheadMs !== undefined) {
-      const body = { version: 0, document: {}, answers: message.id }
+      const wanted = { version: 0, document: {}, cell_id: cellId, issued_at: now() }
+      const body = signDesired({ ...wanted, answers: message.id }, signer)
       setImmediate(() => tell(topicFor('desired', cellId), 'desired', body))
     }
     return true

@@ -409,7 +409,7 @@ t.test('the service tells acks until they are confirmed', async t => {
         ready = listener
         return () => {}
       },
-      publish: async (_name, body) => {
+      deliver: async (_name, body) => {
         if (!connected) throw new Error('there is no connection')
         told.push((body as Ack).state)
       },

@@ -18,7 +18,7 @@ import {
   step,
   type Trouble,
 } from '../../../daemon/desired/trial.ts'
-import { desiredService } from '../../../daemon/services/desired.ts'
+import { type DesiredOptions, desiredService } from '../../../daemon/services/desired.ts'
 import { type CellSettings, mergeDocuments, type Reported } from '../../../shared/wire/desired.ts'
 import { type Envelope, envelope } from '../../../shared/wire/envelope.ts'
 import type { EngineReport } from '../../../shared/wire/telemetry.ts'
@@ -296,7 +296,7 @@ t.test('the file of what holds', async t => {
   ] as const)
     t.test(`counts as none when it ${title}`, async t => {
       writeFileSync(join(folder, 'desired.json'), text)
-      t.strictSame(await readDesired(folder), { good: { version: 0, document: {} } })
+      t.strictSame(await readDesired(folder), { good: { version: 0, document: {} }, highest: 0 })
     })
 
   t.test('is readable by its owner alone, and a disk that fails costs only the memory', async t => {
@@ -309,7 +309,7 @@ t.test('the file of what holds', async t => {
 })
 
 /** The service with a clock, a disk, a health and a coordinator that the test moves. */
-const rig = async (t: Test, folder: string) => {
+const rig = async (t: Test, folder: string, more: Partial<DesiredOptions> = {}) => {
   const stop = new AbortController()
   const world = {
     ms: 0,
@@ -318,7 +318,7 @@ const rig = async (t: Test, folder: string) => {
       ['telemetry', 'running'],
       ['ble', 'waiting'],
     ]),
-    engines: [] as { weights: string; state: string }[],
+    engines: [] as { weights: string; state: string; reason?: string }[],
     applied: [] as CellSettings[],
     reports: [] as Reported[],
     failing: false,
@@ -352,6 +352,7 @@ const rig = async (t: Test, folder: string) => {
     engines: () => world.engines as EngineReport[],
     logger: silent,
     nowMs: () => world.ms,
+    ...more,
     wait: (_ms, signal) =>
       new Promise(resolve => {
         tick = resolve
@@ -371,10 +372,11 @@ const rig = async (t: Test, folder: string) => {
     while (world.reports.length === length) await new Promise(resolve => setImmediate(resolve))
     return world.reports.at(-1)
   }
+  const hear = (body: object) =>
+    listeners.get('desired')?.(envelope('coordinator', 1, 'desired', body))
   const want = (version: number, document: object) => {
     const next = reported()
-    const body = { version, document }
-    listeners.get('desired')?.(envelope('coordinator', 1, 'desired', body))
+    hear({ version, document })
     return next
   }
   const pass = (ms: number) => {
@@ -391,7 +393,7 @@ const rig = async (t: Test, folder: string) => {
     for (let i = 0; i < 10; i++) await new Promise(resolve => setImmediate(resolve))
     t.equal(world.reports.length, length)
   }
-  return { world, want, pass, passQuietly, stop, service }
+  return { world, hear, reported, want, pass, passQuietly, stop, service }
 }
 
 t.test('the service', async t => {
@@ -414,6 +416,10 @@ t.test('the service', async t => {
     ['the coordinator is not reached', w => w.services.set('uplink connection', 'waiting')],
     ['a service does not run any more', w => w.services.set('telemetry', 'waiting')],
     ['an engine fails', w => w.engines.splice(0, 1, { weights: 'm', state: 'failed' })],
+    [
+      'an engine finds no memory any more',
+      w => w.engines.splice(0, 1, { weights: 'm', state: 'cold', reason: 'it needs 9 GiB' }),
+    ],
   ] as [string, (world: Awaited<ReturnType<typeof rig>>['world']) => unknown][])
     t.test(`goes back when ${title} at the end`, async t => {
       const at = folder()
@@ -454,7 +460,7 @@ t.test('the service', async t => {
     t.match(await readDesired(at), { failure: { wanted: { version: 1 } } }, 'as after a crash')
     stop.abort()
     while ((await readDesired(at)).failure) await new Promise(resolve => setImmediate(resolve))
-    t.strictSame(await readDesired(at), { good: { version: 0, document: {} } })
+    t.strictSame(await readDesired(at), { good: { version: 0, document: {} }, highest: 1 })
   })
 
   t.test('does not ask for what did not run before', async t => {

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { Admission } from '../../../daemon/inference/admission.ts'
-import type { Clock } from '../../../daemon/inference/clock.ts'
 import { InferenceConfig } from '../../../daemon/inference/config.ts'
 import { Engine } from '../../../daemon/inference/engine.ts'
 import type { ChildListener } from '../../../daemon/inference/engine-child.ts'
+import type { EngineOptions, EngineParts } from '../../../daemon/inference/engine-options.ts'
 import { Engines } from '../../../daemon/inference/engines.ts'
 import { gpuMayBePresent } from '../../../daemon/inference/gpu-present.ts'
 import type { EngineEvent, Work } from '../../../daemon/inference/jobs.ts'
@@ -18,32 +18,7 @@ import { Catalogue } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { SMALL } from './fixtures.ts'
-
-/** Time that moves only when the test says so. */
-class TestClock implements Clock {
-  #now = 0
-  #timers = new Set<{ at: number; run: () => void }>()
-
-  now = (): number => this.#now
-
-  after = (ms: number, run: () => void): (() => void) => {
-    const timer = { at: this.#now + ms, run }
-    this.#timers.add(timer)
-    return () => this.#timers.delete(timer)
-  }
-
-  advance(ms: number): void {
-    const end = this.#now + ms
-    for (;;) {
-      const [next] = [...this.#timers].sort((a, b) => a.at - b.at)
-      if (next === undefined || next.at > end) break
-      this.#timers.delete(next)
-      this.#now = next.at
-      next.run()
-    }
-    this.#now = end
-  }
-}
+import { TestClock } from './test-clock.ts'
 
 const LIMITS = { slots: 1, queue: 2, queueBytes: 100, queueTimeoutSeconds: 30 }
 
@@ -116,6 +91,22 @@ t.test('admission', async t => {
     clock.advance(60_000)
     t.strictSame(seen, ['a', 'b cell_unavailable', 'c'])
   })
+  t.test('lets what follows a request wait, however many and however long', async t => {
+    const { clock, admission, seen, enter } = setup()
+    admission.open()
+    enter('a')
+    for (let choice = 1; choice <= 15; choice++)
+      admission.enter({
+        bytes: 0,
+        follows: true,
+        onSlot: () => seen.push(String(choice)),
+        onRefused: error => seen.push(error.code),
+      })
+    clock.advance(3_600_000)
+    t.throws(() => enter('b'), refused, 'others find the queue full')
+    for (let choice = 1; choice <= 15; choice++) admission.leave()
+    t.strictSame(seen, ['a', ...Array.from({ length: 15 }, (_, index) => String(index + 1))])
+  })
   t.test('refuses all who wait when the engine goes away', async t => {
     const { admission, seen, enter } = setup()
     admission.open()
@@ -168,7 +159,7 @@ const WORK: Work = {
 const COUNTS = { steps: 0, width: 0, active: 0, tokens: 0 }
 
 /** An engine whose child is a record of what it was told. */
-const setup = async (t: Test, sha256?: string) => {
+const setup = async (t: Test, sha256?: string, more: Partial<EngineOptions & EngineParts> = {}) => {
   const file = join(t.testdir(), 'weights.gguf')
   writeRandomModel(file, SMALL)
   const clock = new TestClock()
@@ -188,11 +179,16 @@ const setup = async (t: Test, sha256?: string) => {
       gpu: 'off',
       loadTimeoutSeconds: 100,
       watchdogSeconds: 60,
+      idleUnloadMinutes: 0,
+      ...more,
     },
     {
       clock,
       logger: pino({ level: 'silent' }),
       leftovers: new Leftovers(clock),
+      fetch: async () => {},
+      makeRoom: async () => {},
+      ...more,
       onChange: () => states.push(engine.report().state),
       spawn: (_slots, listener) => {
         const child = { orders: [] as Order[], killed: false, listener }
@@ -436,6 +432,9 @@ t.test('engines that are restarted are new ones with the new limits', async t =>
   const engines = new Engines(Catalogue.parse([entry]), InferenceConfig.parse({ slots: 2 }), {
     clock: new TestClock(),
     logger: pino({ level: 'silent' }),
+    fetch: async () => {},
+    readMemory: async () => undefined,
+    places: { modelsDir: t.testdirName, hubUrl: 'http://127.0.0.1:1' },
     spawn: (_slots, listener) => {
       const child = { killed: false }
       children.push(child)
@@ -460,10 +459,10 @@ t.test('engines that are restarted are new ones with the new limits', async t =>
   })
   const stop = new AbortController()
   await engines.start(stop.signal)
-  const before = engines.find('m')?.engine
+  const before = engines.engine('m')
   await engines.restart({ slots: 3 })
   t.match(engines.reports(), [{ slots: 3, state: 'ready', models: ['m'] }])
-  t.not(engines.find('m')?.engine, before)
+  t.not(engines.engine('m'), before)
   await engines.restart()
   t.match(engines.reports(), [{ slots: 3, state: 'ready' }])
   t.equal(children.length, 3)

@@ -8,6 +8,7 @@ import {
 import { EventStream, MAX_WAITING_BYTES } from '../../../daemon/inference/openai/event-stream.ts'
 import type { HttpResponse } from '../../../daemon/inference/openai/http.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { ChatRequest } from '../../../shared/wire/openai.ts'
 import { sseData, sseError } from '../../../shared/wire/sse.ts'
 
 /** A response whose reader takes everything, or nothing at all. */
@@ -101,8 +102,8 @@ t.test('an error event carries the body under its name', async t => {
 })
 
 t.test('a chat request becomes an order', async t => {
-  const parse = (more: Record<string, unknown>) =>
-    parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more })
+  const BODY = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }
+  const parse = (more: Record<string, unknown>) => parseChatRequest({ ...BODY, ...more })
 
   t.test('with the defaults of OpenAI', async t => {
     t.strictSame(
@@ -128,6 +129,11 @@ t.test('a chat request becomes an order', async t => {
     t.strictSame(
       [0, -1, 2 ** 32 - 1, 2 ** 32, Number.MIN_SAFE_INTEGER].map(seed),
       [0, 4294967294, 0, 1, 4292870144],
+    )
+    t.ok(Number.isSafeInteger(seed(2 ** 63)), 'OpenAI takes 64 bits')
+    t.match(
+      [1.5, 2 ** 64].map(bad => ChatRequest.safeParse({ ...BODY, seed: bad }).success),
+      [false, false],
     )
   })
   t.test('with one stop string or several', async t => {

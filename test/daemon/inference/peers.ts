@@ -1,6 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, request } from 'node:http'
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { InferenceConfig } from '../../../daemon/inference/config.ts'
@@ -8,7 +11,13 @@ import { type InferenceService, inferenceService } from '../../../daemon/service
 import { Catalogue } from '../../../shared/catalogue.ts'
 import type { Usage } from '../../../shared/wire/openai.ts'
 
-type Entry = { id: string; weights: string; kind?: 'chat' | 'embedding'; context_length?: number }
+type Entry = {
+  id: string
+  weights: string
+  sha256?: string
+  kind?: 'chat' | 'embedding'
+  context_length?: number
+}
 
 /** A started service that ends with the test. */
 export const startService = async (
@@ -16,6 +25,7 @@ export const startService = async (
   entries: Entry[],
   config: Partial<InferenceConfig> = {},
 ): Promise<InferenceService> => {
+  const stateDir = mkdtempSync(join(tmpdir(), 'shoal-service-'))
   const service = inferenceService({
     catalogue: Catalogue.parse(
       entries.map(entry => ({
@@ -26,10 +36,14 @@ export const startService = async (
       })),
     ),
     config: InferenceConfig.parse({ threads: 1, gpu: 'off', ...config }),
+    stateDir,
     logger: pino({ level: 'silent' }),
   })
   const stop = new AbortController()
-  t.teardown(() => stop.abort())
+  t.teardown(() => {
+    stop.abort()
+    rmSync(stateDir, { recursive: true, force: true })
+  })
   await service.start({ signal: stop.signal, fail: error => t.error(error) })
   return service
 }

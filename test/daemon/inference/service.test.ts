@@ -1,10 +1,14 @@
 import { fork } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import http2 from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import OpenAI from 'openai'
 import t from 'tap'
+import type { Reply } from '../../../daemon/inference/protocol.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { HOSTILE, SMALL } from './fixtures.ts'
 import { ask, CHAT, call, connectLink, listen, settled, startService, stateOf } from './peers.ts'
@@ -257,8 +261,8 @@ t.test('a cell answers like OpenAI', async t => {
     for (const [status, code, param, body] of [
       [422, 'invalid_model', 'model', ask('hi', { model: 'three' })],
       [422, 'invalid_model', 'model', ask('hi', { model: 'embed' })],
-      [422, 'unsupported_parameter', 'logprobs', ask('hi', { logprobs: true })],
-      [422, 'unsupported_parameter', 'tools', ask('hi', { tools: [{}] })],
+      [422, 'unsupported_parameter', 'audio', ask('hi', { audio: {} })],
+      [422, 'invalid_request', 'tools.0.type', ask('hi', { tools: [{}] })],
       [422, 'invalid_request', 'flavour', ask('hi', { flavour: 1 })],
       [422, 'invalid_request', 'temperature', ask('hi', { temperature: 3 })],
       [422, 'invalid_request', 'stream_options', ask('hi', { stream_options: {} })],
@@ -341,10 +345,10 @@ t.test('a client that goes away frees its slot', async t => {
   })
   await settled(service)
   const session = await connectLink(t, service)
-  const post = (body: unknown) => {
+  const post = (body: unknown, path = CHAT) => {
     const sent = session.request({
       ':method': 'POST',
-      ':path': CHAT,
+      ':path': path,
       'content-type': 'application/json',
     })
     sent.on('error', () => {})
@@ -376,6 +380,22 @@ t.test('a client that goes away frees its slot', async t => {
   })
   t.test('while its answer is gathered', async t => {
     await leave(post(long({ stream: false })))
+    t.equal(await served(), 8)
+  })
+  t.test('while legacy completions are made one after another', async t => {
+    const completion = { model: 'one', prompt: 'hi', n: 16, max_tokens: 1000, temperature: 0 }
+    for (const stream of [true, false]) {
+      const sent = post({ ...completion, stream }, '/v1/completions')
+      if (stream) await once(sent, 'data')
+      await leave(sent)
+      t.equal(await served(), 8)
+      t.match(service.reports(), [{ slots_busy: 0, queued: 0 }], 'the next one does not begin')
+    }
+  })
+  t.test('while a response is streamed', async t => {
+    const sent = post({ model: 'one', input: 'hi', stream: true }, '/v1/responses')
+    await once(sent, 'data')
+    await leave(sent)
     t.equal(await served(), 8)
   })
   t.test('and so does one that stops reading', async t => {
@@ -439,9 +459,11 @@ t.test('an engine process ends with its daemon, and not with a signal to the gro
   t.match(await answer, [{ type: 'failed', transient: false }])
   child.kill('SIGTERM')
   child.kill('SIGINT')
-  const second = once(child, 'message')
+  const loaded = new Promise(resolve => {
+    child.on('message', (reply: Reply) => reply.type !== 'progress' && resolve(reply))
+  })
   child.send({ type: 'load', file: small, ...load })
-  t.match(await second, [{ type: 'ready', device: 'cpu' }])
+  t.match(await loaded, { type: 'ready', device: 'cpu' })
   child.disconnect()
   t.strictSame(await once(child, 'exit'), [null, 'SIGKILL'])
 })
@@ -495,4 +517,38 @@ t.test('sixteen streams fill every batch', async t => {
   const fill = (counts?.width ?? 0) / (counts?.active ?? 1)
   t.comment(`mean batch width / active slots: ${fill.toFixed(4)}`)
   t.ok(fill >= 0.98)
+})
+
+t.test('a request for a model that is still fetched is told how far it is', async t => {
+  const content = readFileSync(small)
+  const half = Math.floor(content.length / 2)
+  let finish = (): void => {}
+  const hub = createServer((_request, response) => {
+    response.writeHead(200, { 'content-length': content.length, etag: '"one"' })
+    response.write(content.subarray(0, half))
+    finish = () => response.end(content.subarray(half))
+  })
+  await new Promise<void>(resolve => hub.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    hub.closeAllConnections()
+    hub.close()
+  })
+  const service = await startService(
+    t,
+    [{ id: 'one', weights: 'hf:acme/tiny/one.gguf', sha256: hash('sha256', content) }],
+    {
+      preload: false,
+      queue_timeout_seconds: 0.2,
+      hub_url: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`,
+    },
+  )
+  const port = await listen(t, service)
+  let answer = await call(port, 'POST', CHAT, ask('hi'))
+  while (!/ %$/.test(answer.json.error.message)) answer = await call(port, 'POST', CHAT, ask('hi'))
+  t.match(answer.json.error, { code: 'cell_unavailable', message: /^one is downloading, \d+ %$/ })
+  t.match([answer.status, answer.headers['retry-after']], [503, /^[1-9]\d*$/])
+  t.match(service.reports(), [{ state: 'loading', phase: 'downloading', progress_percent: Number }])
+  finish()
+  await stateOf(service, ([report]) => report?.state === 'ready')
+  t.equal((await call(port, 'POST', CHAT, ask('hi'))).status, 200)
 })

@@ -200,7 +200,11 @@ t.test('local server', async t => {
   const { port } = probe.address() as AddressInfo
   const stop = new AbortController()
   t.teardown(() => stop.abort())
-  const service = localService(port, echo)
+  const seen: http.IncomingHttpHeaders[] = []
+  const service = localService(port, (request, response) => {
+    seen.push(request.headers)
+    echo(request, response)
+  })
   const context = { signal: stop.signal, fail: () => {} }
 
   await t.rejects(service.start(context), { code: 'address_in_use' }, 'a taken port is an error')
@@ -227,4 +231,7 @@ t.test('local server', async t => {
     [{ origin: 'null' }, 403],
   ] as const)
     t.equal(await get(headers), status, `${JSON.stringify(headers)} is answered ${status}`)
+  await get({ 'x-shoal-judge': '1', 'x-other': '1' })
+  t.match(seen.at(-1), { 'x-other': '1' })
+  t.notOk('x-shoal-judge' in (seen.at(-1) ?? {}), 'what only the coordinator may ask is dropped')
 })

@@ -2,7 +2,8 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { Spool } from '../../../daemon/uplink/spool.ts'
+import { drain } from '../../../daemon/uplink/drain.ts'
+import { type Batch, Spool } from '../../../daemon/uplink/spool.ts'
 import { TokenBucket } from '../../../daemon/uplink/token-bucket.ts'
 import { logger } from '../stand-in.ts'
 
@@ -51,6 +52,86 @@ t.test('a cell that is away for 24 hours', async t => {
   t.equal(kept.at(-1), SAMPLES - 1, 'the newest is there')
   t.equal(kept[0], spool.dropped, 'only the oldest made way')
   t.comment(`${kept.length} of ${SAMPLES} kept in ${batches} messages`)
+})
+
+/** What came of commands, one each minute; the same for findings, which are kept as well. */
+const MINUTES = 24 * 60
+const RATE_BYTES = 32 * 1024
+/** Longest time between two connections after which everything is sent. */
+const WINDOW_MS = 10_000
+
+t.test('after 24 hours what must be kept is there, and all goes out at a steady speed', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-day-'))
+  const open = (name: string, how: object) =>
+    Spool.open({ folder: join(folder, name), maxBytes: CAP_BYTES / 4, logger, ...how })
+  const kept = { makesRoom: 'nothing', batchRecords: 10, maxAttempts: 20 } as const
+  const acks = await open('acks', kept)
+  const findings = await open('findings', kept)
+  const history = await open('history', {})
+  const spools = { acks, findings, history }
+  t.teardown(async () => {
+    for (const spool of Object.values(spools)) await spool.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  for (let minute = 0; minute < MINUTES; minute++) {
+    await acks.keep(JSON.stringify({ index: minute, filler: 'a'.repeat(400) }))
+    await findings.keep(JSON.stringify({ index: minute, filler: 'f'.repeat(300) }))
+    for (let i = 0; i < 12; i++) history.append(sample(minute * 12 + i))
+    await history.settled()
+  }
+
+  const clock = { ms: 0 }
+  const bucket = new TokenBucket(RATE_BYTES, () => clock.ms)
+  const got: Record<string, number[]> = { acks: [], findings: [], history: [] }
+  const sent: { ms: number; bytes: number; name: string }[] = []
+  /** The first three connections end in the middle of each class. */
+  const connections = { count: 0, batches: 0 }
+  const connect = async (): Promise<void> => {
+    connections.count++
+    connections.batches = 0
+    for (const [name, spool] of Object.entries(spools)) {
+      const send = async (batch: Batch): Promise<void> => {
+        if (connections.count <= 3 && ++connections.batches > 30) throw new Error('it ended')
+        sent.push({ ms: clock.ms, bytes: batch.bytes, name })
+        for (const text of batch.texts) got[name]?.push(JSON.parse(text).index)
+      }
+      const wait = async (ms: number): Promise<void> => {
+        clock.ms += ms
+      }
+      await drain({ spool, send, bucket, wait, signal: new AbortController().signal })
+    }
+  }
+  for (let over = false; !over; )
+    over = await connect().then(
+      () => true,
+      () => {
+        for (const spool of Object.values(spools)) spool.release()
+        clock.ms += WINDOW_MS
+        return false
+      },
+    )
+
+  const whole = (indexes: number[]) => [...new Set(indexes)].sort((a, b) => a - b)
+  const all = (count: number, from = 0) => Array.from({ length: count }, (_, i) => from + i)
+  t.equal(connections.count, 4)
+  t.strictSame(whole(got.acks ?? []), all(MINUTES), 'every ack')
+  t.strictSame(whole(got.findings ?? []), all(MINUTES), 'every finding')
+  t.equal(acks.dropped + findings.dropped, 0)
+  t.ok(history.dropped > SAMPLES / 2, 'samples made way')
+  const late = whole(got.history ?? [])
+  t.strictSame(late, all(SAMPLES - history.dropped, history.dropped), 'the newest, all counted')
+  const firstSample = sent.findIndex(({ name }) => name === 'history')
+  const lastAck = sent.findLastIndex(({ name }) => name === 'acks')
+  t.ok(lastAck < firstSample, 'acks go first')
+
+  const largest = Math.max(...sent.map(({ bytes }) => bytes))
+  for (const { ms: from } of sent) {
+    const inOneSecond = sent.filter(({ ms }) => ms >= from && ms < from + 1000)
+    const bytes = inOneSecond.reduce((sum, one) => sum + one.bytes, 0)
+    if (bytes > 2 * RATE_BYTES + largest) t.fail(`${bytes} bytes in the second from ${from} ms`)
+  }
+  t.ok(clock.ms < 600_000, `everything is sent within ten minutes: ${Math.round(clock.ms)} ms`)
 })
 
 t.test('what was kept is sent at a steady speed, not at once', async t => {

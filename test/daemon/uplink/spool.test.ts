@@ -170,6 +170,44 @@ t.test('spool', async t => {
     t.ok(after.dropped > 0)
   })
 
+  t.test('that nothing makes way in refuses what is new, until there is room', async t => {
+    const folder = newFolder(t)
+    const how = { folder, maxBytes: 4096, makesRoom: 'nothing', batchRecords: 10, logger } as const
+    const spool = await Spool.open(how)
+    opened.push(spool)
+    const kept: string[] = []
+    const refused: string[] = []
+    for (const text of texts(400))
+      await spool.keep(text).then(
+        () => kept.push(text),
+        () => refused.push(text),
+      )
+    t.ok(kept.length > 50 && refused.length > 50)
+    t.ok(onDisk(folder) <= 4096)
+    t.equal(spool.dropped, 0)
+    spool.limit(2048)
+    const again = await Spool.open(how)
+    opened.push(again)
+    t.strictSame(await takeAll(again), kept, 'also after a start, and with a smaller bound')
+    await again.keep('new')
+    t.strictSame(await takeAll(again), ['new'])
+  })
+
+  t.test('gives a batch up only after so many connections as it was told', async t => {
+    const folder = newFolder(t)
+    const spool = await Spool.open({ folder, maxBytes: 4096, maxAttempts: 5, logger })
+    opened.push(spool)
+    await spool.keep('a')
+    for (let connection = 0; connection < 5; connection++) {
+      const batch = await spool.next()
+      t.strictSame(batch?.texts, ['a'], `connection ${connection}`)
+      if (batch) spool.sending(batch)
+      spool.release()
+    }
+    t.equal(await spool.next(), undefined)
+    t.equal(spool.dropped, 1)
+  })
+
   t.test('a full disk is counted, and what comes later is kept', async t => {
     const folder = newFolder(t)
     let full = true

@@ -200,6 +200,7 @@ t.test('uplink', async t => {
     change({ ...about, engines: [engine] })
     await until(() => heardOf(coordinator, 'birth').length === 3)
     change({ ...about, engines: [{ ...engine, slots_busy: 3 }] })
+    change({ ...about, engines: [{ ...engine, idle_seconds: 7, progress_percent: 3 }] })
     change({ ...about, engines: [{ ...engine, slots_busy: 3 }], tags: ['new'] })
     await until(() => heardOf(coordinator, 'birth').length === 4)
     t.match(heardOf(coordinator, 'birth')[3]?.message.body, { tags: ['new'] })
@@ -310,6 +311,47 @@ t.test('uplink', async t => {
       t.equal(taken.size, 150)
     },
   )
+
+  t.test('what must not get lost outlives an outage and the process, and goes first', async t => {
+    const outbox = { folder: mkdtempSync(join(tmpdir(), 'shoal-outbox-')), maxBytes: 1024 * 1024 }
+    t.teardown(() => rmSync(outbox.folder, { recursive: true, force: true }))
+    const ids = Array.from({ length: 25 }, () => newId('cmd'))
+    await t.test('one process keeps it', async t => {
+      const away = await standIn()
+      away.state.refuse = { status: 503, body: '' }
+      const { uplink, state } = await cell(t, away, { outbox })
+      await until(() => state() === 'waiting')
+      for (const id of ids) await uplink.deliver('ack', { command_id: id }, id)
+    })
+    const coordinator = await standIn()
+    coordinator.state.refuse = { status: 503, body: '' }
+    const { uplink, state } = await cell(t, coordinator, { outbox })
+    for (let i = 0; i < 20; i++) uplink.offer(sample(i))
+    await until(() => state() === 'waiting')
+    let cuts = 4
+    coordinator.state.accept = topic => !topic.includes('/ack/') || cuts-- <= 0
+    coordinator.state.refuse = undefined
+    await until(() => heardOf(coordinator, 'history').length > 0)
+    const heard = coordinator.heard.map(({ message: { type, body } }) => ({ type, body }))
+    const acks = heard.filter(({ type }) => type === 'ack')
+    const told = acks.map(({ body }) => (body as { command_id: string }).command_id)
+    t.strictSame([...new Set(told)].sort(), ids.toSorted(), 'over four connections that ended')
+    t.ok(
+      heard.findLastIndex(({ type }) => type === 'ack') <
+        heard.findIndex(({ type }) => type === 'history'),
+    )
+    coordinator.heard.length = 0
+    await uplink.deliver('ack', { command_id: 'live' }, ids[0])
+    await until(() => coordinator.heard.some(({ message }) => message.type === 'ack'))
+    t.equal(uplink.dropped(), 0)
+  })
+
+  t.test('without a connection and a disk the caller learns that nothing is kept', async t => {
+    const coordinator = await standIn()
+    coordinator.state.refuse = { status: 503, body: '' }
+    const { uplink } = await cell(t, coordinator)
+    await t.rejects(uplink.deliver('ack', {}, newId('cmd')), { message: /no connection/ })
+  })
 
   t.test('pauses grow while the coordinator is away', async t => {
     const coordinator = await standIn()

@@ -1,0 +1,69 @@
+import { parseArgs } from 'node:util'
+import type { CellLink } from '../coordinator/fleet/cell-link.ts'
+import { claim, type Engine, release } from '../coordinator/fleet/engine.ts'
+import { hash32 } from '../coordinator/fleet/ring.ts'
+import { createRouter, type Router } from '../coordinator/fleet/router.ts'
+import { type Row, report } from './measure.ts'
+
+/**
+ * What it costs to choose a cell, among 10 and among 10,000: by power of two choices, by prefix
+ * affinity, and when the first choice was tried; and what a cell that joins or leaves costs.
+ *
+ *   npm run bench -- routing [--picks 500000]
+ */
+export const main = async (argv: string[]): Promise<void> => {
+  const options = { picks: { type: 'string', default: '500000' } } as const
+  const picks = Number(parseArgs({ args: argv, options }).values.picks)
+  const rows = [10, 100, 1000, 10_000].map(cells => row(cells, picks))
+  report('routing', { picks }, rows)
+}
+
+const MODEL = 'm'
+
+const fleetOf = (cells: number) => {
+  const router = createRouter()
+  const engines = Array.from({ length: cells }, (_, i): Engine => {
+    const trail = { level: Math.random(), atMs: performance.now() }
+    const counts = { slots: 8, queue: 16, inFlight: 0, others: i % 5, fullUntilMs: 0 }
+    return { cellId: `cell_${i}`, link: {} as CellLink, ready: true, ...counts, trail }
+  })
+  for (const engine of engines) router.update(engine.cellId, new Map([[MODEL, engine]]))
+  return { router, engines }
+}
+
+const row = (cells: number, picks: number): Row => {
+  const { router, engines } = fleetOf(cells)
+  const places = Array.from({ length: 4096 }, (_, i) => hash32(`conversation ${i}`))
+  const tried = new Set([engines[0]?.cellId ?? ''])
+  // as many requests under way as half of the slots
+  const busy = Array.from({ length: cells * 4 }, () => router.pick(MODEL) as Engine)
+  for (const engine of busy) claim(engine)
+  return {
+    cells,
+    two_choices_ns: nanoseconds(picks, () => chosen(router)),
+    affinity_ns: nanoseconds(picks, i => chosen(router, places[i % 4096])),
+    second_try_ns: nanoseconds(picks, () => router.pick(MODEL, tried)),
+    claim_release_ns: nanoseconds(picks, i => {
+      const engine = engines[i % cells] as Engine
+      claim(engine)
+      release(engine)
+    }),
+    join_and_leave_ns: nanoseconds(10_000, i => {
+      const engine = engines[i % cells] as Engine
+      router.update(engine.cellId, new Map())
+      router.update(engine.cellId, new Map([[MODEL, engine]]))
+      router.pick(MODEL, undefined, { affinity: places[i % 4096] })
+    }),
+  }
+}
+
+const chosen = (router: Router, affinity?: number): Engine | undefined =>
+  router.pick(MODEL, undefined, { affinity })
+
+/** CPU of one call, after a warm-up: on a busy machine the clock on the wall says little. */
+const nanoseconds = (calls: number, run: (i: number) => unknown): number => {
+  for (let i = 0; i < calls / 10; i++) run(i)
+  const before = process.cpuUsage()
+  for (let i = 0; i < calls; i++) run(i)
+  return Math.round((process.cpuUsage(before).user * 1000) / calls)
+}

@@ -1,0 +1,27 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { exitCode } from '../../shared/errors.ts'
+import type { Options } from './options.ts'
+import { Refusal } from './refusal.ts'
+
+/** Refuses ports that cannot be had, in the words of whoever chose them: before anything starts. */
+export const checkPorts = async ({ port, mqttPort }: Pick<Options, 'port' | 'mqttPort'>) => {
+  await checkPort('--port', port)
+  if (mqttPort !== undefined) await checkPort('--mqtt-port', mqttPort)
+}
+
+const checkPort = async (flag: string, port: number): Promise<void> => {
+  if (port === 0) return
+  const server = createServer()
+  try {
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const why = code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${code})`
+    const message = `port ${port} on 127.0.0.1 ${why}; choose another: npm start -- ${flag} PORT (0 takes a free one)`
+    throw new Refusal(exitCode('address_in_use'), message, cause)
+  }
+  server.close()
+  await once(server, 'close')
+}

@@ -1,0 +1,28 @@
+import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import { type CommandRecord, isFinal } from './command.ts'
+import type { Commands } from './commands.ts'
+
+export interface CommandEndOptions {
+  /** After this time what is known then is the answer. */
+  timeoutMs: number
+  signal: AbortSignal
+  wait?: Wait
+}
+
+/** Between two looks, which cost next to nothing: an open command is in memory. */
+const LOOK_MS = 25
+
+/** The command when it has ended, or as it stands when the time is up or the signal aborts. */
+export const commandEnd = async (
+  commands: Pick<Commands, 'get'>,
+  made: CommandRecord,
+  { timeoutMs, signal, wait = realWait }: CommandEndOptions,
+): Promise<CommandRecord> => {
+  let record = made
+  for (let waitedMs = 0; !isFinal(record.state) && waitedMs < timeoutMs; waitedMs += LOOK_MS) {
+    await wait(LOOK_MS, signal)
+    if (signal.aborted) break
+    record = (await commands.get(made.id)) ?? record
+  }
+  return record
+}

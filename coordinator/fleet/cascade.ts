@@ -1,0 +1,117 @@
+import type { IncomingHttpHeaders } from 'node:http2'
+import { HEADER_CONFIDENCE } from '../../shared/wire/link.ts'
+import type { CascadeStep } from './cascade-steps.ts'
+import type { Declined, Dispatch, Ending } from './dispatch.ts'
+
+export interface CascadeParts {
+  steps: readonly CascadeStep[]
+  ask: (model: string, how: Asking) => Promise<Ending>
+  /** Whether a cell is there for a model now. */
+  serves: (model: string) => boolean
+  /** Told before the client gets a head: all that was asked so far; the last one answers. */
+  trail: (steps: readonly Asked[]) => void
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
+export interface Asking extends Pick<Dispatch, 'accept'> {
+  /** The answer is to carry its confidence. */
+  judge: boolean
+  quiet: boolean
+  /** Answers that nobody gets, as of now: to be recorded together with the one that is given. */
+  discarded: () => readonly Discarded[]
+}
+
+export interface Asked {
+  model: string
+  /** Mean natural log-probability of a token. */
+  confidence?: number
+}
+
+export interface Discarded {
+  model: string
+  answer: Declined
+  durationMs: number
+}
+
+/**
+ * The intelligence cascade: the smallest model answers first, and one that is not confident enough
+ * gives way to the next larger. When no larger one can answer, the smaller one's answer is used: a
+ * whole one was kept, a stream is asked for again, because keeping it open would hold a slot of
+ * the cell for as long as the larger model needs to begin.
+ */
+export const cascade = (parts: CascadeParts): Promise<void> => new Cascade(parts).run()
+
+class Cascade {
+  readonly #parts: CascadeParts
+  readonly #trail: Asked[] = []
+  #declined: Discarded[] = []
+
+  constructor(parts: CascadeParts) {
+    this.#parts = parts
+  }
+
+  async run(): Promise<void> {
+    const { steps } = this.#parts
+    for (const [index, step] of steps.entries()) {
+      if (await this.#step(step, steps.slice(index + 1))) return
+    }
+    await this.#fallBack()
+  }
+
+  /** True when the client has its answer. */
+  async #step(step: CascadeStep, larger: readonly CascadeStep[]): Promise<boolean> {
+    const { now } = this.#parts
+    const asked: Asked = { model: step.model }
+    const isLast = larger.length === 0
+    const startedAt = now()
+    const ending = await this.#ask(asked, {
+      judge: !isLast,
+      quiet: !isLast || this.#declined.length > 0,
+      accept: (status, headers) => this.#accept(asked, step, larger, status, headers),
+    })
+    if (ending.kind === 'declined') {
+      const { model } = step
+      this.#declined.push({ model, answer: ending, durationMs: now() - startedAt })
+    }
+    return ending.kind === 'done'
+  }
+
+  #ask(asked: Asked, how: Omit<Asking, 'discarded'>): Promise<Ending> {
+    this.#trail.push(asked)
+    this.#parts.trail(this.#trail)
+    return this.#parts.ask(asked.model, { ...how, discarded: () => this.#declined })
+  }
+
+  /** What a model refuses, a larger one may take: its context may be longer. */
+  #accept(
+    asked: Asked,
+    { minimumConfidence }: CascadeStep,
+    larger: readonly CascadeStep[],
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): boolean {
+    const confidence = Number(headers[HEADER_CONFIDENCE] ?? Number.NaN)
+    const isKnown = Number.isFinite(confidence)
+    if (isKnown) asked.confidence = confidence
+    this.#parts.trail(this.#trail)
+    const isGood = status === 200 && !(isKnown && confidence < minimumConfidence)
+    return isGood || !larger.some(({ model }) => this.#parts.serves(model))
+  }
+
+  /** No larger model could answer: the answer of the largest that did; else what it was refused. */
+  async #fallBack(): Promise<void> {
+    const best =
+      this.#declined.findLast(({ answer }) => answer.httpStatus === 200) ?? this.#declined.at(-1)
+    if (best === undefined) return
+    const asked = this.#trail.findLast(({ model }) => model === best.model) ?? best
+    const { deliver } = best.answer
+    if (deliver === undefined) {
+      await this.#ask({ model: best.model }, { judge: false, quiet: false })
+      return
+    }
+    this.#declined = this.#declined.filter(other => other !== best)
+    this.#parts.trail([...this.#trail, asked])
+    await deliver()
+  }
+}

@@ -1,0 +1,86 @@
+import type { CellLink } from './cell-link.ts'
+
+/** One engine of one cell as the router sees it; ids with the same weights share it. */
+export interface Engine {
+  cellId: string
+  link: CellLink
+  slots: number
+  /** Requests that may wait on the cell; twice its slots when it does not say. */
+  queue?: number | undefined
+  /** Requests that this coordinator has running on it; see `claim`. */
+  inFlight: number
+  /** Requests of others, as of the cell's last report: busy and queued, less our own then. */
+  others: number
+  /** False while its first request would have to wait for the model to be loaded. */
+  ready: boolean
+  /** The cell has refused for want of room: it is not asked before, monotonic milliseconds. */
+  fullUntilMs?: number
+  /** Times in a row that it refused; each one doubles the time until it is asked again. */
+  refusals?: number
+  /** When it was last taken out of routing, monotonic milliseconds. */
+  lostAtMs?: number
+  trail?: Trail
+  /** The sums it is part of, one for each model id. */
+  pools?: Sums[]
+}
+
+/** What good service has laid down on an engine; see `trails.ts`. */
+export interface Trail {
+  /** 0 to 1, as of `atMs`. */
+  level: number
+  /** Monotonic milliseconds. */
+  atMs: number
+}
+
+/** Of all engines that serve one model. */
+export interface Sums {
+  model: string
+  slots: number
+  inFlight: number
+}
+
+/** Takes a place on the engine. To be given back with `release`. */
+export const claim = (engine: Engine): void => {
+  engine.inFlight++
+  for (const sums of engine.pools ?? NONE) sums.inFlight++
+}
+
+export const release = (engine: Engine): void => {
+  engine.inFlight--
+  for (const sums of engine.pools ?? NONE) sums.inFlight--
+}
+
+const NONE: readonly Sums[] = []
+
+export const resize = (engine: Engine, slots: number): void => {
+  for (const sums of engine.pools ?? NONE) sums.slots += slots - engine.slots
+  engine.slots = slots
+}
+
+/** Requests it takes at once: those that run and those that may wait on the cell. */
+export const capacity = ({ slots, queue = 2 * slots }: Engine): number => slots + queue
+
+/** A request that is sent there now would be refused. What others have there the cell judges. */
+export const isFull = (engine: Engine, nowMs: number): boolean =>
+  engine.inFlight >= capacity(engine) || (engine.fullUntilMs ?? 0) > nowMs
+
+/** First and longest time until a cell that refused is asked again, milliseconds. */
+const BUSY_MS = 100
+const MAX_BUSY_MS = 2000
+
+/** It has refused a request for want of room. */
+export const noteRefusal = (engine: Engine, nowMs: number): void => {
+  const refusals = engine.refusals ?? 0
+  engine.refusals = refusals + 1
+  engine.fullUntilMs = nowMs + Math.min(MAX_BUSY_MS, BUSY_MS * 2 ** refusals)
+}
+
+/** It has room again, as far as can be told. */
+export const noteRoom = (engine: Engine): void => {
+  engine.fullUntilMs = 0
+  engine.refusals = 0
+}
+
+/** Requests per slot; above 1 new ones wait on the cell. */
+export const load = (engine: Engine): number =>
+  (engine.inFlight + engine.others) / Math.max(1, engine.slots)

@@ -1,0 +1,42 @@
+import { type Engine, noteRefusal } from './engine.ts'
+import type { Router } from './router.ts'
+import type { Service, Trails } from './trails.ts'
+import type { Place, WaitQueue, WaitRequest } from './wait-queue.ts'
+
+/** How a request left an engine; `busy`: refused for want of room. */
+export type End = 'served' | 'busy' | 'failed' | 'cancelled'
+
+/** The way of one request to its cells. */
+export interface Lane {
+  pick(tried: ReadonlySet<string>): Engine | undefined
+  /** A place in line for when no cell can be asked now; undefined when waiting is of no use. */
+  wait(): Place | undefined
+  /** To be told when the request has left an engine, after its place was given back. */
+  left(engine: Engine, end: End, service?: Service): void
+}
+
+export type Lanes = (request: WaitRequest) => Lane
+
+export interface LaneParts {
+  router: Pick<Router, 'pick'>
+  queue: Pick<WaitQueue, 'enter' | 'freed'>
+  trails: Trails
+  /** Monotonic milliseconds. */
+  nowMs: () => number
+}
+
+export const createLanes =
+  ({ router, queue, trails, nowMs }: LaneParts): Lanes =>
+  request => ({
+    pick: tried => router.pick(request.model, tried, request),
+    wait: () => queue.enter(request),
+    left: (engine, end, service) => {
+      if (end === 'busy') {
+        noteRefusal(engine, nowMs())
+        return
+      }
+      if (end === 'failed') trails.wash(engine)
+      if (service !== undefined) trails.deposit(engine, request.model, service)
+      queue.freed(engine)
+    },
+  })

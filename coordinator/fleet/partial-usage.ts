@@ -1,0 +1,48 @@
+import type { IncomingHttpHeaders } from 'node:http2'
+import { HEADER_PROMPT_TOKENS } from '../../shared/wire/link.ts'
+import type { Usage } from '../../shared/wire/openai.ts'
+
+const EVENT_END = Buffer.from('\n\n')
+/** `d`, as in `data:`: comments and the event that tells an error begin otherwise. */
+const DATA = 0x64
+/** Events of the Responses API have names; those with a piece of the answer end in `.delta`. */
+const NAMED = Buffer.from('event: response.')
+const DELTA = Buffer.from('.delta\n')
+const LONGEST_NAME = 64
+
+/**
+ * What a stream that did not come to its end has used, as far as it can be told: the cell's trailer
+ * never comes, so the prompt is what the cell said with its headers, and the answer is counted by
+ * its events. An event has one token or, rarely, more, so the figure is rather too low than too
+ * high.
+ */
+export class PartialUsage {
+  /** The first event has the role and no text. */
+  #events = -1
+  #isAtStart = true
+  #isData = false
+
+  count(chunk: Buffer): void {
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#isAtStart) this.#isData = isPiece(chunk.subarray(at, at + LONGEST_NAME))
+      const end = chunk.indexOf(EVENT_END, at)
+      this.#isAtStart = end !== -1
+      if (end === -1) return
+      if (this.#isData) this.#events++
+      at = end + EVENT_END.length
+    }
+  }
+
+  /** Undefined when the cell had not begun to answer. */
+  usage(headers: IncomingHttpHeaders): Usage | undefined {
+    const prompt_tokens = Number(headers[HEADER_PROMPT_TOKENS] ?? Number.NaN)
+    if (!Number.isSafeInteger(prompt_tokens) || prompt_tokens < 0) return undefined
+    const completion_tokens = Math.max(0, this.#events)
+    return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens }
+  }
+}
+
+const isPiece = (event: Buffer): boolean =>
+  event[0] === DATA ||
+  (event.subarray(0, NAMED.length).equals(NAMED) &&
+    event.subarray(0, event.indexOf(0x0a) + 1).includes(DELTA))

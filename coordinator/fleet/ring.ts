@@ -1,0 +1,131 @@
+/** Points of one member; more of them share evenly, at the cost of memory. */
+const POINTS = 32
+/** Points that a search looks at before it gives up: by then nearly everybody is over the bound. */
+const MAX_STEPS = 64
+/** Members that join are taken in together at most this often: that costs one pass over all points. */
+const MERGE_EVERY_MS = 100
+
+/**
+ * Consistent hashing: a number belongs to the next point on a ring, and so to the same member as
+ * long as that one is there, whoever else comes and goes. Sorted arrays, because a search among
+ * three hundred thousand points must cost less than a microsecond.
+ */
+export class Ring<T> {
+  readonly #nowMs: () => number
+  #hashes = new Uint32Array(0)
+  #owners = new Uint32Array(0)
+  /** By the number in `owners`; a place is used once, until the next merge. */
+  #members: (T | undefined)[] = []
+  readonly #numbers = new Map<T, number>()
+  #joined: { hash: number; owner: number }[] = []
+  #goneSinceMerge = 0
+  #mergedAtMs = Number.NEGATIVE_INFINITY
+
+  /** `nowMs`: monotonic. */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+  }
+
+  /** `name` decides the member's points: the same after a restart. */
+  add(name: string, member: T): void {
+    const owner = this.#members.push(member) - 1
+    this.#numbers.set(member, owner)
+    for (let i = 0; i < POINTS; i++) this.#joined.push({ hash: hash32(name, i), owner })
+  }
+
+  /** Its points lead nowhere from now on. */
+  remove(member: T): void {
+    const owner = this.#numbers.get(member)
+    if (owner === undefined) return
+    this.#numbers.delete(member)
+    this.#members[owner] = undefined
+    this.#goneSinceMerge++
+  }
+
+  /** The first acceptable member from a place on the ring on, an unsigned 32-bit number. */
+  find(place: number, isAcceptable: (member: T) => boolean): T | undefined {
+    this.#mergeWhenDue()
+    const count = this.#hashes.length
+    let at = this.#firstFrom(place)
+    for (let step = 0; step < MAX_STEPS && step < count; step++, at++) {
+      const member = this.#members[this.#owners[at % count] as number]
+      if (member !== undefined && isAcceptable(member)) return member
+    }
+    return undefined
+  }
+
+  /** Points lie evenly, so that the search begins near its end and stays in few lines of cache. */
+  #firstFrom(place: number): number {
+    const hashes = this.#hashes
+    const guess = Math.floor((place / 2 ** 32) * hashes.length)
+    const width = 2 * Math.ceil(Math.sqrt(hashes.length))
+    let low = Math.max(0, guess - width)
+    let high = Math.min(hashes.length, guess + width)
+    if (low > 0 && (hashes[low - 1] as number) >= place) low = 0
+    if (high < hashes.length && (hashes[high] as number) < place) high = hashes.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((hashes[middle] as number) < place) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  #mergeWhenDue(): void {
+    const isDue = this.#joined.length > 0 || this.#goneSinceMerge * 2 > this.#numbers.size
+    if (!isDue || this.#nowMs() - this.#mergedAtMs < MERGE_EVERY_MS) return
+    this.#merge()
+    this.#mergedAtMs = this.#nowMs()
+  }
+
+  /** Old points of those who are still there, and new ones, in one pass. */
+  #merge(): void {
+    const renumbered = this.#renumber()
+    const joined = this.#joined
+      .filter(({ owner }) => renumbered[owner] !== undefined)
+      .sort((a, b) => a.hash - b.hash)
+    const hashes = new Uint32Array(this.#numbers.size * POINTS)
+    const owners = new Uint32Array(hashes.length)
+    let to = 0
+    const put = (hash: number, owner: number): void => {
+      const number = renumbered[owner]
+      if (number === undefined) return
+      hashes[to] = hash
+      owners[to++] = number
+    }
+    let next = 0
+    for (let at = 0; at < this.#hashes.length; at++) {
+      const hash = this.#hashes[at] as number
+      for (; next < joined.length && (joined[next]?.hash as number) <= hash; next++)
+        put(joined[next]?.hash as number, joined[next]?.owner as number)
+      put(hash, this.#owners[at] as number)
+    }
+    for (; next < joined.length; next++)
+      put(joined[next]?.hash as number, joined[next]?.owner as number)
+    this.#hashes = hashes
+    this.#owners = owners
+    this.#joined = []
+  }
+
+  /** Old number to new one, without gaps. */
+  #renumber(): (number | undefined)[] {
+    const members: (T | undefined)[] = []
+    const renumbered = this.#members.map(member => {
+      if (member === undefined) return undefined
+      this.#numbers.set(member, members.length)
+      return members.push(member) - 1
+    })
+    this.#members = members
+    this.#goneSinceMerge = 0
+    return renumbered
+  }
+}
+
+/** FNV-1a with the last steps of MurmurHash3, which spread what FNV leaves in neighbouring bits. */
+export const hash32 = (text: string, seed = 0): number => {
+  let hash = 0x811c9dc5 ^ seed
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}

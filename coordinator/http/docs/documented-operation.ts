@@ -1,0 +1,31 @@
+import type { JsonSchema } from '../../operations/json-schema.ts'
+import type { OpenApiOperation } from '../openapi-operation.ts'
+
+export interface Parameter {
+  name: string
+  in: 'path' | 'query'
+  required: boolean
+  description?: string
+  schema: JsonSchema
+}
+
+/** An operation of our own document, with the parts of it that the page looks into. */
+export interface DocumentedOperation extends OpenApiOperation {
+  parameters: Parameter[]
+  'x-shoal-access': string
+  'x-shoal-roles'?: string[]
+  'x-shoal-effect'?: string
+  'x-shoal-cli'?: { group: string; verb: string; arguments: string[] }
+}
+
+export interface Content {
+  schema: JsonSchema
+  example?: unknown
+}
+
+/** Bodies and answers by media type. */
+export const contentOf = (value: object | undefined): Record<string, Content> =>
+  (value as { content?: Record<string, Content> } | undefined)?.content ?? {}
+
+export const jsonBody = ({ requestBody }: OpenApiOperation): Content | undefined =>
+  contentOf(requestBody)['application/json']

@@ -1,0 +1,38 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import type { HttpFigures } from '../metrics/http-figures.ts'
+
+/** nginx's number for a client that left before it had its answer. */
+const CLIENT_LEFT = 499
+/** Methods of requests that hit no route; anything else would be a label of the client's making. */
+const OTHER = 'other'
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+/** Counts and times every request. It must be the first plugin, so that refused ones are seen. */
+export const measure = fp(async (app: FastifyInstance, { figures }: { figures: HttpFigures }) => {
+  /** By the configuration of a route, which is the same object for all its requests. */
+  const known = new WeakMap<object, ReturnType<HttpFigures['route']>>()
+
+  const routeOf = ({ routeOptions, method, is404 }: FastifyRequest) => {
+    if (is404) return figures.route(METHODS.includes(method) ? method : OTHER, 'none')
+    const found = known.get(routeOptions.config)
+    if (found !== undefined) return found
+    const route = figures.route(method, routeOptions.url ?? 'none')
+    known.set(routeOptions.config, route)
+    return route
+  }
+
+  app.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+    const route = routeOf(request)
+    const { raw } = reply
+    figures.started()
+    raw.once('close', () =>
+      figures.finished(
+        route,
+        raw.writableFinished ? raw.statusCode : CLIENT_LEFT,
+        reply.elapsedTime / 1000,
+      ),
+    )
+    done()
+  })
+})

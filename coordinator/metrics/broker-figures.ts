@@ -1,0 +1,53 @@
+import { counter, type Metric, Tally } from '../../shared/metrics/metric.ts'
+import type { TopicName } from '../../shared/wire/topics.ts'
+import type { Bus } from '../broker/bus.ts'
+
+export interface BrokerFigures {
+  /** The same ear, which counts what it hears. */
+  heard<A extends [TopicName, ...unknown[]]>(receive: (...args: A) => void): (...args: A) => void
+  /** A message was not what it should be. */
+  dropped(topic: TopicName): void
+  /** The same bus, whose messages are counted. */
+  watch(bus: Bus): Bus
+  metrics: readonly Metric[]
+}
+
+/** Messages between coordinator and cells. */
+export const createBrokerFigures = (): BrokerFigures => {
+  const messages = new Tally()
+  const dropped = new Tally()
+  return {
+    heard:
+      receive =>
+      (...args) => {
+        messages.add(['from_cells', args[0]])
+        receive(...args)
+      },
+    dropped: topic => dropped.add([topic]),
+    watch: bus => ({
+      ...bus,
+      publish: (name, ...rest) => {
+        messages.add(['to_cells', name])
+        return bus.publish(name, ...rest)
+      },
+    }),
+    metrics: [
+      counter(
+        {
+          name: 'shoal_broker_messages_total',
+          help: 'MQTT messages from and to cells, by topic.',
+          labels: ['direction', 'topic'],
+        },
+        messages,
+      ),
+      counter(
+        {
+          name: 'shoal_broker_messages_dropped_total',
+          help: 'Messages from cells that were not valid.',
+          labels: ['topic'],
+        },
+        dropped,
+      ),
+    ],
+  }
+}

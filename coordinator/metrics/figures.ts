@@ -1,0 +1,74 @@
+import { type Metric, single } from '../../shared/metrics/metric.ts'
+import { VERSION } from '../../shared/version.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { Vitals } from '../vitals.ts'
+import { type BrokerFigures, createBrokerFigures } from './broker-figures.ts'
+import { fleetMetrics } from './fleet-metrics.ts'
+import { createHttpFigures, type HttpFigures } from './http-figures.ts'
+import { createInferenceFigures, type InferenceFigures } from './inference-figures.ts'
+import { createQuotaFigures, type QuotaFigures } from './quota-figures.ts'
+import { createStoreFigures, type StoreFigures } from './store-figures.ts'
+
+/** Where each part of the coordinator counts what it does. */
+export interface Figures {
+  http: HttpFigures
+  inference: InferenceFigures
+  quota: QuotaFigures
+  store: StoreFigures
+  broker: BrokerFigures
+}
+
+export const createFigures = (): Figures => ({
+  http: createHttpFigures(),
+  inference: createInferenceFigures(),
+  quota: createQuotaFigures(),
+  store: createStoreFigures(),
+  broker: createBrokerFigures(),
+})
+
+export interface MetricSources {
+  figures: Figures
+  fleet: Pick<Fleet, 'cells'>
+  vitals: Pick<Vitals, 'brokerConnected' | 'storeProblem' | 'loopDelayMs'>
+}
+
+/** Every metric of the coordinator, those of its process aside. */
+export const coordinatorMetrics = ({ figures, fleet, vitals }: MetricSources): Metric[] => [
+  ...figures.http.metrics,
+  ...figures.inference.metrics,
+  ...figures.quota.metrics,
+  ...fleetMetrics(fleet),
+  ...figures.broker.metrics,
+  single(
+    {
+      name: 'shoal_broker_connected',
+      type: 'gauge',
+      help: 'Whether the broker is reached: 1 or 0.',
+    },
+    () => Number(vitals.brokerConnected()),
+  ),
+  ...figures.store.metrics,
+  single(
+    {
+      name: 'shoal_store_usable',
+      type: 'gauge',
+      help: 'Whether the store can be relied on: 1 or 0.',
+    },
+    () => Number(vitals.storeProblem() === undefined),
+  ),
+  single(
+    {
+      name: 'shoal_event_loop_longest_delay_seconds',
+      type: 'gauge',
+      help: 'Longest delay of the event loop in the last one to two minutes.',
+    },
+    () => vitals.loopDelayMs() / 1000,
+  ),
+  {
+    name: 'shoal_build_info',
+    type: 'gauge',
+    help: 'Always 1; the version is a label.',
+    labels: ['version'],
+    read: () => [{ labels: { version: VERSION }, value: 1 }],
+  },
+]

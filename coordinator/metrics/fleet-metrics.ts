@@ -1,0 +1,93 @@
+import { type Metric, single } from '../../shared/metrics/metric.ts'
+import type { EngineReport } from '../../shared/wire/telemetry.ts'
+import { type Cell, engineReports, isRoutable } from '../fleet/cell.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+
+const PRESENCES = ['unknown', 'ready', 'degraded', 'draining', 'suspect', 'dead'] as const
+const KINDS = ['chat', 'embedding'] as const
+
+/**
+ * The fleet as a whole, from what the cells said last. Nothing here has a cell as a label: of ten
+ * thousand cells that would be a megabyte; each tells its own figures.
+ */
+export const fleetMetrics = (fleet: Pick<Fleet, 'cells'>): readonly Metric[] => {
+  const reports = oncePerScrape(() => routable(fleet).flatMap(engineReports))
+  const byKind = (of: (report: EngineReport) => number) => () =>
+    KINDS.map(kind => ({
+      labels: { kind },
+      value: reports().reduce((sum, each) => sum + (each.kind === kind ? of(each) : 0), 0),
+    }))
+  return [
+    {
+      name: 'shoal_cells',
+      type: 'gauge',
+      help: 'Enrolled cells by presence.',
+      labels: ['presence'],
+      read: () => {
+        const counts = Map.groupBy(fleet.cells(), cell => cell.presence)
+        return PRESENCES.map(presence => ({
+          labels: { presence },
+          value: counts.get(presence)?.length ?? 0,
+        }))
+      },
+    },
+    {
+      name: 'shoal_model_ready_cells',
+      type: 'gauge',
+      help: 'Cells that take requests and have the model loaded.',
+      labels: ['model'],
+      read: () => {
+        const models = reports()
+          .filter(report => report.state === 'ready')
+          .flatMap(report => report.models)
+        return [...Map.groupBy(models, model => model)].map(([model, { length }]) => ({
+          labels: { model },
+          value: length,
+        }))
+      },
+    },
+    single(
+      {
+        name: 'shoal_models_ready',
+        type: 'gauge',
+        help: 'Models that are loaded on a cell that takes requests.',
+      },
+      () => new Set(reports().flatMap(each => (each.state === 'ready' ? each.models : []))).size,
+    ),
+    {
+      name: 'shoal_fleet_slots',
+      type: 'gauge',
+      help: 'Requests that the engines of cells that take requests can run at once.',
+      labels: ['kind'],
+      read: byKind(report => report.slots),
+    },
+    {
+      name: 'shoal_fleet_slots_busy',
+      type: 'gauge',
+      help: 'Of these, those that run now.',
+      labels: ['kind'],
+      read: byKind(report => report.slots_busy),
+    },
+    {
+      name: 'shoal_fleet_queued',
+      type: 'gauge',
+      help: 'Requests that wait for a slot on those cells.',
+      labels: ['kind'],
+      read: byKind(report => report.queued),
+    },
+  ]
+}
+
+const routable = (fleet: Pick<Fleet, 'cells'>): Cell[] => [...fleet.cells()].filter(isRoutable)
+
+/** Several metrics are made of the same; ten thousand cells are looked through once for all. */
+const SCRAPE_MS = 50
+
+const oncePerScrape = (make: () => EngineReport[]): (() => EngineReport[]) => {
+  let last: { at: number; value: EngineReport[] } | undefined
+  return () => {
+    const at = performance.now()
+    if (last === undefined || at - last.at > SCRAPE_MS) last = { at, value: make() }
+    return last.value
+  }
+}

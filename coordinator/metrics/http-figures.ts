@@ -1,0 +1,99 @@
+import { ANSWER_SECONDS, Histogram } from '../../shared/metrics/histogram.ts'
+import {
+  counter,
+  histogramValues,
+  type Metric,
+  single,
+  Tally,
+} from '../../shared/metrics/metric.ts'
+
+/** What one route has done. Whoever handles a request keeps it, so that nothing is looked up. */
+interface RouteFigures {
+  method: string
+  route: string
+  byStatus: Map<number, number>
+  seconds: Histogram
+}
+
+export interface HttpFigures {
+  /** The figures of a route; `route` as it was registered, not the path of a request. */
+  route(method: string, route: string): RouteFigures
+  started(): void
+  finished(route: RouteFigures, status: number, seconds: number): void
+  /** An error was answered. */
+  failed(code: string): void
+  metrics: readonly Metric[]
+}
+
+/** Rate, errors and durations of every route. */
+export const createHttpFigures = (): HttpFigures => {
+  const routes = new Map<string, RouteFigures>()
+  const codes = new Tally()
+  let inFlight = 0
+
+  const route: HttpFigures['route'] = (method, route) => {
+    const name = `${method} ${route}`
+    const figures = routes.get(name) ?? {
+      method,
+      route,
+      byStatus: new Map<number, number>(),
+      seconds: new Histogram(ANSWER_SECONDS),
+    }
+    routes.set(name, figures)
+    return figures
+  }
+
+  return {
+    route,
+    started: () => {
+      inFlight++
+    },
+    finished: ({ byStatus, seconds }, status, took) => {
+      inFlight--
+      byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
+      seconds.observe(took)
+    },
+    failed: code => codes.add([code]),
+    metrics: [
+      {
+        name: 'shoal_http_requests_total',
+        type: 'counter',
+        help: 'Requests by route and status; 499 is a client that left before the end.',
+        labels: ['method', 'route', 'status'],
+        read: () =>
+          [...routes.values()].flatMap(({ method, route, byStatus }) =>
+            [...byStatus].map(([status, value]) => ({
+              labels: { method, route, status: String(status) },
+              value,
+            })),
+          ),
+      },
+      {
+        name: 'shoal_http_request_duration_seconds',
+        type: 'histogram',
+        help: 'From the request to the last byte of its answer, streams included.',
+        labels: ['method', 'route'],
+        read: () =>
+          [...routes.values()].flatMap(({ method, route, seconds }) =>
+            histogramValues({ method, route }, seconds),
+          ),
+      },
+      single(
+        {
+          name: 'shoal_http_requests_in_flight',
+          type: 'gauge',
+          help: 'Requests that are being answered.',
+        },
+        () => inFlight,
+      ),
+      counter(
+        {
+          name: 'shoal_http_errors_total',
+          help: 'Errors that were answered, by code.',
+          labels: ['code'],
+        },
+        codes,
+      ),
+    ],
+  }
+}

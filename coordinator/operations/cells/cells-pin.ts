@@ -1,0 +1,14 @@
+import { defineOperation } from '../operation.ts'
+import { commandModel, ModelAnswer, ModelInput } from './model-command.ts'
+
+export default defineOperation({
+  id: 'cells-pin',
+  description: 'Load a model on a cell and keep it loaded, over restarts of the cell too.',
+  method: 'POST',
+  path: '/v1/cells/{cell_id}/models/{model}/pin',
+  access: 'operator',
+  effect: 'write',
+  input: ModelInput,
+  output: ModelAnswer,
+  run: (input, context) => commandModel('pin', input, context),
+})

@@ -1,0 +1,86 @@
+import * as z from 'zod'
+import { type Engine, isFull } from '../../fleet/engine.ts'
+import type { Pool } from '../../fleet/pool.ts'
+import { trailOf } from '../../fleet/trails.ts'
+import { defineOperation } from '../operation.ts'
+
+const EngineView = z.object({
+  cell_id: z.string(),
+  slots: z.int(),
+  /** Requests of this coordinator that it has. */
+  in_flight: z.int(),
+  /** Requests of others, as of the cell's last report. */
+  others: z.int(),
+  ready: z.boolean(),
+  /** Not asked now: it has no room. */
+  full: z.boolean(),
+  /** Laid by fast good answers, evaporating: 100 is the strongest. */
+  trail_percent: z.number().min(0).max(100),
+})
+
+const PoolView = z.object({
+  model: z.string(),
+  /** Whose own these cells are; null for everybody's. */
+  tenant_id: z.string().nullable(),
+  cells: z.int(),
+  slots: z.int(),
+  in_flight: z.int(),
+  engines: z.array(EngineView),
+})
+
+export default defineOperation({
+  id: 'routing-show',
+  description: 'Show where requests go: the engines of each model, their load and their trails.',
+  method: 'GET',
+  path: '/v1/routing',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({
+    model: z.string().optional().describe('Only this model.'),
+    limit: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(1000)
+      .default(50)
+      .describe('Engines shown for each model, those with the strongest trails first.'),
+  }),
+  output: z.object({
+    pools: z.array(PoolView),
+    /** Requests that wait for room on a cell, by model. */
+    waiting: z.record(z.string(), z.int()),
+  }),
+  cli: { group: 'routing', verb: 'show' },
+  run: ({ model, limit }, { routing: { router, queue, nowMs } }) => ({
+    pools: [...router.all()]
+      .filter(({ pool }) => pool.engines.length > 0 && (model ?? pool.model) === pool.model)
+      .map(({ pool, tenantId }) => poolView(pool, tenantId, { limit, nowMs: nowMs() })),
+    waiting: Object.fromEntries(queue.lengths()),
+  }),
+})
+
+const poolView = (
+  pool: Pool,
+  tenantId: string | undefined,
+  { limit, nowMs }: { limit: number; nowMs: number },
+): z.input<typeof PoolView> => ({
+  model: pool.model,
+  tenant_id: tenantId ?? null,
+  cells: pool.engines.length,
+  slots: pool.slots,
+  in_flight: pool.inFlight,
+  engines: pool.engines
+    .map(engine => engineView(engine, nowMs))
+    .sort((a, b) => b.trail_percent - a.trail_percent)
+    .slice(0, limit),
+})
+
+const engineView = (engine: Engine, nowMs: number): z.input<typeof EngineView> => ({
+  cell_id: engine.cellId,
+  slots: engine.slots,
+  in_flight: engine.inFlight,
+  others: engine.others,
+  ready: engine.ready,
+  full: isFull(engine, nowMs),
+  trail_percent: Math.round(1000 * trailOf(engine, nowMs)) / 10,
+})

@@ -1,0 +1,41 @@
+import * as z from 'zod'
+import { TIER_NAMES } from '../../../shared/catalogue.ts'
+import { defineOperation } from '../operation.ts'
+
+const MonthLimit = z.union([z.int(), z.literal('unlimited')])
+
+export default defineOperation({
+  id: 'tiers-list',
+  description: 'List the tiers: what each may use and what it costs.',
+  method: 'GET',
+  path: '/v1/tiers',
+  // who has no key yet must be able to choose
+  access: 'none',
+  effect: 'read',
+  input: z.strictObject({}),
+  output: z.object({
+    tiers: z.array(
+      z.object({
+        id: z.enum(TIER_NAMES),
+        requests_per_month: MonthLimit.describe('Inference requests per calendar month, UTC.'),
+        requests_per_minute: z.int().describe('Requests started in any 60 seconds.'),
+        max_tokens: z.int().describe('Largest number of tokens one request may generate.'),
+        price_eur_per_month: z.number(),
+        models: z.array(z.string()),
+      }),
+    ),
+    anonymous: z
+      .object({ requests_per_month: MonthLimit, requests_per_minute: z.int() })
+      .describe('What one address may ask without a key.'),
+  }),
+  run: (_input, { tiers, catalogue }) => ({
+    tiers: TIER_NAMES.map((id, rank) => ({
+      id,
+      ...tiers[id],
+      models: catalogue
+        .filter(entry => TIER_NAMES.indexOf(entry.minimum_tier) <= rank)
+        .map(entry => entry.id),
+    })),
+    anonymous: tiers.anonymous,
+  }),
+})

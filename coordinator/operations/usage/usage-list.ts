@@ -1,0 +1,130 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { monthAt } from '../../quota/month.ts'
+import { HOUR_MS } from '../../quota/usage-buckets.ts'
+import { GROUP_NAMES, readUsage, type UsageLine } from '../../quota/usage-query.ts'
+import { USAGE_SCOPES, usageScope } from '../../quota/usage-scope.ts'
+import { DataState, dataState } from '../data-state.ts'
+import { defineOperation } from '../operation.ts'
+import { cursorOf, readCursor } from './usage-cursor.ts'
+
+const Instant = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/)
+
+const UsageView = z.object({
+  hour: z.iso.datetime().exactOptional(),
+  day: z.iso.datetime().exactOptional(),
+  key_id: z.string().exactOptional(),
+  tenant_id: z.string().exactOptional(),
+  model: z.string().exactOptional(),
+  requests: z.int(),
+  requests_ok: z.int(),
+  requests_cancelled: z.int(),
+  requests_failed: z.int(),
+  prompt_tokens: z.int(),
+  cached_tokens: z.int().describe("Of the prompts, what was still in an engine's memory."),
+  completion_tokens: z.int(),
+  total_tokens: z.int(),
+  duration_ms: z.int().describe('Of all these requests together.'),
+})
+
+export default defineOperation({
+  id: 'usage-list',
+  description: 'Show what was used, by hour, day, key, tenant or model; up to this moment.',
+  method: 'GET',
+  path: '/v1/usage',
+  access: 'key',
+  effect: 'read',
+  input: z.strictObject({
+    from: Instant.exactOptional().describe(
+      'Date or instant, cut to its full hour; the beginning of the month when absent. UTC.',
+    ),
+    to: Instant.exactOptional().describe('The first hour that is left out; now when absent.'),
+    scope: z
+      .enum(USAGE_SCOPES)
+      .exactOptional()
+      .describe('Own key, own tenant (operators), all (operator_admin, finance).'),
+    key_id: z.string().min(1).exactOptional().describe('Of this key only.'),
+    tenant_id: z.string().min(1).exactOptional().describe('Of this tenant only.'),
+    model: z.string().min(1).exactOptional().describe('Of this model only.'),
+    group_by: z
+      .array(z.enum(GROUP_NAMES))
+      .max(GROUP_NAMES.length)
+      .default(['day'])
+      .describe('A row for each of these; the order of the rows follows theirs.'),
+    after: z.string().exactOptional().describe('`next` of the page before.'),
+    limit: z.int().min(1).max(1000).default(200),
+  }),
+  output: z.object({
+    data_state: DataState,
+    from: z.iso.datetime(),
+    to: z.iso.datetime(),
+    usage: z.array(UsageView),
+    next: z.string().nullable(),
+  }),
+  run: async (input, { key, tenantId, store, settleUsage, now }) => {
+    if (key === undefined) throw new ShoalError('auth_required', 'this needs a key')
+    await settleUsage()
+    const { model, group_by, after, limit } = input
+    const groupBy = [...new Set(group_by)]
+    const { from, to } = rangeOf(input, now())
+    const wish = { ...input, keyId: input.key_id, tenantId: input.tenant_id }
+    const found = await readUsage(store.records, {
+      ...usageScope(key, tenantId ?? key.tenantId, wish),
+      from,
+      to,
+      ...(model !== undefined && { model }),
+      groupBy,
+      ...(after !== undefined && { after: readCursor(after, groupBy) }),
+      limit,
+    })
+    const last = groupBy.length > 0 && found.length === limit ? found.at(-1) : undefined
+    return {
+      data_state: dataState(found.length),
+      from: iso(from),
+      to: iso(to),
+      usage: found.map(viewOf),
+      next: last === undefined ? null : cursorOf(last, groupBy),
+    }
+  },
+})
+
+const rangeOf = ({ from, to }: { from?: string; to?: string }, now: number) => {
+  const start = from === undefined ? startOfMonth(now) : instant(from, 'from')
+  const end = to === undefined ? now : instant(to, 'to')
+  if (end <= start)
+    throw new ShoalError('invalid_request', 'to must be after from', { param: 'to' })
+  return { from: start - (start % HOUR_MS), to: Math.ceil(end / HOUR_MS) * HOUR_MS }
+}
+
+const startOfMonth = (now: number): number => Date.parse(`${monthAt(now).name}-01`)
+
+const instant = (text: string, param: string): number => {
+  const at = Date.parse(text)
+  if (Number.isNaN(at)) throw new ShoalError('invalid_request', `${text} is no time`, { param })
+  return at
+}
+
+const iso = (at: number): string => new Date(at).toISOString()
+
+const viewOf = (line: UsageLine): z.input<typeof UsageView> => {
+  const { hour, day, key, tenant, model, ok, cancelled, failed } = line
+  const { prompt_tokens, cached_tokens, completion_tokens, duration_ms } = line
+  return {
+    ...(hour !== undefined && { hour: iso(Number(hour)) }),
+    ...(day !== undefined && { day: iso(Number(day)) }),
+    ...(key !== undefined && { key_id: String(key) }),
+    ...(tenant !== undefined && { tenant_id: String(tenant) }),
+    ...(model !== undefined && { model: String(model) }),
+    requests: ok + cancelled + failed,
+    requests_ok: ok,
+    requests_cancelled: cancelled,
+    requests_failed: failed,
+    prompt_tokens,
+    cached_tokens,
+    completion_tokens,
+    total_tokens: prompt_tokens + completion_tokens,
+    duration_ms,
+  }
+}

@@ -1,0 +1,94 @@
+import { type SqlBool, sql, type Transaction } from 'kysely'
+import type { Records } from '../store/store.ts'
+import type { RecordTables } from '../store/tables.ts'
+
+export const HOUR_MS = 3_600_000
+
+/** The hour a row is of, in SQL. */
+export const hourOfRow = sql<number>`at - at % ${sql.lit(HOUR_MS)}`
+
+/** What a row adds to its bucket, in SQL. */
+export const ROW_SUMS = {
+  ok: sql<number>`case when status = 'ok' then 1 else 0 end`,
+  cancelled: sql<number>`case when status = 'cancelled' then 1 else 0 end`,
+  failed: sql<number>`case when status = 'failed' then 1 else 0 end`,
+  prompt_tokens: sql<number>`coalesce(prompt_tokens, 0)`,
+  cached_tokens: sql<number>`coalesce(cached_tokens, 0)`,
+  completion_tokens: sql<number>`coalesce(completion_tokens, 0)`,
+  duration_ms: sql<number>`duration_ms`,
+} as const
+export type UsageSum = keyof typeof ROW_SUMS
+export const USAGE_SUMS = Object.keys(ROW_SUMS) as UsageSum[]
+
+/**
+ * Adds rows that began before an instant to the buckets of their hours, at most so many, and marks
+ * them in the same transaction: every row is added once, whatever is killed when and however late
+ * it was written. Answers false when none is left.
+ */
+export const sealRows = (
+  { write }: Pick<Records, 'write'>,
+  before: number,
+  atMost: number,
+): Promise<boolean> =>
+  write(async trx => {
+    const open = trx.selectFrom('usage').where('sealed', '=', 0).where('at', '<', before)
+    const last = await open
+      .select(['at', 'id'])
+      .orderBy('at')
+      .orderBy('id')
+      .offset(atMost - 1)
+      .limit(1)
+      .executeTakeFirst()
+    const range =
+      last === undefined
+        ? sql<SqlBool>`sealed = 0 and at < ${before}`
+        : sql<SqlBool>`sealed = 0 and (at, id) <= (${last.at}, ${last.id})`
+    await addToBuckets(trx, range)
+    await trx.updateTable('usage').set({ sealed: 1 }).where(range).execute()
+    return last !== undefined
+  })
+
+type Range = ReturnType<typeof sql<SqlBool>>
+
+const addToBuckets = async (trx: Transaction<RecordTables>, range: Range): Promise<void> => {
+  const sums = sql.join(USAGE_SUMS.map(name => sql.ref(name)))
+  const added = sql.join(USAGE_SUMS.map(name => sql`sum(${ROW_SUMS[name]})`))
+  const grown = sql.join(
+    USAGE_SUMS.map(
+      name => sql`${sql.ref(name)} = usage_buckets.${sql.ref(name)} + excluded.${sql.ref(name)}`,
+    ),
+  )
+  await sql`
+    insert into usage_buckets (hour_at, key_id, tenant_id, model, ${sums})
+    select ${hourOfRow}, key_id, tenant_id, model, ${added} from usage where ${range}
+    group by 1, 2, 3, 4
+    on conflict (hour_at, key_id, tenant_id, model) do update set ${grown}`.execute(trx)
+}
+
+/** Forgets sealed rows from before an instant, at most so many; false when none is left. */
+export const forgetRows = (
+  { write }: Pick<Records, 'write'>,
+  before: number,
+  atMost: number,
+): Promise<boolean> =>
+  write(async trx => {
+    const old = trx
+      .selectFrom('usage')
+      .select('id')
+      .where('sealed', '=', 1)
+      .where('at', '<', before)
+      .limit(atMost)
+    const { numDeletedRows } = await trx
+      .deleteFrom('usage')
+      .where('id', 'in', old)
+      .executeTakeFirst()
+    return numDeletedRows === BigInt(atMost)
+  })
+
+/** Forgets buckets of hours before an instant. */
+export const forgetBuckets = async (
+  { write }: Pick<Records, 'write'>,
+  before: number,
+): Promise<void> => {
+  await write(trx => trx.deleteFrom('usage_buckets').where('hour_at', '<', before).execute())
+}

@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { ShoalError } from '../../shared/errors.ts'
+import { newId } from '../../shared/ids.ts'
+import { openJournal } from '../store/journal.ts'
+import { type NewUsage, requireNumbers, type Usage, type UsageRow } from './usage.ts'
+
+export interface JournaledUsage extends Usage {
+  /** Resolves when every row that was recorded before is in the table. */
+  settle(): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Usage whose rows are safe from the death of this process as soon as they are recorded, and in
+ * their table within a moment. Sums see every row. One process at a time serves from a folder.
+ */
+export const journalUsage = async (
+  usage: Usage,
+  { stateDir, logger }: { stateDir: string; logger: Pick<Logger, 'warn' | 'error'> },
+): Promise<JournaledUsage> => {
+  const journal = await openJournal<UsageRow>({
+    folder: join(stateDir, 'usage-journal'),
+    carry: rows => carryOver(usage, rows, logger),
+    logger,
+  })
+  return {
+    record: async row => {
+      requireNumbers(row)
+      // the id makes a row that comes twice one row
+      await journal.append({ id: newId('use', row.at), ...row })
+    },
+    sums: async filter => {
+      await journal.drain()
+      return usage.sums(filter)
+    },
+    settle: journal.drain,
+    close: journal.close,
+  }
+}
+
+/** All at once; when one of them is refused, one by one, so that it takes no other along. */
+const carryOver = async (
+  usage: Usage,
+  rows: UsageRow[],
+  logger: Pick<Logger, 'error'>,
+): Promise<void> => {
+  try {
+    await Promise.all(rows.map(row => usage.record(row)))
+    return
+  } catch (error) {
+    if (isPassing(error)) throw error
+  }
+  for (const row of rows) await carryAlone(usage, row, logger)
+}
+
+const carryAlone = async (
+  usage: Usage,
+  row: NewUsage,
+  logger: Pick<Logger, 'error'>,
+): Promise<void> => {
+  try {
+    await usage.record(row)
+  } catch (error) {
+    if (isPassing(error)) throw error
+    logger.error({ err: error, row }, 'a row of usage is not accepted')
+  }
+}
+
+const isPassing = (error: unknown): boolean =>
+  error instanceof ShoalError && error.code === 'store_unavailable'

@@ -1,0 +1,67 @@
+import type { Logger } from 'pino'
+import type { Records } from '../store/store.ts'
+import { forgetBuckets, forgetRows, HOUR_MS, sealRows } from './usage-buckets.ts'
+
+export interface UsageKeeper {
+  /** Seals the hours that are over and forgets what is too old. Runs each minute by itself. */
+  tidy(): Promise<void>
+  /** Resolves when nothing is under way any more. */
+  close(): Promise<void>
+}
+
+export interface UsageKeeperOptions {
+  records: Pick<Records, 'write'>
+  /** How long single requests and hourly sums are kept, days. */
+  retention: { row_days: number; bucket_days: number }
+  logger: Pick<Logger, 'warn'>
+  /** Unix time, milliseconds. */
+  now?: () => number
+  /** 0 for never. */
+  everyMilliseconds?: number
+}
+
+/** Rows of one transaction: a few milliseconds in which nothing else is done. */
+const BATCH = 200
+const DAY_MS = 24 * HOUR_MS
+
+/** Keeps the records of usage small: rows become sums of an hour, and both go when they are old. */
+export const createUsageKeeper = ({
+  records,
+  retention: { row_days, bucket_days },
+  logger,
+  now = Date.now,
+  everyMilliseconds = 60_000,
+}: UsageKeeperOptions): UsageKeeper => {
+  let running: Promise<void> | undefined
+  let closed = false
+
+  const whileMore = async (step: () => Promise<boolean>): Promise<void> => {
+    while (!closed && (await step()));
+  }
+  const tidyOnce = async (): Promise<void> => {
+    const at = now()
+    await whileMore(() => sealRows(records, at - (at % HOUR_MS), BATCH))
+    await whileMore(() => forgetRows(records, at - row_days * DAY_MS, BATCH))
+    await forgetBuckets(records, at - bucket_days * DAY_MS)
+  }
+  const tidy: UsageKeeper['tidy'] = () => {
+    running ??= tidyOnce().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+  const warn = (error: unknown): void => logger.warn({ err: error }, 'usage was not tidied')
+  const timer =
+    everyMilliseconds > 0
+      ? setInterval(() => tidy().catch(warn), everyMilliseconds).unref()
+      : undefined
+
+  return {
+    tidy,
+    close: async () => {
+      closed = true
+      clearInterval(timer)
+      await running?.catch(warn)
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import { ShoalError } from '../../shared/errors.ts'
+import { type Key, OPERATOR_ROLES, type Role } from '../keys/key.ts'
+
+/** Whose usage is asked for: of the key that asks, of its tenant, or of everybody. */
+export const USAGE_SCOPES = ['key', 'tenant', 'all'] as const
+export type UsageScope = (typeof USAGE_SCOPES)[number]
+
+/** Who may see the usage of every tenant. */
+const SEES_ALL: readonly Role[] = ['operator_admin', 'finance']
+
+export interface UsageWish {
+  scope?: UsageScope | undefined
+  keyId?: string | undefined
+  tenantId?: string | undefined
+}
+
+/**
+ * The keys and tenants a key may see of those it asks for. A client's key sees itself, that of an
+ * operator its tenant, and those of operator_admin and finance everybody. Throws `forbidden`.
+ */
+export const usageScope = (
+  key: Pick<Key, 'id' | 'roles'>,
+  ownTenant: string,
+  { scope, keyId, tenantId }: UsageWish,
+): { keyId?: string; tenantId?: string } => {
+  const isOperator = has(key, OPERATOR_ROLES)
+  const wanted = scope ?? (isOperator ? 'tenant' : 'key')
+  if (wanted === 'all') {
+    if (!has(key, SEES_ALL)) throw forbidden('scope', `needs the role ${SEES_ALL.join(' or ')}`)
+    return { ...(keyId && { keyId }), ...(tenantId && { tenantId }) }
+  }
+  if (wanted === 'tenant' && !isOperator) throw forbidden('scope', 'needs an operator role')
+  if (tenantId !== undefined && tenantId !== ownTenant)
+    throw forbidden('tenant_id', 'is outside the scope; operators of all tenants ask scope all')
+  if (wanted === 'tenant') return { tenantId: ownTenant, ...(keyId && { keyId }) }
+  if (keyId !== undefined && keyId !== key.id)
+    throw forbidden('key_id', 'is another key, which only operators see')
+  return { keyId: key.id, ...(tenantId && { tenantId }) }
+}
+
+const has = ({ roles }: Pick<Key, 'roles'>, wanted: readonly Role[]): boolean =>
+  roles.some(role => wanted.includes(role))
+
+const forbidden = (param: string, why: string): ShoalError =>
+  new ShoalError('forbidden', `${param} ${why}`, { param })

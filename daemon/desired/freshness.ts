@@ -1,0 +1,23 @@
+/** Births whose answer did not come; older ones are forgotten. */
+const MAX_OPEN = 16
+
+/**
+ * The births that the coordinator has not answered yet. Settings that answer one of them were made
+ * after it, whatever their version says; nobody can have kept them from an earlier time.
+ */
+export class OpenBirths {
+  #ids: string[] = []
+
+  /** A birth with this id leaves now. */
+  sent(id: string): void {
+    this.#ids = [...this.#ids, id].slice(-MAX_OPEN)
+  }
+
+  /** Whether this is the answer to an open one; it and those before are closed then. */
+  take(id: string | undefined): boolean {
+    const at = id === undefined ? -1 : this.#ids.indexOf(id)
+    if (at < 0) return false
+    this.#ids = this.#ids.slice(at + 1)
+    return true
+  }
+}

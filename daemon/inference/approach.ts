@@ -1,0 +1,112 @@
+import type { EngineOptions, EngineParts } from './engine-options.ts'
+import { checkGguf, type GgufFacts } from './gguf.ts'
+import { memoryNeedBytes } from './memory/need.ts'
+import { Progress } from './progress.ts'
+import { checkWeights } from './weights.ts'
+
+type Parts = Pick<EngineParts, 'clock' | 'fetch' | 'makeRoom' | 'onChange' | 'tuner'>
+type Options = Omit<EngineOptions, 'models' | 'watchdogSeconds' | 'idleUnloadMinutes'>
+
+/** The way of a model from its weights, wherever they are, to an engine that may start. */
+export class Approach {
+  readonly progress: Progress
+  /** Tokens of one request, as far as it is known. */
+  contextLength: number
+  /** Chat requests at the same time, and CPU threads: as set, or as measured. */
+  slots: number
+  threads: number
+  /** What the engine will take; undefined before the header was seen. */
+  needBytes: number | undefined
+  /** The memory counts as taken, though there is no process yet. */
+  isPromised = false
+  readonly #options: Options
+  readonly #parts: Parts
+  /** Ends what was begun last, whatever it waits for. */
+  #abort = new AbortController()
+
+  constructor(options: Options, parts: Parts) {
+    this.#options = options
+    this.#parts = parts
+    this.contextLength = options.contextLength
+    this.slots = options.limits.slots
+    this.threads = options.threads
+    this.progress = new Progress(parts.clock, parts.onChange)
+  }
+
+  /** The answer aborts when the life does, or at `end`. */
+  begin(life: AbortSignal): AbortSignal {
+    this.#abort = new AbortController()
+    return AbortSignal.any([life, this.#abort.signal])
+  }
+
+  /**
+   * Everything that weights go through before an engine sees them.
+   *
+   * @throws DownloadError, GgufError, NoRoom
+   */
+  async run(name: string, mayEvict: boolean, signal: AbortSignal): Promise<void> {
+    const { weights, kind } = this.#options
+    await this.#parts.fetch(weights, this.#during('downloading'), signal)
+    const facts = await checkWeights(weights, kind, signal, this.#during('checking'))
+    if (signal.aborted) return
+    await this.#tune(facts, signal)
+    if (signal.aborted) return
+    this.#know(facts)
+    const promise = (): void => {
+      this.isPromised = true
+    }
+    const needBytes = this.needBytes ?? 0
+    await this.#parts.makeRoom({ name, needBytes, mayEvict, signal, promise })
+  }
+
+  /** It has come to its end, whichever. */
+  settle(): void {
+    this.isPromised = false
+    this.progress.end()
+  }
+
+  /** Whatever is on its way is not wanted any more. */
+  end(): void {
+    this.#abort.abort()
+  }
+
+  /** Finds out what a model that is not loaded would take; says nothing when it cannot. */
+  async survey(): Promise<void> {
+    const facts = await checkGguf(this.#options.weights.file).catch(() => undefined)
+    if (facts !== undefined && this.needBytes === undefined) this.#know(facts)
+  }
+
+  #during(phase: 'downloading' | 'checking') {
+    return (doneBytes: number, totalBytes?: number): void => {
+      this.progress.begin(phase)
+      if (totalBytes !== undefined) this.progress.at((100 * doneBytes) / totalBytes)
+    }
+  }
+
+  /** Takes over what serves these weights best on this machine, where that is not fixed. */
+  async #tune(facts: GgufFacts, signal: AbortSignal): Promise<void> {
+    const { weights, kind, auto, limits, threads, gpu } = this.#options
+    if (auto === undefined || kind !== 'chat') return
+    const found = await this.#parts.tuner?.limits(
+      {
+        weights,
+        gpu,
+        contextLength: Math.min(this.#options.contextLength, facts.contextLength),
+        slots: auto.slots ? undefined : limits.slots,
+        threads: auto.threads ? undefined : threads,
+        timeoutSeconds: this.#options.loadTimeoutSeconds,
+      },
+      signal,
+    )
+    if (found === undefined || signal.aborted) return
+    this.threads = found.threads
+    this.slots = found.slots
+  }
+
+  #know(facts: GgufFacts): void {
+    const { contextLength, kind } = this.#options
+    this.contextLength = Math.min(contextLength, facts.contextLength)
+    const load = { slots: this.slots, contextLength: this.contextLength, kind }
+    this.needBytes = memoryNeedBytes(facts, load)
+  }
+}

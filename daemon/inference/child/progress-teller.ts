@@ -1,0 +1,17 @@
+import type { ProgressReply } from '../protocol.ts'
+
+/** At most one message in this time. */
+const TELL_MS = 200
+
+/** Tells the daemon how much of the weights is loaded, a few times a second. */
+export const progressTeller = (
+  send: (reply: ProgressReply) => void,
+  now: () => number,
+): ((share: number) => void) => {
+  let toldAt = Number.NEGATIVE_INFINITY
+  return share => {
+    if (now() - toldAt < TELL_MS) return
+    toldAt = now()
+    send({ type: 'progress', percent: share * 100 })
+  }
+}

@@ -1,0 +1,13 @@
+/** When it may be tried again: at once, after a while, or not before somebody has done something. */
+export type Again = 'now' | 'later' | 'never'
+
+/** Weights that could not be fetched; the message says why, in plain words. */
+export class DownloadError extends Error {
+  override name = 'DownloadError'
+  readonly again: Again
+
+  constructor(message: string, again: Again, cause?: unknown) {
+    super(message, cause === undefined ? {} : { cause })
+    this.again = again
+  }
+}

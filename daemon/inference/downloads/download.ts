@@ -1,0 +1,128 @@
+import { wait as realWait, type Wait } from '../../../shared/wait.ts'
+import { backoffMs } from '../../backoff.ts'
+import type { Clock } from '../clock.ts'
+import { rememberDigest } from '../weights.ts'
+import { DownloadError } from './download-error.ts'
+import { PartFile } from './part-file.ts'
+import { type PartAnswer, requestPart, UnusablePart } from './request-part.ts'
+
+export interface Download {
+  url: URL
+  authorization?: string | undefined
+  /** Where it shall lie; beside it stands what has come so far. */
+  file: string
+  /** Absent when nobody knows what it must be. */
+  sha256: string | undefined
+  stallSeconds: number
+  clock: Clock
+  /** Called before bytes come; rejects when there is no room for them. */
+  makeRoom: (size: { totalBytes: number | undefined; haveBytes: number }) => Promise<void>
+  /** The most that it may be when its size is not known. */
+  maxBytes: number
+  onProgress: (bytes: number, totalBytes: number | undefined) => void
+  signal: AbortSignal
+  wait?: Wait
+}
+
+/** Tries in a row that bring nothing. */
+const MAX_FAILURES = 5
+
+/**
+ * Fetches weights. A connection that breaks is taken up again where it broke, after 1, 2, 4 and 8
+ * seconds, and so is a download that an earlier life of the daemon has begun. What has another
+ * digest than promised is deleted.
+ *
+ * @throws DownloadError; what has come so far is kept when it can be used later
+ */
+export const download = async (order: Download): Promise<void> => {
+  const { file, sha256, signal, url, wait = realWait } = order
+  // after a loss of power the end of a part may be empty: only a digest would tell
+  const part = await PartFile.open(file, sha256 !== undefined, signal)
+  let kept = false
+  try {
+    for (let failures = 0; ; ) {
+      const before = part.bytes
+      try {
+        await attempt(part, order)
+        break
+      } catch (error) {
+        if (signal.aborted || isFinal(error)) throw explained(error)
+        failures = part.bytes > before ? 1 : failures + 1
+        if (failures >= MAX_FAILURES) throw gaveUp(url, error)
+        if (error instanceof UnusablePart) await part.restart()
+        await wait(backoffMs(failures - 1), signal)
+      }
+    }
+    kept = await complete(part, order)
+  } finally {
+    if (!kept) await part.close().catch(() => {})
+  }
+}
+
+const attempt = async (part: PartFile, order: Download): Promise<void> => {
+  if (part.bytes > 0 && part.validator === undefined) await part.restart()
+  const { url, authorization, stallSeconds, clock, signal, makeRoom } = order
+  const { bytes: from, validator } = part
+  const asked = { url, authorization, from, validator, stallSeconds, clock, signal }
+  const answer = await requestPart(asked)
+  try {
+    if (answer.from === 0) {
+      await part.restart()
+      await part.belongsTo(answer.validator)
+    }
+    await makeRoom({ totalBytes: answer.totalBytes, haveBytes: part.bytes })
+    await receive(part, answer, order)
+  } finally {
+    answer.close()
+  }
+}
+
+const receive = async (part: PartFile, answer: PartAnswer, order: Download): Promise<void> => {
+  const { totalBytes, body } = answer
+  const mostBytes = totalBytes ?? order.maxBytes
+  order.onProgress(part.bytes, totalBytes)
+  if (part.bytes === totalBytes) return
+  for await (const chunk of body) {
+    if (part.bytes === 0) requireMagic(chunk)
+    if (part.bytes + chunk.length > mostBytes)
+      throw new DownloadError(`${order.url.host} sends more than ${mostBytes} bytes`, 'never')
+    await part.append(chunk)
+    order.onProgress(part.bytes, totalBytes)
+  }
+  if (totalBytes !== undefined && part.bytes < totalBytes)
+    throw new Error(`it ended after ${part.bytes} of ${totalBytes} bytes`)
+}
+
+/** A page that asks for a password is found out before forty gigabytes of something else are. */
+const requireMagic = (chunk: Buffer): void => {
+  const magic = chunk.subarray(0, 4).toString('latin1')
+  if (!'GGUF'.startsWith(magic)) throw new DownloadError('what comes is no GGUF file', 'never')
+}
+
+const complete = async (part: PartFile, { file, sha256 }: Download): Promise<true> => {
+  const digest = part.digest()
+  if (sha256 !== undefined && digest !== sha256) {
+    await part.remove()
+    throw new DownloadError(`its sha256 is ${digest}, not ${sha256}; it was deleted`, 'never')
+  }
+  await part.finish()
+  await rememberDigest(file, digest)
+  return true
+}
+
+/** The disk would only fill up again, and a refusal would only be repeated. */
+const isFinal = (error: unknown): boolean =>
+  (error instanceof DownloadError && error.again !== 'now') || isFull(error)
+
+const isFull = (error: unknown): boolean =>
+  ['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '')
+
+const explained = (error: unknown): unknown =>
+  isFull(error) ? new DownloadError('the disk is full', 'later', error) : error
+
+const gaveUp = (url: URL, cause: unknown): DownloadError =>
+  new DownloadError(
+    `it cannot be fetched from ${url.host}: ${(cause as Error).message || 'no connection'}`,
+    'later',
+    cause,
+  )

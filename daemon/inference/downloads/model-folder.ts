@@ -1,0 +1,128 @@
+import { readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { printBytes } from '../../../shared/print-bytes.ts'
+import type { Wait } from '../../../shared/wait.ts'
+import type { Clock } from '../clock.ts'
+import type { Weights } from '../weights.ts'
+import { download } from './download.ts'
+import { DownloadError } from './download-error.ts'
+import { partName } from './part-file.ts'
+import { Shared } from './shared.ts'
+
+export interface ModelFolderOptions {
+  folder: string
+  /** Most that the folder may hold. */
+  maxBytes: number
+  stallSeconds: number
+  /** Files that the catalogue names; others may be removed. */
+  wanted: () => ReadonlySet<string>
+  /** Holds a token of the hub. */
+  hubTokenFile?: string | undefined
+  clock: Clock
+  /** Free bytes of the folder's file system; undefined when it is not known. */
+  freeBytes?: (folder: string) => Promise<number | undefined>
+  wait?: Wait
+}
+
+export type OnProgress = (bytes: number, totalBytes: number | undefined) => void
+
+/** Left free on the disk for everything else. */
+const RESERVE_BYTES = 256 * 1024 * 1024
+
+/** Weights that were downloaded. What several engines want is fetched once. */
+export class ModelFolder {
+  readonly #options: ModelFolderOptions
+  readonly #downloads = new Shared<readonly [number, number | undefined]>()
+
+  constructor(options: ModelFolderOptions) {
+    this.#options = options
+  }
+
+  /** Resolves at once when the weights are there. @throws DownloadError */
+  async fetch(weights: Weights, onProgress: OnProgress, signal: AbortSignal): Promise<void> {
+    const { file, sha256, url } = weights
+    if (url === undefined || (await sizeOf(file)) !== undefined) return
+    const { maxBytes, stallSeconds, clock, wait, hubTokenFile } = this.#options
+    const authorization = weights.fromHub ? await bearer(hubTokenFile) : undefined
+    const begin = (abort: AbortSignal, tell: (at: [number, number | undefined]) => void) =>
+      download({
+        url,
+        authorization,
+        file,
+        sha256,
+        stallSeconds,
+        clock,
+        maxBytes,
+        makeRoom: size => this.#makeRoom(file, size),
+        onProgress: (bytes, total) => tell([bytes, total]),
+        signal: abort,
+        ...(wait !== undefined && { wait }),
+      })
+    await this.#downloads.join(file, begin, at => onProgress(...at), signal)
+  }
+
+  async #makeRoom(
+    file: string,
+    { totalBytes = 0, haveBytes }: { totalBytes: number | undefined; haveBytes: number },
+  ): Promise<void> {
+    const { maxBytes, folder, freeBytes = freeOf } = this.#options
+    const others = (await filesOf(folder)).filter(({ path }) => !path.startsWith(file))
+    const spare = others.filter(({ path }) => !this.#isWanted(path)).sort((a, b) => a.at - b.at)
+    const heldBytes = (): number => others.reduce((sum, { bytes }) => sum + bytes, totalBytes)
+    const missing = async (): Promise<string | undefined> => {
+      if (heldBytes() > maxBytes)
+        return `${folder} would hold ${printBytes(heldBytes())} of at most ${printBytes(maxBytes)}`
+      const free = await freeBytes(folder)
+      const needed = totalBytes - haveBytes + RESERVE_BYTES
+      if (free === undefined || free >= needed) return undefined
+      return `the disk has ${printBytes(free)} free, and ${printBytes(needed)} are needed`
+    }
+    for (;;) {
+      const reason = await missing()
+      if (reason === undefined) return
+      const oldest = spare.shift()
+      if (oldest === undefined) throw new DownloadError(reason, 'later')
+      await rm(oldest.path, { force: true })
+      others.splice(others.indexOf(oldest), 1)
+    }
+  }
+
+  #isWanted(path: string): boolean {
+    const wanted = this.#options.wanted()
+    return [...wanted].some(file => path === file || path === partName(file))
+  }
+}
+
+const bearer = async (file: string | undefined): Promise<string | undefined> => {
+  if (file === undefined) return undefined
+  try {
+    const token = (await readFile(file, 'utf8')).trim()
+    if (/^[\x21-\x7e]{1,1024}$/.test(token)) return `Bearer ${token}`
+    throw new Error('it holds no token')
+  } catch (cause) {
+    const { message } = cause as Error
+    throw new DownloadError(`inference.hub_token_file: ${message}`, 'later', cause)
+  }
+}
+
+const sizeOf = async (path: string): Promise<number | undefined> =>
+  (await stat(path).catch(() => undefined))?.size
+
+const freeOf = async (folder: string): Promise<number | undefined> => {
+  const space = await statfs(folder).catch(() => undefined)
+  return space && space.bavail * space.bsize
+}
+
+/** Only what a download has put there. */
+const OURS = /^(sha256|unchecked)-[0-9a-f]{64}\.gguf(\.part)?$/
+
+const filesOf = async (folder: string) => {
+  const names = (await readdir(folder).catch(() => [])).filter(name => OURS.test(name))
+  const files: { path: string; bytes: number; at: number }[] = []
+  for (const name of names) {
+    const path = join(folder, name)
+    const facts = await stat(path).catch(() => undefined)
+    if (facts?.isFile()) files.push({ path, bytes: facts.size, at: facts.mtimeMs })
+  }
+  return files
+}

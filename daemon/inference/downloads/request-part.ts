@@ -1,0 +1,169 @@
+import http from 'node:http'
+import https from 'node:https'
+import type { Readable } from 'node:stream'
+import { VERSION } from '../../../shared/version.ts'
+import { downloadable } from '../../../shared/weights-source.ts'
+import type { Clock } from '../clock.ts'
+import { DownloadError } from './download-error.ts'
+
+export interface PartRequest {
+  url: URL
+  /** Header for the server of that address, and for no other that it redirects to. */
+  authorization: string | undefined
+  /** Bytes that are there already. */
+  from: number
+  /** What the server called the version those bytes are of. */
+  validator: string | undefined
+  /** Time in which a server must send at least a little. */
+  stallSeconds: number
+  clock: Clock
+  signal: AbortSignal
+}
+
+export interface PartAnswer {
+  /** Where the body begins: as asked, or 0 when the server sends everything. */
+  from: number
+  /** Of the whole file. */
+  totalBytes: number | undefined
+  /** A name of this version that later requests can refer to. */
+  validator: string | undefined
+  body: AsyncIterable<Buffer>
+  /** Lets go of the connection. */
+  close(): void
+}
+
+const MAX_REDIRECTS = 5
+/** A server slower than this over the whole time counts as one that has stopped. */
+const LEAST_BYTES_PER_SECOND = 1024
+
+/**
+ * Asks for the rest of a file (RFC 9110, 14 and 13.1.5): the server sends the rest only when the
+ * file is still the same, else all of it.
+ *
+ * @throws DownloadError for an answer that is none; other errors are the network's
+ */
+export const requestPart = async (request: PartRequest): Promise<PartAnswer> => {
+  let { url } = request
+  for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
+    const watched = await send(url, request)
+    const { response } = watched
+    const next = redirection(response)
+    if (next === undefined) return answer(watched, request)
+    watched.close()
+    url = follow(url, next)
+  }
+  throw new DownloadError(`${request.url.host} redirects more than ${MAX_REDIRECTS} times`, 'never')
+}
+
+interface Watched {
+  response: http.IncomingMessage
+  body: AsyncIterable<Buffer>
+  close(): void
+}
+
+const send = async (url: URL, request: PartRequest): Promise<Watched> => {
+  const { from, validator, stallSeconds, clock, signal, authorization } = request
+  const resume = from > 0 && validator !== undefined
+  const sent = (url.protocol === 'https:' ? https : http).request(url, {
+    agent: false,
+    signal,
+    headers: {
+      accept: '*/*',
+      'accept-encoding': 'identity',
+      'user-agent': `shoal/${VERSION}`,
+      ...(authorization && url.origin === request.url.origin && { authorization }),
+      ...(resume && { range: `bytes=${from}-`, 'if-range': validator }),
+    },
+  })
+  let stream: Readable | http.ClientRequest = sent
+  const watch = stallWatch(clock, stallSeconds, error => stream.destroy(error))
+  const close = (): void => {
+    watch.end()
+    sent.destroy()
+  }
+  try {
+    const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+      sent.on('response', resolve).on('error', reject).end()
+    })
+    stream = response.on('error', () => {})
+    return { response, body: watch.count(response), close }
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+/** Ends what brings too little in each span of time. */
+const stallWatch = (clock: Clock, seconds: number, stop: (error: Error) => void) => {
+  let bytes = Number.POSITIVE_INFINITY
+  let callOff = (): void => {}
+  const look = (): void => {
+    if (bytes < seconds * LEAST_BYTES_PER_SECOND)
+      stop(new Error(`it sent next to nothing for ${seconds} s`))
+    else callOff = clock.after(seconds * 1000, look)
+    bytes = 0
+  }
+  look()
+  async function* count(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of body) {
+      bytes += chunk.length
+      yield chunk
+    }
+  }
+  return { count, end: () => callOff() }
+}
+
+const redirection = ({ statusCode = 0, headers }: http.IncomingMessage): string | undefined =>
+  [301, 302, 303, 307, 308].includes(statusCode) ? (headers.location ?? '') : undefined
+
+const follow = (from: URL, location: string): URL => {
+  try {
+    const next = downloadable(new URL(location, from).href)
+    if (from.protocol === 'https:' && next.protocol !== 'https:')
+      throw new Error('it leads from https to plain http')
+    return next
+  } catch (cause) {
+    const { message } = cause as Error
+    throw new DownloadError(
+      `a redirect of ${from.host} is not followed: ${message}`,
+      'never',
+      cause,
+    )
+  }
+}
+
+const answer = ({ response, body, close }: Watched, request: PartRequest): PartAnswer => {
+  try {
+    return { ...understood(response, request), body, close }
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+const understood = (response: http.IncomingMessage, { from, url }: PartRequest) => {
+  const { statusCode = 0, headers } = response
+  const validator = validatorOf(headers)
+  const range = /^bytes (?:(\d+)-\d+|\*)\/(\d+)$/.exec(headers['content-range'] ?? '')
+  if (statusCode === 200) return { from: 0, totalBytes: lengthOf(headers), validator }
+  if (statusCode === 206 && range !== null && Number(range[1]) === from)
+    return { from, totalBytes: Number(range[2]), validator }
+  // what we have is all there is
+  if (statusCode === 416 && Number(range?.[2]) === from)
+    return { from, totalBytes: from, validator }
+  // what we have is of something else
+  if (statusCode === 206 || statusCode === 416) throw new UnusablePart()
+  const passing = statusCode >= 500 || statusCode === 408 || statusCode === 429
+  const message = `${url.host} answers ${statusCode} for ${url.pathname}`
+  throw new DownloadError(message, passing ? 'now' : 'never')
+}
+
+/** The server cannot go on from where we are: begin anew. */
+export class UnusablePart extends Error {}
+
+const lengthOf = ({ 'content-length': length }: http.IncomingHttpHeaders): number | undefined =>
+  length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined
+
+/** Weak entity tags cannot be used for ranges. */
+const validatorOf = ({ etag, ...headers }: http.IncomingHttpHeaders): string | undefined =>
+  etag?.startsWith('"') ? etag : headers['last-modified']

@@ -1,0 +1,59 @@
+import type { Logger } from 'pino'
+import type { AdmissionLimits } from './admission.ts'
+import type { Clock } from './clock.ts'
+import type { SpawnEngine } from './engine-child.ts'
+import type { Leftovers } from './leftovers.ts'
+import type { Tuner } from './tuning/tuner.ts'
+import type { Weights } from './weights.ts'
+
+/** Fetches weights that are not there; resolves at once when they are. */
+export type FetchWeights = (
+  weights: Weights,
+  onProgress: (bytes: number, totalBytes: number | undefined) => void,
+  signal: AbortSignal,
+) => Promise<void>
+
+export interface EngineOptions {
+  weights: Weights
+  kind: 'chat' | 'embedding'
+  /** Catalogue ids. */
+  models: readonly string[]
+  /** The most that any of the models promises; the weights may allow less. */
+  contextLength: number
+  limits: AdmissionLimits
+  threads: number
+  /** What is to be measured, where somebody measures. */
+  auto?: { slots: boolean; threads: boolean }
+  gpu: 'auto' | 'off'
+  loadTimeoutSeconds: number
+  watchdogSeconds: number
+  /** 0 is never. */
+  idleUnloadMinutes: number
+}
+
+/** An engine on its way to being loaded. */
+export interface RoomSeeker {
+  /** Engines of the same name want the same memory. */
+  name: string
+  needBytes: number
+  /** Others may be ended for it. */
+  mayEvict: boolean
+  /** Aborts when it is not wanted any more. */
+  signal: AbortSignal
+  /** From now on the memory counts as taken. */
+  promise(): void
+}
+
+export interface EngineParts {
+  clock: Clock
+  spawn: SpawnEngine
+  logger: Logger
+  leftovers: Leftovers
+  /** Absent: the numbers of the options stand. */
+  tuner?: Pick<Tuner, 'limits'> | undefined
+  fetch: FetchWeights
+  /** Resolves when the memory was promised to the engine and is free, or nobody wants it. @throws NoRoom */
+  makeRoom: (seeker: RoomSeeker) => Promise<void>
+  /** Called after each change of the state. */
+  onChange: () => void
+}

@@ -1,0 +1,100 @@
+import { Leaves } from './leaves.ts'
+import { childrenOf, type Leaf, type Node, type Property, type Shape } from './node.ts'
+
+/** Ways that an engine may have to follow side by side; each costs a look at the vocabulary. */
+export const MAX_WAYS = 64
+
+/**
+ * An engine follows all ways through a grammar that fit what was written so far. Where alternatives
+ * begin alike and hold each other again, their number doubles with each bracket, and a text of
+ * brackets would stall the engine.
+ *
+ * @throws Error when there is no bound, or too high a one
+ */
+export const checkAmbiguity = ({ root, defs }: Shape): void => {
+  const ways = new Ways(new Leaves(defs)).of(root)
+  if (ways > MAX_WAYS) throw new Error(`${ways} alternatives begin alike; ${MAX_WAYS} may`)
+}
+
+class Ways {
+  readonly #leaves: Leaves
+  readonly #known = new Map<Leaf, number>()
+
+  constructor(leaves: Leaves) {
+    this.#leaves = leaves
+  }
+
+  of(node: Node): number {
+    const groups = [...Map.groupBy(this.#leaves.of(node), beginningOf).values()]
+    return Math.max(1, ...groups.map(group => this.#together(group)))
+  }
+
+  #together(group: readonly Leaf[]): number {
+    if (group.length === 1) return this.#leaf(group[0] as Leaf)
+    if (group.length > MAX_WAYS) throw new Error(`${group.length} alternatives begin alike`)
+    const each = group.map(leaf => this.#leaf(leaf))
+    if (this.#areToldApart(group)) return Math.max(group.length, ...each)
+    if (this.#holdEachOther(group))
+      throw new Error('alternatives that begin alike hold each other again')
+    return each.reduce((sum, ways) => sum + ways, 0)
+  }
+
+  /** Inside of itself a leaf adds nothing: the ways outside of it have ended in one. */
+  #leaf(leaf: Leaf): number {
+    const known = this.#known.get(leaf)
+    if (known !== undefined) return known
+    this.#known.set(leaf, 1)
+    const ways = Math.max(ownWays(leaf), ...childrenOf(leaf).map(child => this.of(child)))
+    this.#known.set(leaf, ways)
+    return ways
+  }
+
+  /** Objects whose first properties have the same name and different constants. */
+  #areToldApart(group: readonly Leaf[]): boolean {
+    const firsts = group.map(leaf => (leaf.kind === 'object' ? leaf.properties[0] : undefined))
+    const name = firsts[0]?.name
+    const texts = firsts.map(first =>
+      first?.required && first.name === name ? this.#constants(first) : undefined,
+    )
+    if (texts.includes(undefined)) return false
+    const all = texts.flatMap(some => some ?? [])
+    return new Set(all).size === all.length
+  }
+
+  #constants({ value }: Property): readonly string[] | undefined {
+    const leaves = this.#leaves.of(value)
+    const isConstant = leaves.every(leaf => leaf.kind === 'literal')
+    return isConstant ? leaves.flatMap(({ texts }) => texts) : undefined
+  }
+
+  #holdEachOther(group: readonly Leaf[]): boolean {
+    const held = new Set<Leaf>()
+    const todo = [...group]
+    for (let next = todo.pop(); next !== undefined; next = todo.pop())
+      for (const inner of childrenOf(next).flatMap(child => this.#leaves.of(child))) {
+        if (group.includes(inner)) return true
+        if (!held.has(inner)) todo.push(inner)
+        held.add(inner)
+      }
+    return false
+  }
+}
+
+const beginningOf = (leaf: Leaf): string => {
+  if (leaf.kind === 'map') return 'object'
+  if (leaf.kind === 'format') return 'string'
+  if (leaf.kind !== 'literal') return leaf.kind
+  return leaf.texts.some(text => text.startsWith('"')) ? 'string' : 'number'
+}
+
+/** Keys that may come next, for objects with properties that may be left out. */
+const ownWays = (leaf: Leaf): number => {
+  if (leaf.kind !== 'object') return 1
+  let run = 1
+  let longest = 1
+  for (const { required } of leaf.properties) {
+    longest = Math.max(longest, run)
+    run = required ? 1 : run + 1
+  }
+  return Math.max(longest, run)
+}

@@ -1,0 +1,49 @@
+import type { Leaf, Node, Shape } from './node.ts'
+
+/** The leaves that nodes stand for, with unions and references resolved, each node once. */
+export class Leaves {
+  readonly #defs: Shape['defs']
+  readonly #known = new Map<Node, readonly Leaf[] | undefined>()
+
+  constructor(defs: Shape['defs']) {
+    this.#defs = defs
+  }
+
+  /**
+   * All constants are one leaf; where any value will do, that is the only one.
+   *
+   * @throws Error when a reference leads back to itself
+   */
+  of(node: Node): readonly Leaf[] {
+    if (node.kind === 'ref') return this.of(this.#passing(node.to))
+    const known = this.#known.get(node)
+    if (known) return known
+    if (this.#known.has(node)) throw new Error('a reference leads back to itself without an end')
+    this.#known.set(node, undefined)
+    const leaves = node.kind === 'union' ? this.#union(node.of) : [node]
+    this.#known.set(node, leaves)
+    return leaves
+  }
+
+  #union(nodes: readonly Node[]): readonly Leaf[] {
+    const all = [...new Set(nodes.flatMap(node => this.of(node)))]
+    const any = all.find(({ kind }) => kind === 'any')
+    if (any) return [any]
+    const literals = all.filter(leaf => leaf.kind === 'literal')
+    if (literals.length < 2) return all
+    const texts = [...new Set(literals.flatMap(leaf => leaf.texts))]
+    return [...all.filter(leaf => leaf.kind !== 'literal'), { kind: 'literal', texts }]
+  }
+
+  /** A definition may be nothing but another reference. */
+  #passing(to: string): Node {
+    const passed = new Set<string>()
+    let node: Node = { kind: 'ref', to }
+    while (node.kind === 'ref') {
+      if (passed.has(node.to)) throw new Error(`${node.to} refers to itself`)
+      passed.add(node.to)
+      node = this.#defs.get(node.to) as Node
+    }
+    return node
+  }
+}

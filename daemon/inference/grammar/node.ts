@@ -1,0 +1,47 @@
+/** What a JSON Schema allows, as far as a grammar can hold an answer to it. */
+export type Node = Leaf | { kind: 'union'; of: readonly Node[] } | { kind: 'ref'; to: string }
+
+/** Begins with a character of its own, so that a grammar of leaves is never left-recursive. */
+export type Leaf =
+  /** Any JSON value. */
+  | { kind: 'any' }
+  | { kind: 'string'; min: number; max: number | undefined }
+  | { kind: 'format'; format: StringFormat }
+  | { kind: 'number'; whole: boolean; least: 'any' | 'zero' | 'positive' }
+  /** JSON texts. */
+  | { kind: 'literal'; texts: readonly string[] }
+  | { kind: 'object'; properties: readonly Property[] }
+  /** An object with any keys. */
+  | { kind: 'map'; values: Node; min: number; max: number | undefined }
+  | {
+      kind: 'array'
+      prefix: readonly Node[]
+      /** Of what follows the prefix; absent when nothing may. */
+      items: Node | undefined
+      min: number
+      max: number | undefined
+    }
+
+export interface Property {
+  name: string
+  value: Node
+  required: boolean
+}
+
+export const STRING_FORMATS = ['date', 'time', 'date-time', 'uuid'] as const
+export type StringFormat = (typeof STRING_FORMATS)[number]
+
+/** A schema with what its references point to. */
+export interface Shape {
+  root: Node
+  /** By the text of the reference, `#/$defs/name`. */
+  defs: ReadonlyMap<string, Node>
+}
+
+/** What a leaf holds. */
+export const childrenOf = (leaf: Leaf): readonly Node[] => {
+  if (leaf.kind === 'object') return leaf.properties.map(({ value }) => value)
+  if (leaf.kind === 'map') return [leaf.values]
+  if (leaf.kind !== 'array') return []
+  return leaf.items === undefined ? leaf.prefix : [...leaf.prefix, leaf.items]
+}

@@ -1,0 +1,88 @@
+import type { Logger } from 'pino'
+import { printBytes } from '../../../shared/print-bytes.ts'
+import type { Clock } from '../clock.ts'
+import type { RoomSeeker } from '../engine-options.ts'
+import type { Leftovers } from '../leftovers.ts'
+import { NoRoom } from './no-room.ts'
+import { planRoom, type Resident, type RoomPlan } from './plan-room.ts'
+import type { MemoryReading, ReadMemory } from './read-memory.ts'
+
+/** An engine, as far as its memory is concerned. */
+export interface RoomHolder {
+  name: string
+  pid: number | undefined
+  /** Undefined when it holds none. */
+  resident: Omit<Resident, 'seenBytes'> | undefined
+  unload(): void
+}
+
+export interface MakeRoomParts {
+  clock: Clock
+  logger: Logger
+  readMemory: ReadMemory
+  leftovers: Pick<Leftovers, 'none' | 'quietMs'>
+  engines: readonly RoomHolder[]
+  device: 'gpu' | 'host'
+  limitPercent: number
+}
+
+/** What a process that has ended held is seen to be free after this time: samples have their age. */
+const SETTLE_MS = 15_000
+const LOOK_MS = 1000
+
+/**
+ * Finds memory for an engine, and ends others for it when it may. Memory that is not known is not
+ * refused.
+ *
+ * @throws NoRoom
+ */
+export const makeRoom = async (seeker: RoomSeeker, parts: MakeRoomParts): Promise<void> => {
+  const { leftovers, clock, logger } = parts
+  for (;;) {
+    const { plan, memory, holders } = await look(seeker, parts)
+    if (seeker.signal.aborted) return
+    if (plan === undefined || plan.fits) {
+      seeker.promise()
+      const ending = holders.filter(({ name }) => plan?.evict.includes(name))
+      for (const holder of ending) {
+        logger.info({ engine: holder.name, wanted: seeker.name }, 'engine ended to make room')
+        holder.unload()
+      }
+      await Promise.all(ending.map(({ name }) => leftovers.none(name)))
+      return
+    }
+    if (!plan.ever || leftovers.quietMs > SETTLE_MS) throw noRoom(seeker, plan, memory, holders)
+    await new Promise<void>(resolve => clock.after(LOOK_MS, resolve))
+  }
+}
+
+/** Everything after the reading happens in one go, so that two engines never get the same memory. */
+const look = async (
+  seeker: RoomSeeker,
+  { engines, readMemory, device, limitPercent }: MakeRoomParts,
+) => {
+  const others = engines.filter(({ name }) => name !== seeker.name)
+  const pids = others.flatMap(({ pid }) => pid ?? [])
+  const memory = await readMemory(device, pids)
+  const holders = others.filter(({ resident }) => resident !== undefined)
+  const residents = holders.map(({ pid, resident }) => {
+    const seenBytes = pid === undefined ? 0 : memory?.seenBytes(pid)
+    return { ...(resident as Resident), seenBytes }
+  })
+  const plan = memory && planRoom({ ...seeker, limitPercent, memory, residents })
+  return { plan, memory, holders }
+}
+
+const noRoom = (
+  { needBytes }: RoomSeeker,
+  { ever, freeBytes }: Extract<RoomPlan, { fits: false }>,
+  memory: MemoryReading | undefined,
+  holders: readonly RoomHolder[],
+): NoRoom => {
+  const where = memory?.kind === 'gpu' ? 'GPU memory' : 'memory'
+  const needs = `it needs ${printBytes(needBytes)} of ${where}`
+  if (!ever) return new NoRoom(`${needs}; ${printBytes(freeBytes)} may be used at all`, false)
+  const held = holders.filter(({ resident }) => resident?.busy || resident?.pinned).length
+  const who = held === 0 ? '' : `, and ${held} other models are in use or pinned`
+  return new NoRoom(`${needs}; ${printBytes(freeBytes)} are free${who}`, true)
+}

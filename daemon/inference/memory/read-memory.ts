@@ -1,0 +1,70 @@
+import { readFile } from 'node:fs/promises'
+import type { GpuSample } from '../../../shared/wire/telemetry.ts'
+import { parseMemory } from '../../host/proc.ts'
+import type { Memory } from './plan-room.ts'
+
+/** The memory that engines share, as the machine shows it now. */
+export interface MemoryReading extends Memory {
+  kind: 'gpu' | 'host'
+  /** What of it a process has; undefined when the machine does not tell. */
+  seenBytes(pid: number): number | undefined
+}
+
+/** Undefined when it is not known; then nothing is refused. */
+export type ReadMemory = (
+  device: 'gpu' | 'host',
+  pids: number[],
+) => Promise<MemoryReading | undefined>
+
+/** @param gpus the newest sample of the cell's GPUs; undefined while nobody knows whether it has any */
+export const memoryReader =
+  (gpus: () => readonly GpuSample[] | undefined, procFolder = '/proc'): ReadMemory =>
+  (device, pids) => {
+    const seen = device === 'gpu' ? gpus() : []
+    if (seen === undefined) return Promise.resolve(undefined)
+    const own = seen.filter(hasOwnMemory)
+    return own.length > 0 ? Promise.resolve(gpuMemory(own)) : hostMemory(pids, procFolder)
+  }
+
+/** One that shares the host's memory is counted there. */
+const hasOwnMemory = ({ unified_memory, vram_total_bytes }: GpuSample): boolean =>
+  !unified_memory && vram_total_bytes !== null
+
+/** The engine spreads the layers over all GPUs, so their memory counts together. */
+const gpuMemory = (gpus: readonly GpuSample[]): MemoryReading | undefined => {
+  if (gpus.some(({ vram_used_bytes }) => vram_used_bytes === null)) return undefined
+  const sum = (of: (gpu: GpuSample) => number | null) =>
+    gpus.reduce((total, gpu) => total + (of(gpu) ?? 0), 0)
+  const processes = gpus.map(gpu => gpu.processes)
+  return {
+    kind: 'gpu',
+    totalBytes: sum(gpu => gpu.vram_total_bytes),
+    usedBytes: sum(gpu => gpu.vram_used_bytes),
+    seenBytes: pid => {
+      if (processes.includes(undefined)) return undefined
+      const own = processes.flatMap(list => list ?? []).filter(each => each.pid === pid)
+      return own.some(({ used_bytes }) => used_bytes === null)
+        ? undefined
+        : own.reduce((total, { used_bytes }) => total + (used_bytes ?? 0), 0)
+    },
+  }
+}
+
+/**
+ * Weights are mapped from their file, and the kernel calls such pages available (proc_meminfo(5)):
+ * what counts of a process is the memory that is its own, and the rest of its estimate is hidden.
+ */
+const hostMemory = async (
+  pids: readonly number[],
+  procFolder: string,
+): Promise<MemoryReading | undefined> => {
+  const read = (name: string) => readFile(`${procFolder}/${name}`, 'utf8').catch(() => '')
+  const { total, used } = parseMemory(await read('meminfo'))
+  if (total === null || used === null) return undefined
+  const seen = new Map<number, number>()
+  for (const pid of pids) {
+    const own = /^RssAnon:\s+(\d+) kB$/m.exec(await read(`${pid}/status`))?.[1]
+    if (own !== undefined) seen.set(pid, Number(own) * 1024)
+  }
+  return { kind: 'host', totalBytes: total, usedBytes: used, seenBytes: pid => seen.get(pid) }
+}

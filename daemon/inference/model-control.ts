@@ -1,0 +1,89 @@
+import { ShoalError } from '../../shared/errors.ts'
+import type { ModelStanding } from '../../shared/wire/model-standing.ts'
+import type { Clock } from './clock.ts'
+import type { Engine } from './engine.ts'
+import type { Engines } from './engines.ts'
+import type { Pins } from './pins.ts'
+
+/**
+ * What an operator can do with one model of a cell. Each can be repeated without harm.
+ *
+ * All throw ShoalError model_not_found for a model that is not in the cell's catalogue.
+ */
+export interface ModelControl {
+  /** Begins to load it; answers when it is loaded, or soon. */
+  load(model: string): Promise<ModelStanding>
+  /** @throws ShoalError conflict while it is pinned or answers requests */
+  unload(model: string): Promise<ModelStanding>
+  /** Has it stay loaded, over restarts too, and loads it. */
+  pin(model: string): Promise<ModelStanding>
+  unpin(model: string): Promise<ModelStanding>
+}
+
+/** A small model is loaded by then, and its state can be told in the answer. */
+const LOOK_MS = 2000
+
+export interface ModelControlParts {
+  engines: Pick<Engines, 'engine' | 'pin'>
+  pins: Pins
+  clock: Clock
+}
+
+export const createModelControl = ({ engines, pins, clock }: ModelControlParts): ModelControl => {
+  const find = (model: string): Engine => {
+    const engine = engines.engine(model)
+    if (engine !== undefined) return engine
+    throw new ShoalError('model_not_found', `no model of this cell is called ${model}`)
+  }
+  const soon = (done: Promise<void>): Promise<void> =>
+    new Promise(resolve => {
+      const callOff = clock.after(LOOK_MS, resolve)
+      void done.finally(() => {
+        callOff()
+        resolve()
+      })
+    })
+  const load = async (model: string): Promise<ModelStanding> => {
+    await soon(find(model).load())
+    return standing(model, find(model))
+  }
+  const setPinned = async (model: string, pinned: boolean): Promise<void> => {
+    find(model)
+    const before = await pins.read()
+    const after = new Set(before)
+    if (pinned) after.add(model)
+    else after.delete(model)
+    if (before.size !== after.size) await pins.write(after)
+    engines.pin(after)
+  }
+  return {
+    load,
+    unload: async model => {
+      const engine = find(model)
+      if (engine.pinned) throw new ShoalError('conflict', `${model} is pinned; unpin it first`)
+      engine.unload()
+      return standing(model, engine)
+    },
+    pin: async model => {
+      await setPinned(model, true)
+      return load(model)
+    },
+    unpin: async model => {
+      await setPinned(model, false)
+      return standing(model, find(model))
+    },
+  }
+}
+
+const standing = (model: string, engine: Engine): ModelStanding => {
+  const { state, phase, progress_percent, remaining_seconds, reason } = engine.report()
+  return {
+    model,
+    state,
+    pinned: engine.pinned,
+    ...(phase !== undefined && { phase }),
+    ...(progress_percent !== undefined && { progress_percent }),
+    ...(remaining_seconds !== undefined && { remaining_seconds }),
+    ...(reason !== undefined && { reason }),
+  }
+}

@@ -1,0 +1,18 @@
+import { HEADER_MAX_TOKENS, HEADER_PROMPT_TOKENS } from '../../../shared/wire/link.ts'
+
+/** What is said the same way in every part of one answer. */
+export interface AnswerHead {
+  id: string
+  /** Unix time, seconds. */
+  created: number
+  model: string
+}
+
+/** The bound that holds, when the caller asked for more. */
+export const boundHeaders = (asked: number | undefined, maxTokens: number): [string, string][] =>
+  asked !== undefined && asked > maxTokens ? [[HEADER_MAX_TOKENS, String(maxTokens)]] : []
+
+/** What a stream says of its prompt, for when its trailer never comes. */
+export const promptHeaders = (promptTokens: number): [string, string][] => [
+  [HEADER_PROMPT_TOKENS, String(promptTokens)],
+]

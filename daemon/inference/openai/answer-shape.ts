@@ -1,0 +1,26 @@
+import type { ShoalError } from '../../../shared/errors.ts'
+import type { ChatCompletion, ChatCompletionChunk, Usage } from '../../../shared/wire/openai.ts'
+import type { EventStream } from './event-stream.ts'
+
+/** Takes the chunks of a streamed answer and writes them down. */
+export interface ChunkSink {
+  send(chunk: ChatCompletionChunk): void
+  done(usage: Usage): void
+  /** Once something was sent. */
+  fail(error: ShoalError): void
+}
+
+/** How the answers of the chat path are written down. */
+export interface AnswerShape {
+  whole(completion: ChatCompletion): unknown
+  sink(stream: EventStream): ChunkSink
+  /** A refusal in the words of the request that was made. */
+  error(error: ShoalError): ShoalError
+}
+
+/** As OpenAI's chat completions are. */
+export const CHAT_SHAPE: AnswerShape = {
+  whole: completion => completion,
+  sink: stream => stream,
+  error: error => error,
+}

@@ -1,0 +1,48 @@
+import type { ChatRequest } from '../../../shared/wire/openai.ts'
+import type { ChatOrder } from '../protocol.ts'
+import { CALL_END } from '../tool-syntax.ts'
+import { answerGrammar } from './answer-grammar.ts'
+import { plainMessages, samplingOf, seedOfChoice } from './chat-order.ts'
+import type { ActiveTools } from './tools.ts'
+
+export type ChatWork = Omit<ChatOrder, 'job'>
+
+/**
+ * What the engine is asked, and how it is to answer.
+ *
+ * @throws ShoalError unsupported_parameter for what a schema asks in vain
+ */
+export const chatWork = (
+  body: ChatRequest,
+  active: ActiveTools | undefined,
+  newSeed: () => number,
+): Pick<ChatWork, 'type' | 'messages' | 'sampling' | 'grammar' | 'tools'> => {
+  const grammar = answerGrammar(body.response_format, active)
+  const sampling = samplingOf(body, newSeed)
+  // one call is enough: nothing is to follow it
+  const stop = active && !active.parallel ? [...sampling.stop, CALL_END] : sampling.stop
+  return {
+    type: 'chat',
+    messages: plainMessages(body),
+    sampling: { ...sampling, stop },
+    ...(grammar && { grammar }),
+    ...(active && { tools: active.tools }),
+  }
+}
+
+/** The same for each of the answers, with seeds of their own. */
+export const perChoice = (work: ChatWork, n: number): ChatWork[] =>
+  Array.from({ length: n }, (_, index) => {
+    const seed = seedOfChoice(work.sampling.seed, index)
+    return { ...work, sampling: { ...work.sampling, seed } }
+  })
+
+/** Text of the prompt that waits with the request. */
+export const promptBytes = ({
+  messages,
+  tools = [],
+}: Pick<ChatWork, 'messages' | 'tools'>): number =>
+  [...messages.map(({ text }) => text), ...tools.map(tool => JSON.stringify(tool))].reduce(
+    (sum, { length }) => sum + length,
+    0,
+  )

@@ -1,0 +1,80 @@
+import { ShoalError } from '../../../shared/errors.ts'
+import {
+  CompletionRequest,
+  invalidCompletion,
+  promptsOf,
+  unservedCompletion,
+} from '../../../shared/wire/completions.ts'
+import { firstIssue } from '../../../shared/wire/openai.ts'
+import type { EngineEvent, Work } from '../jobs.ts'
+import { invalid, requireFewBiases, samplingOf, seedOfChoice } from './chat-order.ts'
+
+/** OpenAI's default of `max_tokens`. */
+export const DEFAULT_TOKENS = 16
+
+/** @throws ShoalError invalid_request or unsupported_parameter, with `param` */
+export const parseCompletionRequest = (body: unknown): CompletionRequest => {
+  const parsed = CompletionRequest.safeParse(body)
+  if (!parsed.success) throw invalid(firstIssue(parsed.error))
+  const unserved = unservedCompletion(parsed.data)
+  if (unserved)
+    throw new ShoalError('unsupported_parameter', unserved.message, { param: unserved.param })
+  const wrong = invalidCompletion(parsed.data)
+  if (wrong) throw invalid(wrong)
+  requireFewBiases(parsed.data)
+  return parsed.data
+}
+
+export interface CompletionPlan {
+  /** One list for each prompt: the answers that are made to it. */
+  prompts: readonly (readonly CompletionWork[])[]
+  /** Answers to each prompt that are given. */
+  given: number
+  asked: number
+}
+
+export interface CompletionWork {
+  work: Work
+  /** Of the prompt. */
+  bytes: number
+}
+
+type Heard = Exclude<EngineEvent, { type: 'error' | 'vectors' }>
+
+/** Makes one answer; resolves after its end. */
+export type Runner = (work: CompletionWork, hear: (event: Heard) => void) => Promise<void>
+
+/** @param tierTokens the tier's bound, if there is one */
+export const completionPlan = (
+  request: CompletionRequest,
+  contextLength: number,
+  tierTokens: number | undefined,
+  newSeed: () => number,
+): CompletionPlan => {
+  const asked = request.max_tokens ?? DEFAULT_TOKENS
+  const given = request.n ?? 1
+  const made = request.best_of ?? given
+  const sampling = samplingOf(request, newSeed)
+  const topLogprobs = topOf(request, made > given)
+  const work = (prompt: string | number[], answer: number): Work => ({
+    type: 'chat',
+    messages: [],
+    prompt,
+    contextLength,
+    maxTokens: Math.min(asked, tierTokens ?? asked),
+    sampling: { ...sampling, seed: seedOfChoice(sampling.seed, answer) },
+    ...(request.echo === true && { echo: true }),
+    ...(topLogprobs !== undefined && { topLogprobs }),
+  })
+  const prompts = promptsOf(request).map(prompt =>
+    Array.from({ length: made }, (_, answer) => ({
+      work: work(prompt, answer),
+      bytes: prompt.length,
+    })),
+  )
+  return { prompts, given, asked }
+}
+
+/** To choose the best, the chosen tokens' own are needed. */
+const topOf = ({ logprobs }: CompletionRequest, isChosen: boolean): number | undefined =>
+  logprobs ?? (isChosen ? 0 : undefined)

@@ -1,0 +1,119 @@
+import { ShoalError } from '../../../shared/errors.ts'
+import type { Completion, CompletionRequest } from '../../../shared/wire/completions.ts'
+import { HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
+import type { Usage } from '../../../shared/wire/openai.ts'
+import type { EngineEvent } from '../jobs.ts'
+import type { AnswerHead } from './answer-head.ts'
+import { headerNumber } from './chat.ts'
+import { CompletionChoice } from './completion-choice.ts'
+import {
+  type CompletionPlan,
+  completionPlan,
+  parseCompletionRequest,
+  type Runner,
+} from './completion-order.ts'
+import { StreamedCompletion } from './completion-stream.ts'
+import { CompletionTotals } from './completion-totals.ts'
+import type { EngineDoor, RouteContext } from './context.ts'
+import {
+  announceUsage,
+  endWithUsage,
+  type HttpRequest,
+  type HttpResponse,
+  readJson,
+  whenAborted,
+} from './http.ts'
+import { findModel } from './models.ts'
+import { tracedDoor } from './trace-job.ts'
+
+/**
+ * `POST /v1/completions`. The answers of one request are made one after another, so that it never
+ * holds more than one slot; the next to the same prompt finds it read already.
+ *
+ * @throws ShoalError before anything is sent
+ */
+export const completions = async (
+  request: HttpRequest,
+  response: HttpResponse,
+  gone: AbortSignal,
+  context: RouteContext,
+): Promise<void> => {
+  const body = parseCompletionRequest(await readJson(request))
+  const { entry, engine } = findModel(context.engines, body.model, 'chat')
+  const bound = headerNumber(request, HEADER_MAX_TOKENS)
+  const plan = completionPlan(body, entry.context_length, bound, context.newSeed)
+  const head = {
+    id: `cmpl-${context.newId()}`,
+    created: Math.floor(context.now() / 1000),
+    model: body.model,
+  }
+  const traced = tracedDoor(engine, { operation: 'text_completion', body, request, gone })
+  const run = createRunner(traced, gone)
+  if (body.stream !== true) return whole(response, body, head, plan, run)
+  const stream = new StreamedCompletion(response, body, head, plan, context.repeat)
+  whenAborted(gone, () => stream.close())
+  await stream.run(run)
+}
+
+/** Only the first may be refused because others wait. */
+const createRunner = (engine: EngineDoor, gone: AbortSignal): Runner => {
+  let follows = false
+  return ({ work, bytes }, hear) =>
+    new Promise((resolve, reject) => {
+      const listen = (event: EngineEvent): void => {
+        if (event.type === 'error') reject(event.error)
+        else if (event.type !== 'vectors') hear(event)
+        if (event.type === 'end') resolve()
+      }
+      const cancel = engine.submit(work, bytes, listen, { follows })
+      follows = true
+      whenAborted(gone, () => {
+        cancel()
+        reject(new ShoalError('client_closed', 'the client has left'))
+      })
+    })
+}
+
+const whole = async (
+  response: HttpResponse,
+  body: CompletionRequest,
+  head: AnswerHead,
+  plan: CompletionPlan,
+  run: Runner,
+): Promise<void> => {
+  const totals = new CompletionTotals(plan.asked)
+  const choices: Completion['choices'] = []
+  for (const works of plan.prompts) {
+    const made: CompletionChoice[] = []
+    for (const [answer, work] of works.entries()) {
+      const choice = new CompletionChoice()
+      made.push(choice)
+      await run(work, event => {
+        totals.count(event, answer === 0)
+        if (event.type === 'text') choice.push(event)
+        else if (event.type === 'end') choice.end(event)
+      })
+    }
+    for (const choice of best(made, plan.given))
+      choices.push(choice.toJson(choices.length, body.logprobs ?? null))
+  }
+  send(response, { ...head, object: 'text_completion', choices, usage: totals.usage }, totals)
+}
+
+/** Those with the highest log-probability per token, the best first; all in their order otherwise. */
+const best = (made: readonly CompletionChoice[], given: number): readonly CompletionChoice[] =>
+  made.length === given
+    ? made
+    : made.toSorted((a, b) => b.confidence - a.confidence).slice(0, given)
+
+const send = (
+  response: HttpResponse,
+  completion: Completion & { usage: Usage },
+  totals: CompletionTotals,
+): void => {
+  if (totals.lowered !== undefined) response.setHeader(HEADER_MAX_TOKENS, String(totals.lowered))
+  response.setHeader('content-type', 'application/json')
+  announceUsage(response)
+  response.write(JSON.stringify(completion))
+  endWithUsage(response, completion.usage)
+}

@@ -1,0 +1,46 @@
+import { ShoalError } from '../../../shared/errors.ts'
+import type { ResponseEvent } from '../../../shared/wire/response.ts'
+import type { ResponsesRequest } from '../../../shared/wire/responses.ts'
+import { sseEvent } from '../../../shared/wire/sse.ts'
+import type { AnswerHead } from './answer-head.ts'
+import type { AnswerShape } from './answer-shape.ts'
+import { ResponseEvents } from './response-events.ts'
+import { wholeResponse } from './response-whole.ts'
+import { responsesParam } from './responses-chat.ts'
+
+/**
+ * The answers of the chat path as the Responses API has them. The last event of a stream goes out
+ * together with `[DONE]`: the coordinator holds that back until the usage is on record.
+ *
+ * @param nowSeconds unix time
+ */
+export const responseShape = (
+  request: ResponsesRequest,
+  head: AnswerHead,
+  nowSeconds: () => number,
+): AnswerShape => ({
+  whole: completion => wholeResponse(request, head, completion, nowSeconds()),
+  sink: stream => {
+    const events = new ResponseEvents(request, head)
+    return {
+      send: chunk => stream.sendText(written(events.chunk(chunk))),
+      done: usage => stream.done(usage, written(events.end(usage, nowSeconds()))),
+      fail: error => {
+        stream.sendText(written(events.fail(error)))
+        stream.fail(error)
+      },
+    }
+  },
+  error: renamed,
+})
+
+const written = (events: readonly ResponseEvent[]): string =>
+  events.map(event => sseEvent(event.type, event)).join('')
+
+/** The same error, with the field as the caller knows it. */
+export const renamed = (error: ShoalError): ShoalError => {
+  const { code, message, param, retryAfterSeconds, cause } = error
+  if (param === undefined) return error
+  const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
+  return new ShoalError(code, message, { param: responsesParam(param), cause, ...retry })
+}

@@ -1,0 +1,80 @@
+import { hostname } from 'node:os'
+import type { Attributes } from '@opentelemetry/api'
+import {
+  CACHED_TOKENS,
+  FINISH_REASONS,
+  type GenAiOperation,
+  INPUT_TOKENS,
+  OUTCOME,
+  OUTPUT_TOKENS,
+  REQUEST_ID,
+  RESPONSE_MODEL,
+  SERVER_ADDRESS,
+} from '../../../shared/tracing/gen-ai.ts'
+import { type InferenceSpan, startInferenceSpan } from '../../../shared/tracing/inference-span.ts'
+import { HEADER_REQUEST_ID } from '../../../shared/wire/link.ts'
+import type { EngineEvent, EngineListener } from '../jobs.ts'
+import type { EngineDoor } from './context.ts'
+import { type HttpRequest, whenAborted } from './http.ts'
+
+export interface TracedJob {
+  operation: GenAiOperation
+  /** The validated request. */
+  body: { model: string }
+  request: HttpRequest
+  /** Aborts when the answer is over, or nobody wants it. */
+  gone: AbortSignal
+}
+
+/** The same listener; whoever traces gets a span from the request to the last event. */
+export const traceJob = (job: TracedJob, listener: EngineListener): EngineListener => {
+  const { operation, body, request, gone } = job
+  const span = startInferenceSpan({
+    operation,
+    model: body.model,
+    body,
+    headers: request.headers,
+    attributes: () => startAttributes(request),
+  })
+  if (!span.isTraced) return listener
+  whenAborted(gone, () => span.end({ [OUTCOME]: 'cancelled' }))
+  const note = noting(span, body.model)
+  return event => {
+    note(event)
+    listener(event)
+  }
+}
+
+/** The same engine; each of its answers is traced. */
+export const tracedDoor = (engine: EngineDoor, job: TracedJob): EngineDoor => ({
+  submit: (work, bytes, listener, how) => engine.submit(work, bytes, traceJob(job, listener), how),
+})
+
+const startAttributes = ({ headers }: HttpRequest): Attributes => {
+  const id = headers[HEADER_REQUEST_ID]
+  return { [SERVER_ADDRESS]: hostname(), ...(typeof id === 'string' && { [REQUEST_ID]: id }) }
+}
+
+const noting = (span: InferenceSpan, model: string): ((event: EngineEvent) => void) => {
+  let usage: Attributes = {}
+  let isFirst = true
+  return event => {
+    if (event.type === 'start') {
+      usage = { [INPUT_TOKENS]: event.promptTokens, [CACHED_TOKENS]: event.cachedTokens }
+      span.event('prompt begun')
+    } else if (event.type === 'text') {
+      if (isFirst) span.event('first token')
+      isFirst = false
+    } else if (event.type === 'vectors')
+      span.end({ [OUTCOME]: 'ok', [RESPONSE_MODEL]: model, [INPUT_TOKENS]: event.promptTokens })
+    else if (event.type === 'error') span.end({ ...usage, [OUTCOME]: 'failed' }, event.error)
+    else
+      span.end({
+        ...usage,
+        [OUTCOME]: event.reason === 'cancelled' ? 'cancelled' : 'ok',
+        [RESPONSE_MODEL]: model,
+        [OUTPUT_TOKENS]: event.completionTokens,
+        [FINISH_REASONS]: [event.reason],
+      })
+  }
+}

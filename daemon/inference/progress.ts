@@ -1,0 +1,99 @@
+import type { EngineReport } from '../../shared/wire/telemetry.ts'
+import type { Clock } from './clock.ts'
+
+export type Phase = 'downloading' | 'checking' | 'loading'
+
+/** The share that was there already says nothing about the speed. */
+interface Step {
+  phase: Phase
+  startedAt: number
+  firstPercent: number | undefined
+  percent: number | undefined
+  /** How long the whole step took before, milliseconds. */
+  usualMs: number | undefined
+}
+
+/** Steps of progress are told this often. */
+const TELL_MS = 1000
+/** Without any sign of the speed. */
+const UNKNOWN_SECONDS = 5
+const MOST_SECONDS = 3600
+
+/** How far a model has come on its way to being ready. */
+export class Progress {
+  readonly #clock: Clock
+  readonly #onChange: () => void
+  #step: Step | undefined
+  #toldAt = 0
+
+  constructor(clock: Clock, onChange: () => void) {
+    this.#clock = clock
+    this.#onChange = onChange
+  }
+
+  /** Does nothing when this is what goes on already. */
+  begin(phase: Phase, usualMs?: number): void {
+    if (this.#step?.phase === phase) return
+    const first = this.#step === undefined
+    const startedAt = this.#clock.now()
+    this.#step = { phase, startedAt, firstPercent: undefined, percent: undefined, usualMs }
+    if (!first) this.#tell()
+  }
+
+  /** @param percent 0 to 100 */
+  at(percent: number): void {
+    const step = this.#step
+    if (step === undefined || !Number.isFinite(percent)) return
+    step.percent = Math.min(100, Math.max(0, Math.round(percent * 10) / 10))
+    step.firstPercent ??= step.percent
+    if (this.#clock.now() - this.#toldAt >= TELL_MS) this.#tell()
+  }
+
+  /** It is ready, or on no way any more. */
+  end(): void {
+    this.#step = undefined
+  }
+
+  /** `loading, 43 %` */
+  get text(): string {
+    const { phase = 'loading', percent } = this.#step ?? {}
+    const word = phase === 'checking' ? 'being checked' : phase
+    return percent === undefined ? word : `${word}, ${Math.floor(percent)} %`
+  }
+
+  /** Until the step is done, whole seconds; undefined when nothing tells the speed. */
+  get remainingSeconds(): number | undefined {
+    const ms = this.#step && remainingMs(this.#step, this.#clock.now())
+    if (ms === undefined) return undefined
+    return Math.min(MOST_SECONDS, Math.max(1, Math.ceil(ms / 1000)))
+  }
+
+  /** What a refused caller is told to wait, seconds. */
+  get retryAfterSeconds(): number {
+    return this.remainingSeconds ?? UNKNOWN_SECONDS
+  }
+
+  report(): Pick<EngineReport, 'phase' | 'progress_percent' | 'remaining_seconds'> {
+    if (this.#step === undefined) return {}
+    const { phase, percent } = this.#step
+    const seconds = this.remainingSeconds
+    return {
+      phase,
+      ...(percent !== undefined && { progress_percent: percent }),
+      ...(seconds !== undefined && { remaining_seconds: seconds }),
+    }
+  }
+
+  #tell(): void {
+    this.#toldAt = this.#clock.now()
+    this.#onChange()
+  }
+}
+
+const remainingMs = (step: Step, now: number): number | undefined => {
+  const { startedAt, firstPercent = 0, percent = 0, usualMs } = step
+  const elapsedMs = now - startedAt
+  const done = percent - firstPercent
+  if (done > 0 && elapsedMs > 0) return (elapsedMs * (100 - percent)) / done
+  return usualMs === undefined ? undefined : Math.max(0, usualMs - elapsedMs)
+}

@@ -1,0 +1,42 @@
+import type { Clock } from './clock.ts'
+import { fileStamp } from './weights.ts'
+
+/** Something that is to be tried again; one thing at a time. */
+export class Retry {
+  readonly #clock: Clock
+  #at = 0
+  /** Grows whenever what was planned does not hold any more. */
+  #turn = 0
+  #callOff = (): void => {}
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  later(ms: number, run: () => void): void {
+    this.cancel()
+    this.#at = this.#clock.now() + ms
+    this.#callOff = this.#clock.after(ms, run)
+  }
+
+  /** As soon as the file has another stamp; that is looked for so often. */
+  whenReplaced(file: string, stamp: string, everyMs: number, run: () => void): void {
+    this.later(everyMs, async () => {
+      const turn = this.#turn
+      const now = await fileStamp(file)
+      if (turn !== this.#turn) return
+      if (now !== stamp) run()
+      else this.whenReplaced(file, stamp, everyMs, run)
+    })
+  }
+
+  cancel(): void {
+    this.#turn++
+    this.#callOff()
+  }
+
+  /** Until the next try, at least 1. */
+  get seconds(): number {
+    return Math.max(1, Math.ceil((this.#at - this.#clock.now()) / 1000))
+  }
+}

@@ -1,0 +1,50 @@
+/** What the engine made of so many streams with so many threads. */
+export interface Measured {
+  slots: number
+  threads: number
+  /** Of all streams together. */
+  tokensPerSecond: number
+}
+
+export interface Limits {
+  slots: number
+  threads: number
+}
+
+/** What may be chosen; one value where the configuration has fixed it. */
+export interface Candidates {
+  slots: readonly number[]
+  threads: readonly number[]
+}
+
+const SLOTS = [1, 2, 4, 8, 16]
+
+/**
+ * One core is left to this process and the system: with all of them busy, an engine that waits for
+ * its slowest thread collapses. Half of them, because two threads of one core share what computes.
+ */
+export const candidatesFor = (
+  fixed: { slots: number | undefined; threads: number | undefined },
+  cores: number,
+): Candidates => ({
+  slots: fixed.slots === undefined ? SLOTS : [fixed.slots],
+  threads:
+    fixed.threads === undefined
+      ? [...new Set([Math.max(1, cores - 1), Math.max(1, Math.floor(cores / 2))])]
+      : [fixed.threads],
+})
+
+/** Speeds that differ less than this are the same: a measurement is short. */
+const SAME = 0.95
+
+/**
+ * The most slots that cost no speed, because they let more people in; then the fewest threads.
+ * Undefined of nothing.
+ */
+export const chooseLimits = (rows: readonly Measured[]): Limits | undefined => {
+  const best = Math.max(...rows.map(row => row.tokensPerSecond))
+  const [chosen] = rows
+    .filter(row => row.tokensPerSecond >= SAME * best)
+    .sort((a, b) => b.slots - a.slots || a.threads - b.threads)
+  return chosen && { slots: chosen.slots, threads: chosen.threads }
+}

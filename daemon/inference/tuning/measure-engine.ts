@@ -1,0 +1,32 @@
+import type { Clock } from '../clock.ts'
+import type { SpawnEngine } from '../engine-child.ts'
+import type { MeasureOrder } from '../protocol.ts'
+import type { Measured } from './choose.ts'
+
+/**
+ * Lets an engine process of its own measure, and resolves once it is gone, so that the memory is
+ * free again. Undefined when it could not, or not within the time.
+ */
+export const measureEngine = (
+  order: MeasureOrder,
+  { spawn, clock, life }: { spawn: SpawnEngine; clock: Clock; life: AbortSignal },
+  timeoutSeconds: number,
+): Promise<readonly Measured[] | undefined> =>
+  new Promise(resolve => {
+    let rows: readonly Measured[] | undefined
+    const child = spawn(Math.max(...order.slots), {
+      onReply: reply => {
+        if (reply.type === 'measured') rows = reply.rows
+        child.kill()
+      },
+      onEnd: () => {
+        callOff()
+        life.removeEventListener('abort', end)
+        resolve(rows)
+      },
+    })
+    const end = (): void => child.kill()
+    const callOff = clock.after(timeoutSeconds * 1000, end)
+    life.addEventListener('abort', end, { once: true })
+    child.send(order)
+  })

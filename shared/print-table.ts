@@ -1,0 +1,48 @@
+/** Cells of one table as text; the first line holds the names of the columns. */
+export type Lines = string[][]
+
+const GAP = '  '
+/** Short enough for many columns, and long enough to know a thing by. */
+const SHORT = 12
+
+/**
+ * The lines as one table of at most so many columns of the terminal: long texts are cut where that
+ * helps. Undefined when it does not fit even so.
+ */
+export const fittedTable = (lines: Lines, columns: number): string | undefined => {
+  const names = lines[0] ?? []
+  const full = names.map((_, at) => Math.max(...lines.map(line => line[at]?.length ?? 0)))
+  const least = full.map((width, at) =>
+    isWhole(names[at]) ? width : Math.min(width, leastOf(names[at])),
+  )
+  const widths = shrunk(full, least, columns - GAP.length * (names.length - 1))
+  return widths && lines.map(line => `${row(line, widths)}\n`).join('')
+}
+
+/** What is copied into the next command is never cut. */
+const isWhole = (name = ''): boolean => /(^|[._])id$|^secret$|_at$/.test(name)
+
+const leastOf = (name = ''): number => Math.max(name.length, SHORT)
+
+/** Takes from the widest first, down to the least of each; undefined when that is not enough. */
+const shrunk = (full: number[], least: number[], room: number): number[] | undefined => {
+  const widths = [...full]
+  for (let over = sum(widths) - room; over > 0; over--) {
+    const spare = widths.map((width, at) => (width > (least[at] ?? 0) ? width : 0))
+    const widest = Math.max(...spare)
+    if (widest === 0) return undefined
+    widths[spare.indexOf(widest)] = widest - 1
+  }
+  return widths
+}
+
+const sum = (numbers: number[]): number => numbers.reduce((total, each) => total + each, 0)
+
+const row = (line: string[], widths: number[]): string =>
+  line
+    .map((text, at) => cut(text, widths[at] ?? 0).padEnd(widths[at] ?? 0))
+    .join(GAP)
+    .trimEnd()
+
+const cut = (text: string, width: number): string =>
+  text.length > width ? `${text.slice(0, width - 1)}…` : text

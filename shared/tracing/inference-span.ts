@@ -1,0 +1,115 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import {
+  type Attributes,
+  ProxyTracerProvider,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api'
+import { ShoalError } from '../errors.ts'
+import { VERSION } from '../version.ts'
+import {
+  ERROR_TYPE,
+  type GenAiOperation,
+  OPERATION,
+  PROVIDER,
+  REQUEST_MODEL,
+  requestAttributes,
+} from './gen-ai.ts'
+import {
+  type TraceContext,
+  type TraceHeaders,
+  traceContextOf,
+  traceHeaders,
+} from './trace-context.ts'
+
+/** One inference request, to whoever traces it. */
+export interface InferenceSpan {
+  /** For the next one on the way: of this span, or as they came when nobody traces. */
+  headers: TraceHeaders
+  /** False when nobody traces: then nothing needs to be gathered. */
+  isTraced: boolean
+  /** Something that happened within it. */
+  event(name: string): void
+  /** It is over; an error makes it a failed one. Only the first call counts. */
+  end(attributes: Attributes, error?: unknown): void
+}
+
+export interface InferenceSpanOptions {
+  operation: GenAiOperation
+  model: string
+  /** What was asked for; only its figures are read. */
+  body: unknown
+  /** Of the request: its trace is continued. */
+  headers: IncomingHttpHeaders
+  attributes: () => Attributes
+}
+
+const NAME = 'shoal'
+
+/** Whether somebody has loaded an SDK; it may come after us. */
+const isTracing = (): boolean => {
+  const provider = trace.getTracerProvider()
+  return !(
+    provider instanceof ProxyTracerProvider &&
+    provider.getDelegateTracer(NAME, VERSION) === undefined
+  )
+}
+
+/** Begins the span of an inference request. Costs next to nothing while no SDK is loaded. */
+export const startInferenceSpan = (options: InferenceSpanOptions): InferenceSpan => {
+  const caller = traceContextOf(options.headers)
+  if (!isTracing()) return untraced(caller)
+  const { operation, model, body, attributes } = options
+  const span = trace.getTracer(NAME, VERSION).startSpan(
+    `${operation} ${model}`,
+    {
+      kind: SpanKind.SERVER,
+      attributes: {
+        [OPERATION]: operation,
+        [PROVIDER]: NAME,
+        [REQUEST_MODEL]: model,
+        ...requestAttributes(Object(body)),
+        ...attributes(),
+      },
+    },
+    parentOf(caller),
+  )
+  return traced(span, caller)
+}
+
+const untraced = (caller: TraceContext | undefined): InferenceSpan => ({
+  headers: traceHeaders(caller),
+  isTraced: false,
+  event: () => {},
+  end: () => {},
+})
+
+const parentOf = (caller: TraceContext | undefined) => {
+  if (caller === undefined) return ROOT_CONTEXT
+  const { traceId, spanId, traceFlags } = caller
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true })
+}
+
+const traced = (span: Span, caller: TraceContext | undefined): InferenceSpan => {
+  const { traceId, spanId, traceFlags } = span.spanContext()
+  const flags = traceFlags & TraceFlags.SAMPLED ? '01' : '00'
+  return {
+    headers: { ...traceHeaders(caller), traceparent: `00-${traceId}-${spanId}-${flags}` },
+    isTraced: true,
+    event: name => void span.addEvent(name),
+    end: (attributes, error) => {
+      if (!span.isRecording()) return
+      span.setAttributes(attributes)
+      if (error !== undefined) {
+        const type = error instanceof ShoalError ? error.code : (error as Error).name
+        span.setAttribute(ERROR_TYPE, type)
+        span.setStatus({ code: SpanStatusCode.ERROR, message: (error as Error).message })
+      }
+      span.end()
+    },
+  }
+}

@@ -1,0 +1,123 @@
+import * as z from 'zod'
+import { FinishReason, Sampling, Usage } from './openai.ts'
+
+/**
+ * The legacy completions of the OpenAI REST API (openai/openai-openapi: CreateCompletionRequest,
+ * CreateCompletionResponse): a prompt is continued as it is, without the model's chat template.
+ */
+const optional = <T extends z.ZodType>(type: T) => type.nullable().exactOptional()
+
+const MAX_PROMPTS = 128
+const MAX_TOKEN_IDS = 131_072
+
+const Tokens = z.array(z.int().min(0)).min(1).max(MAX_TOKEN_IDS)
+
+export const CompletionRequest = z.strictObject({
+  model: z.string().min(1).max(128),
+  /** A text, texts, a list of token ids, or lists of them. */
+  prompt: z.union(
+    [
+      z.string(),
+      z.array(z.string()).min(1).max(MAX_PROMPTS),
+      Tokens,
+      z.array(Tokens).min(1).max(MAX_PROMPTS),
+    ],
+    { error: 'prompt must be a string, or an array of strings or token ids' },
+  ),
+  stream: optional(z.boolean()),
+  stream_options: optional(
+    z.strictObject({
+      include_usage: z.boolean().exactOptional(),
+      include_obfuscation: z.boolean().exactOptional(),
+    }),
+  ),
+  /** Default 16. */
+  max_tokens: optional(z.int().min(0)),
+  /** Answers to each prompt. */
+  n: optional(z.int().min(1).max(16)),
+  /** Answers that are made, of which the `n` most probable are given. */
+  best_of: optional(z.int().min(1).max(16)),
+  /** The prompt is put before the answer. */
+  echo: optional(z.boolean()),
+  /** Most probable tokens to give at each place, besides the chosen one. */
+  logprobs: optional(z.int().min(0).max(5)),
+  suffix: optional(z.string()),
+  ...Sampling,
+  user: optional(z.string().max(512)),
+})
+export type CompletionRequest = z.infer<typeof CompletionRequest>
+
+/** Answers of one request: of all prompts together. */
+export const MAX_COMPLETIONS = 128
+
+/** The first thing a valid request asks for that is not served, and why. */
+export const unservedCompletion = (
+  request: CompletionRequest,
+): { param: string; message: string } | undefined => {
+  const { suffix, n, best_of: bestOf, stream, echo, logprobs } = request
+  const made = bestOf ?? n ?? 1
+  if (suffix) return { param: 'suffix', message: 'suffix is not served: no model inserts text' }
+  if (made > 1 && stream && made > (n ?? 1))
+    return { param: 'best_of', message: 'best_of above n is not served in a stream' }
+  if (echo && typeof logprobs === 'number')
+    return { param: 'logprobs', message: 'logprobs of the prompt are not served: echo' }
+  return undefined
+}
+
+/** What the request says is contradictory. */
+export const invalidCompletion = (
+  request: CompletionRequest,
+): { param: string; message: string } | undefined => {
+  const { n, best_of: bestOf, stream, stream_options: streamOptions } = request
+  if (streamOptions && stream !== true)
+    return { param: 'stream_options', message: 'stream_options needs stream: true' }
+  if (typeof bestOf === 'number' && bestOf < (n ?? 1))
+    return { param: 'best_of', message: 'best_of must not be less than n' }
+  if (promptsOf(request).length * (bestOf ?? n ?? 1) > MAX_COMPLETIONS)
+    return { param: 'prompt', message: `more than ${MAX_COMPLETIONS} answers in one request` }
+  return undefined
+}
+
+/** Each prompt by itself. */
+export const promptsOf = ({ prompt }: CompletionRequest): (string | number[])[] => {
+  if (typeof prompt === 'string') return [prompt]
+  return typeof prompt[0] === 'number' ? [prompt as number[]] : (prompt as (string | number[])[])
+}
+
+export const CompletionLogprobs = z.object({
+  tokens: z.array(z.string()),
+  token_logprobs: z.array(z.number().nullable()),
+  top_logprobs: z.array(z.record(z.string(), z.number()).nullable()).nullable(),
+  text_offset: z.array(z.int()).describe('Characters before each token, the prompt not counted.'),
+})
+export type CompletionLogprobs = z.infer<typeof CompletionLogprobs>
+
+const choice = <T extends z.ZodType>(finish: T) =>
+  z.object({
+    index: z.int(),
+    text: z.string(),
+    logprobs: CompletionLogprobs.nullable(),
+    finish_reason: finish,
+  })
+
+export const Completion = z.object({
+  id: z.string().describe('`cmpl-…`'),
+  object: z.literal('text_completion'),
+  created: z.int().describe('Unix time, seconds.'),
+  model: z.string(),
+  choices: z.array(choice(FinishReason)),
+  usage: Usage,
+})
+export type Completion = z.infer<typeof Completion>
+
+export const CompletionChunk = z.object({
+  id: z.string(),
+  object: z.literal('text_completion'),
+  created: z.int(),
+  model: z.string(),
+  choices: z.array(choice(FinishReason.nullable())),
+  usage: Usage.nullable()
+    .exactOptional()
+    .describe('Only with `include_usage`: null on every chunk but the last, which has no choices.'),
+})
+export type CompletionChunk = z.infer<typeof CompletionChunk>

@@ -1,0 +1,19 @@
+import * as z from 'zod'
+import { JsonSchema } from './openai-tools.ts'
+
+/** openai/openai-openapi: `response_format` of CreateChatCompletionRequest. */
+export const ResponseFormat = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text') }),
+  z.strictObject({ type: z.literal('json_object') }),
+  z.strictObject({
+    type: z.literal('json_schema'),
+    json_schema: z.strictObject({
+      name: z.string().regex(/^[\w-]{1,64}$/),
+      description: z.string().nullable().exactOptional(),
+      /** Absent: any JSON object. */
+      schema: JsonSchema.nullable().exactOptional(),
+      strict: z.boolean().nullable().exactOptional(),
+    }),
+  }),
+])
+export type ResponseFormat = z.infer<typeof ResponseFormat>

@@ -1,0 +1,63 @@
+import * as z from 'zod'
+
+/**
+ * Function tools as the OpenAI REST API has them (openai/openai-openapi: ChatCompletionTool,
+ * ChatCompletionToolChoiceOption, ChatCompletionMessageToolCall).
+ */
+export const FunctionName = z
+  .string()
+  .regex(/^[\w-]{1,64}$/, { error: 'a function name has 1 to 64 letters, digits, _ and -' })
+
+/** A JSON Schema; how much of it is served is decided where a grammar is made of it. */
+export const JsonSchema = z.record(z.string(), z.unknown())
+export type JsonSchema = z.infer<typeof JsonSchema>
+
+/** As many as OpenAI allows. */
+export const MAX_TOOLS = 128
+
+export const FunctionTool = z.strictObject({
+  type: z.literal('function'),
+  function: z.strictObject({
+    name: FunctionName,
+    description: z.string().nullable().exactOptional(),
+    /** Absent: a function without arguments. */
+    parameters: JsonSchema.nullable().exactOptional(),
+    strict: z.boolean().nullable().exactOptional(),
+  }),
+})
+export type FunctionTool = z.infer<typeof FunctionTool>
+
+export const ToolChoice = z.union(
+  [
+    z.enum(['none', 'auto', 'required']),
+    z.strictObject({
+      type: z.literal('function'),
+      function: z.strictObject({ name: FunctionName }),
+    }),
+  ],
+  { error: 'tool_choice is none, auto, required or {type: "function", function: {name}}' },
+)
+export type ToolChoice = z.infer<typeof ToolChoice>
+
+/** A call in a message. `arguments` is JSON as text, as the model wrote it. */
+export const ToolCall = z.strictObject({
+  id: z.string().min(1).max(128),
+  type: z.literal('function'),
+  function: z.strictObject({ name: FunctionName, arguments: z.string() }),
+})
+export type ToolCall = z.infer<typeof ToolCall>
+
+/** The same as a client sends it back, with what its library keeps beside it. */
+export const SentToolCall = ToolCall.extend({
+  index: z.int().exactOptional(),
+  function: ToolCall.shape.function.extend({ parsed_arguments: z.unknown().exactOptional() }),
+})
+
+/** A part of a call in a stream: id, type and name come once, then pieces of the arguments. */
+export const ToolCallDelta = z.object({
+  index: z.int().nonnegative(),
+  id: z.string().exactOptional(),
+  type: z.literal('function').exactOptional(),
+  function: z.object({ name: z.string().exactOptional(), arguments: z.string() }),
+})
+export type ToolCallDelta = z.infer<typeof ToolCallDelta>

@@ -1,0 +1,189 @@
+import * as z from 'zod'
+import { firstIssue } from './openai.ts'
+
+/**
+ * The request of OpenAI's Responses API as far as shoal serves it (openai/openai-openapi,
+ * CreateResponse; openresponses.org). Requests are strict; items that some model could take but
+ * none here does are known, so that the refusal names them.
+ */
+const optional = <T extends z.ZodType>(type: T) => type.nullable().exactOptional()
+
+const MAX_ITEMS = 4096
+const MAX_PARTS = 4096
+const MAX_TOOLS = 128
+const Name = z.string().regex(/^[\w-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, _ or -' })
+const JsonSchema = z.record(z.string(), z.unknown())
+
+/** Something of a type that is none of these. */
+const other = (...types: string[]) =>
+  z.looseObject({ type: z.string().refine(type => !types.includes(type)) })
+
+/** Text of the caller or of an answer before; anything else is refused by name. */
+const InputPart = z.union(
+  [
+    z.looseObject({ type: z.enum(['input_text', 'output_text', 'text']), text: z.string() }),
+    other('input_text', 'output_text', 'text'),
+  ],
+  { error: 'a part must have a type' },
+)
+export type InputPart = z.infer<typeof InputPart>
+
+const ItemContent = z.union([z.string(), z.array(InputPart).max(MAX_PARTS)], {
+  error: 'must be a string or an array of parts',
+})
+
+/** What clients send back as they got it. */
+const Kept = {
+  id: optional(z.string().max(256)),
+  status: optional(z.enum(['in_progress', 'completed', 'incomplete'])),
+}
+
+export const InputMessage = z.strictObject({
+  type: z.literal('message').exactOptional(),
+  role: z.enum(['user', 'assistant', 'system', 'developer']),
+  content: ItemContent,
+  phase: optional(z.enum(['commentary', 'final_answer'])),
+  ...Kept,
+})
+export type InputMessage = z.infer<typeof InputMessage>
+
+export const InputCall = z.strictObject({
+  type: z.literal('function_call'),
+  call_id: z.string().min(1).max(128),
+  name: Name,
+  arguments: z.string(),
+  ...Kept,
+})
+export type InputCall = z.infer<typeof InputCall>
+
+export const InputCallOutput = z.strictObject({
+  type: z.literal('function_call_output'),
+  call_id: z.string().min(1).max(128),
+  output: ItemContent,
+  ...Kept,
+})
+export type InputCallOutput = z.infer<typeof InputCallOutput>
+
+const OtherItem = other('message', 'function_call', 'function_call_output')
+
+const InputItem = z.union([InputMessage, InputCall, InputCallOutput, OtherItem])
+export type InputItem = z.infer<typeof InputItem>
+
+export const ResponsesFunction = z.strictObject({
+  type: z.literal('function'),
+  name: Name,
+  description: optional(z.string()),
+  parameters: optional(JsonSchema),
+  strict: optional(z.boolean()),
+})
+export type ResponsesFunction = z.infer<typeof ResponsesFunction>
+
+const ResponsesTool = z.union([ResponsesFunction, other('function')])
+export type ResponsesTool = z.infer<typeof ResponsesTool>
+
+const ToolChoiceMode = z.enum(['none', 'auto', 'required'])
+const NamedTool = z.strictObject({ type: z.literal('function'), name: Name })
+
+export const ResponsesToolChoice = z.union(
+  [
+    ToolChoiceMode,
+    NamedTool,
+    z.strictObject({
+      type: z.literal('allowed_tools'),
+      mode: z.enum(['auto', 'required']),
+      tools: z.array(NamedTool).min(1).max(MAX_TOOLS),
+    }),
+    other('function', 'allowed_tools'),
+  ],
+  { error: 'must be none, auto, required, or an object with a type' },
+)
+export type ResponsesToolChoice = z.infer<typeof ResponsesToolChoice>
+
+export const TextFormat = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text') }),
+  z.strictObject({ type: z.literal('json_object') }),
+  z.strictObject({
+    type: z.literal('json_schema'),
+    name: Name,
+    schema: JsonSchema,
+    description: optional(z.string()),
+    strict: optional(z.boolean()),
+  }),
+])
+export type TextFormat = z.infer<typeof TextFormat>
+
+export const ResponsesRequest = z.strictObject({
+  model: z.string().min(1).max(128),
+  input: z.union([z.string(), z.array(InputItem).min(1).max(MAX_ITEMS)], {
+    error: 'input must be a string or a non-empty array of items',
+  }),
+  /** Put before the input, as a system message. */
+  instructions: optional(z.string()),
+  stream: optional(z.boolean()),
+  stream_options: optional(z.strictObject({ include_obfuscation: z.boolean().exactOptional() })),
+  max_output_tokens: optional(z.int().min(1)),
+  temperature: optional(z.number().min(0).max(2)),
+  top_p: optional(z.number().gt(0).max(1)),
+  presence_penalty: optional(z.number().min(-2).max(2)),
+  frequency_penalty: optional(z.number().min(-2).max(2)),
+  top_logprobs: optional(z.int().min(0).max(20)),
+  text: optional(z.strictObject({ format: optional(TextFormat), verbosity: optional(z.string()) })),
+  tools: optional(z.array(ResponsesTool).max(MAX_TOOLS)),
+  tool_choice: optional(ResponsesToolChoice),
+  parallel_tool_calls: optional(z.boolean()),
+  /** Only what the answer holds anyway, and `message.output_text.logprobs`. */
+  include: optional(z.array(z.string()).max(32)),
+  reasoning: optional(z.looseObject({ effort: optional(z.string()) })),
+  background: optional(z.boolean()),
+  conversation: optional(z.unknown()),
+  context_management: optional(z.array(z.unknown())),
+  max_tool_calls: optional(z.int()),
+  moderation: optional(z.unknown()),
+  previous_response_id: optional(z.string()),
+  prompt: optional(z.unknown()),
+  truncation: optional(z.enum(['auto', 'disabled'])),
+  /** Accepted; nothing is kept, and the answer says so. */
+  store: optional(z.boolean()),
+  metadata: optional(z.record(z.string().max(64), z.string().max(512))),
+  user: optional(z.string().max(512)),
+  service_tier: optional(z.string().max(64)),
+  safety_identifier: optional(z.string().max(512)),
+  prompt_cache_key: optional(z.string().max(512)),
+  prompt_cache_retention: optional(z.string().max(64)),
+})
+export type ResponsesRequest = z.infer<typeof ResponsesRequest>
+
+/** What is wrong with a body that does not parse; items and tools are looked at by their type. */
+export const responsesIssue = (
+  body: unknown,
+  error: z.ZodError,
+): { param: string | undefined; message: string } => {
+  const { input, tools } = Object(body) as { input?: unknown; tools?: unknown }
+  const of = (list: unknown, name: string, schemaOf: (type: unknown) => z.ZodType) =>
+    (Array.isArray(list) ? list : []).flatMap((item, index) => {
+      const result = schemaOf(Object(item).type).safeParse(item)
+      return result.success ? [] : [within(`${name}.${index}`, firstIssue(result.error))]
+    })[0]
+  return of(input, 'input', itemSchema) ?? of(tools, 'tools', toolSchema) ?? firstIssue(error)
+}
+
+const itemSchema = (type: unknown): z.ZodType => {
+  if (type === undefined || type === 'message') return InputMessage
+  if (type === 'function_call') return InputCall
+  return type === 'function_call_output' ? InputCallOutput : OtherItem
+}
+
+const toolSchema = (type: unknown): z.ZodType =>
+  type === 'function' ? ResponsesFunction : ResponsesTool
+
+const within = (path: string, { param, message }: ReturnType<typeof firstIssue>) => ({
+  param: param === undefined ? path : `${path}.${param}`,
+  message: `${path}: ${message}`,
+})
+
+export const isMessage = (item: InputItem): item is InputMessage => 'role' in item
+export const isCall = (item: InputItem): item is InputCall => item.type === 'function_call'
+export const isCallOutput = (item: InputItem): item is InputCallOutput =>
+  item.type === 'function_call_output'
+export const isText = (part: InputPart): part is InputPart & { text: string } =>
+  part.type === 'input_text' || part.type === 'output_text' || part.type === 'text'

@@ -1,0 +1,49 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  type Bucket,
+  bucketOf,
+  mergeInto,
+  type Segment,
+} from '../../../coordinator/fleet/bucket.ts'
+import { CompactSegment } from '../../../coordinator/fleet/compact-segment.ts'
+import { METRIC_NAMES, type Metric } from '../../../coordinator/fleet/metrics.ts'
+
+const value = fc.option(fc.integer({ min: 0, max: 100 }))
+const sample = fc
+  .array(value, { minLength: METRIC_NAMES.length, maxLength: METRIC_NAMES.length })
+  .map(values => Object.fromEntries(METRIC_NAMES.map((name, i) => [name, values[i] ?? null])))
+
+t.test('a compact segment holds what a map of buckets would hold', async t => {
+  const held = fc.check(
+    fc.property(fc.array(fc.tuple(fc.integer({ min: 0, max: 6 }), sample)), added => {
+      const compact = new CompactSegment()
+      const map: Segment = new Map()
+      for (const [n, metrics] of added) {
+        const at = 1_700_000_000_000 + n * 10_000
+        const bucket = (): Bucket => bucketOf(metrics as Record<Metric, number | null>)
+        compact.add(at, bucket())
+        const known = map.get(at)
+        if (known === undefined) map.set(at, bucket())
+        else mergeInto(known, bucket())
+      }
+      const sorted = (entries: Iterable<[number, Bucket]>) =>
+        JSON.stringify([...entries].sort(([a], [b]) => a - b))
+      return sorted(compact) === sorted(map)
+    }),
+    { numRuns: 300 },
+  )
+  t.notOk(held.failed, JSON.stringify(held.counterexample))
+})
+
+t.test('what it tells is a copy', async t => {
+  const compact = new CompactSegment()
+  const none = Object.fromEntries(METRIC_NAMES.map(name => [name, 7])) as Record<Metric, number>
+  compact.add(10, bucketOf(none))
+  for (const [, bucket] of compact) {
+    bucket.values.fill(0)
+    bucket.known.fill(0)
+  }
+  const [[, { values, known } = { values: [], known: [] }] = []] = [...compact]
+  t.ok(values.every(one => one === 7) && known.every(count => count === 1))
+})

@@ -1,0 +1,253 @@
+import { once } from 'node:events'
+import { createServer, get, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { dispatch, type Outcome } from '../../../coordinator/fleet/dispatch.ts'
+import { createLanes } from '../../../coordinator/fleet/lane.ts'
+import { createRouter, type Engine } from '../../../coordinator/fleet/router.ts'
+import { createTrails, trailOf } from '../../../coordinator/fleet/trails.ts'
+import { createWaitQueue } from '../../../coordinator/fleet/wait-queue.ts'
+import { HEADER_CELL, HEADER_PROMPT_TOKENS } from '../../../shared/wire/link.ts'
+import { type CellHandler, endWithUsage, linkCell } from '../../support/cell.ts'
+
+/** A client-facing server before real links, with the real router and queue between them. */
+const rig = async (t: Test, handlers: Record<string, CellHandler>, maxWaitMs = 30_000) => {
+  const nowMs = () => performance.now()
+  const router = createRouter(Math.random, nowMs)
+  const limits = { length: 100, maxWaitMs, restartMs: 30_000 }
+  const queue = createWaitQueue({ limits, router, nowMs })
+  const lanes = createLanes({ router, queue, trails: createTrails(nowMs), nowMs })
+  const engines: Record<string, Engine> = {}
+  const serve = (id: string): void => router.update(id, new Map([['m', engines[id] as Engine]]))
+  for (const [id, handler] of Object.entries(handlers)) {
+    const cell = await linkCell(id, handler)
+    t.teardown(() => cell.close())
+    engines[id] = {
+      cellId: id,
+      link: cell.link,
+      slots: 1,
+      queue: 0,
+      inFlight: 0,
+      others: 0,
+      ready: true,
+    }
+    serve(id)
+  }
+  const outcomes: Outcome[] = []
+  const running = new Set<Promise<unknown>>()
+  const server = createServer((_request, response) => {
+    const lane = lanes({ model: 'm', keyId: 'k' })
+    const asked = dispatch({
+      path: '/v1/chat/completions',
+      headers: {},
+      body: Buffer.from('{}'),
+      response,
+      answerHeaders: {},
+      stream: true,
+      pick: lane.pick,
+      lane,
+      record: async outcome => void outcomes.push(outcome),
+    })
+    running.add(asked)
+    asked.finally(() => running.delete(asked))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    queue.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const waiting = async (count: number): Promise<void> => {
+    while ((queue.lengths().get('m') ?? 0) !== count) await turn()
+  }
+  const settled = async (): Promise<void> => {
+    while (running.size > 0) await Promise.all(running)
+  }
+  return { router, queue, engines, outcomes, url, serve, waiting, settled }
+}
+
+const turn = (): Promise<void> => new Promise(done => setImmediate(done))
+
+const ask = (url: string) => {
+  const request = get(url)
+  request.on('error', () => {})
+  const answer = once(request, 'response').then(async ([response]) => {
+    let body = ''
+    for await (const piece of response as IncomingMessage) body += piece
+    const { statusCode, headers } = response as IncomingMessage
+    return { status: statusCode, headers, body }
+  })
+  answer.catch(() => {})
+  return { request, answer }
+}
+
+/** Answers when it is told to. */
+const held = () => {
+  const answers: (() => void)[] = []
+  const handler: CellHandler = (_request, response) => {
+    answers.push(() => {
+      response.writeHead(200)
+      response.write('data: 1\n\n')
+      endWithUsage(response)
+    })
+  }
+  const reached = async (count: number): Promise<void> => {
+    while (answers.length < count) await turn()
+  }
+  return { handler, reached, answer: (index: number) => answers[index]?.() }
+}
+
+const refuses: CellHandler = (_request, response) => {
+  response.writeHead(503, { 'retry-after': '1' }).end('{"error":{"message":"no slot"}}')
+}
+
+t.test('a request that no cell has room for waits and is served next', async t => {
+  const cell = held()
+  const { url, waiting, engines } = await rig(t, { a: cell.handler })
+  const first = ask(url)
+  await cell.reached(1)
+  const second = ask(url)
+  await waiting(1)
+  cell.answer(0)
+  t.equal((await first.answer).status, 200)
+  await cell.reached(2)
+  cell.answer(1)
+  t.equal((await second.answer).headers[HEADER_CELL], 'a')
+  t.equal(engines.a?.inFlight, 0)
+})
+
+t.test('a cell that says it is full is asked again, and others meanwhile', async t => {
+  const cell = held()
+  let isFull = true
+  const { url, waiting } = await rig(t, {
+    a: (request, response) => (isFull ? refuses : cell.handler)(request, response),
+  })
+  const { answer } = ask(url)
+  await waiting(1)
+  isFull = false
+  await cell.reached(1)
+  cell.answer(0)
+  t.equal((await answer).status, 200)
+})
+
+t.test('a client that leaves while it waits is out of the line, and is not charged', async t => {
+  const cell = held()
+  const { url, waiting, outcomes, settled, engines } = await rig(t, { a: cell.handler })
+  const first = ask(url)
+  await cell.reached(1)
+  const second = ask(url)
+  await waiting(1)
+  second.request.destroy()
+  await waiting(0)
+  cell.answer(0)
+  await first.answer
+  await settled()
+  t.match(outcomes, [
+    { status: 'refused', cellId: undefined, httpStatus: undefined },
+    { status: 'ok' },
+  ])
+  t.equal(engines.a?.inFlight, 0)
+})
+
+t.test('a wait that takes too long ends with 503 and Retry-After', async t => {
+  const { url } = await rig(t, { a: refuses }, 1)
+  const { status, headers, body } = await ask(url).answer
+  t.equal(status, 503)
+  t.equal(headers['retry-after'], '1')
+  t.match(JSON.parse(body), { error: { code: 'cell_unavailable' } })
+})
+
+t.test('a model that nobody serves is refused at once', async t => {
+  const { url } = await rig(t, {})
+  t.equal((await ask(url).answer).status, 503)
+})
+
+t.test('a model whose engine starts again is waited for', async t => {
+  const cell = held()
+  const { url, router, queue, engines, serve, waiting } = await rig(t, { a: cell.handler })
+  router.update('a', new Map())
+  const { answer } = ask(url)
+  await waiting(1)
+  serve('a')
+  queue.offer(engines.a as Engine)
+  await cell.reached(1)
+  cell.answer(0)
+  t.equal((await answer).status, 200)
+})
+
+t.test('a request that kills engines gets two of them and no more', async t => {
+  let killed = 0
+  const cells = await rig(t, {
+    a: (request, response) => {
+      // the engine dies with the request on it and is back soon
+      killed++
+      cells.router.update('a', new Map())
+      refuses(request, response)
+      setImmediate(() => {
+        cells.serve('a')
+        if (cells.engines.a) cells.queue.offer(cells.engines.a)
+      })
+    },
+  })
+  t.equal((await ask(cells.url).answer).status, 503)
+  t.equal(killed, 2)
+})
+
+t.test('answers lay trails, and a stream that breaks off washes them away', async t => {
+  const cell = held()
+  let breaks = false
+  const { url, engines, settled } = await rig(t, {
+    a: (request, response) => {
+      if (!breaks) return cell.handler(request, response)
+      response.writeHead(200).end('data: {"error":{}}\n\n')
+    },
+  })
+  const { answer } = ask(url)
+  await cell.reached(1)
+  cell.answer(0)
+  await answer
+  await settled()
+  const laid = engines.a?.trail?.level ?? 0
+  t.ok(laid > 0)
+  breaks = true
+  await ask(url).answer
+  await settled()
+  t.ok(trailOf(engines.a as Engine, performance.now()) < laid)
+})
+
+for (const ending of ['leaves', 'fails'] as const)
+  t.test(
+    `a stream whose ${ending === 'leaves' ? 'client' : 'cell'} ${ending} is recorded with what it used`,
+    async t => {
+      let end: () => void = () => {}
+      const { url, outcomes, settled } = await rig(t, {
+        a: (_request, response) => {
+          response.writeHead(200, { [HEADER_PROMPT_TOKENS]: '17' })
+          response.write('data: {"role"}\n\n: keepalive\n\ndata: 1\n\ndata: 2\n\n')
+          response.write('data: 3\n')
+          response.write('\n')
+          end = () => response.end('event: error\ndata: {"error":{}}\n\n')
+        },
+      })
+      const request = get(url)
+      request.on('error', () => {})
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
+      let text = ''
+      response.on('error', () => {})
+      response.on('data', piece => {
+        text += piece
+      })
+      while (!text.endsWith('data: 3\n\n')) await turn()
+      if (ending === 'leaves') request.destroy()
+      else end()
+      while (outcomes.length === 0) await turn()
+      await settled()
+      const status = ending === 'leaves' ? 'cancelled' : 'failed'
+      t.match(outcomes, [{ status, cellId: 'a', usage: { prompt_tokens: 17 } }])
+      const { completion_tokens = 0 } = outcomes[0]?.usage ?? {}
+      // an event that came in two pieces may go uncounted
+      t.ok(completion_tokens === 2 || completion_tokens === 3, `${completion_tokens} tokens`)
+    },
+  )

@@ -1,0 +1,201 @@
+import t from 'tap'
+import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
+import { claim, release } from '../../../coordinator/fleet/engine.ts'
+import { createRouter, type Engine } from '../../../coordinator/fleet/router.ts'
+import { createWaitQueue, type Place } from '../../../coordinator/fleet/wait-queue.ts'
+
+/** A queue before one cell with one slot and no queue of its own, and a clock by hand. */
+const rig = (length = 3) => {
+  const clock = { ms: 0 }
+  const timers = new Set<{ atMs: number; run: () => void }>()
+  const after = (milliseconds: number, run: () => void) => {
+    const timer = { atMs: clock.ms + milliseconds, run }
+    timers.add(timer)
+    return () => timers.delete(timer)
+  }
+  const pass = (milliseconds: number): void => {
+    const untilMs = clock.ms + milliseconds
+    for (;;) {
+      const [next] = [...timers].sort((a, b) => a.atMs - b.atMs)
+      if (next === undefined || next.atMs > untilMs) break
+      timers.delete(next)
+      clock.ms = next.atMs
+      next.run()
+    }
+    clock.ms = untilMs
+  }
+  const nowMs = () => clock.ms
+  const router = createRouter(Math.random, nowMs)
+  const queue = createWaitQueue({
+    limits: { length, maxWaitMs: 30_000, restartMs: 10_000 },
+    router,
+    nowMs,
+    after,
+  })
+  const cell: Engine = {
+    cellId: 'a',
+    link: {} as CellLink,
+    slots: 1,
+    queue: 0,
+    inFlight: 0,
+    others: 0,
+    ready: true,
+  }
+  router.update('a', new Map([['m', cell]]))
+  const enter = (keyId: string, tenantId?: string) =>
+    queue.enter({ model: 'm', keyId, tenantId }) as Place
+  const served: string[] = []
+  const join = (name: string, keyId = name, tenantId?: string) => {
+    const place = enter(keyId, tenantId)
+    place.turn.then(
+      engine => served.push(engine === undefined ? `${name} left` : name),
+      error => served.push(`${name} ${error.code} ${error.retryAfterSeconds}`),
+    )
+    return place
+  }
+  /** One request leaves the cell; who had its turn then. */
+  const leave = async (): Promise<string[]> => {
+    release(cell)
+    queue.freed(cell)
+    return seen()
+  }
+  const seen = async (): Promise<string[]> => {
+    await new Promise(done => setImmediate(done))
+    return served.splice(0)
+  }
+  return { queue, router, cell, timers, pass, enter, join, leave, seen }
+}
+
+t.test('a request that finds room does not wait, and has its place', async t => {
+  const { enter, cell } = rig()
+  t.equal(await enter('k').turn, cell)
+  t.equal(cell.inFlight, 1)
+})
+
+t.test('a place that becomes free wakes exactly one, in order', async t => {
+  const { cell, join, leave, seen } = rig()
+  claim(cell)
+  for (const name of ['1', '2', '3']) join(name, 'k')
+  t.strictSame(await seen(), [])
+  t.strictSame(await leave(), ['1'])
+  t.equal(cell.inFlight, 1)
+  t.strictSame(await leave(), ['2'])
+  t.strictSame(await leave(), ['3'])
+  t.strictSame(await leave(), [])
+  t.equal(cell.inFlight, 0)
+})
+
+t.test('keys take turns, however many requests one has', async t => {
+  const { cell, join, leave } = rig(10)
+  claim(cell)
+  for (const name of ['a1', 'a2', 'a3']) join(name, 'a')
+  for (const name of ['b1', 'b2']) join(name, 'b')
+  join('c1', 'c')
+  const order: string[] = []
+  for (let i = 0; i < 6; i++) order.push(...(await leave()))
+  t.strictSame(order, ['a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
+})
+
+t.test('a full line refuses, but who has most gives way to who has none', async t => {
+  const { cell, join, seen } = rig(3)
+  claim(cell)
+  for (const name of ['a1', 'a2', 'a3', 'a4']) join(name, 'a')
+  t.match(await seen(), [/^a4 cell_unavailable \d+$/])
+  join('b1', 'b')
+  t.match(await seen(), [/^a3 cell_unavailable \d+$/])
+  join('b2', 'b')
+  t.match(await seen(), [/^b2 cell_unavailable \d+$/])
+})
+
+t.test('a wait that takes too long ends with 503 and Retry-After', async t => {
+  const { cell, join, pass, seen, queue, timers } = rig()
+  claim(cell)
+  join('1')
+  pass(29_999)
+  t.strictSame(await seen(), [])
+  pass(1)
+  t.strictSame(await seen(), ['1 cell_unavailable 30'])
+  t.equal(queue.lengths().size, 0)
+  t.equal(timers.size, 0)
+})
+
+t.test('who leaves is out at once, and the next one is served', async t => {
+  const { cell, join, leave, seen, queue, timers } = rig()
+  claim(cell)
+  const first = join('1')
+  join('2')
+  first.leave()
+  t.strictSame(await seen(), ['1 left'])
+  t.equal(queue.lengths().get('m'), 1)
+  t.strictSame(await leave(), ['2'])
+  first.leave()
+  t.equal(cell.inFlight, 1)
+  t.equal(timers.size, 0, 'nothing runs when nobody waits')
+})
+
+t.test('a model nobody serves, or that is gone for long, is not waited for', async t => {
+  const { queue, router, join, pass, seen } = rig()
+  t.equal(queue.enter({ model: 'unknown', keyId: 'k' }), undefined)
+  router.update('a', new Map())
+  join('1')
+  t.strictSame(await seen(), [])
+  pass(10_000)
+  t.equal(queue.enter({ model: 'm', keyId: 'k' }), undefined)
+})
+
+t.test('an engine that comes back serves as many as it takes', async t => {
+  const { queue, router, cell, join, seen } = rig()
+  router.update('a', new Map())
+  for (const name of ['1', '2', '3']) join(name)
+  router.update('a', new Map([['m', cell]]))
+  queue.offer(cell)
+  t.strictSame(await seen(), ['1'])
+  cell.queue = 1
+  queue.offer(cell)
+  t.strictSame(await seen(), ['2'])
+})
+
+t.test('a cell that others have filled is looked at again by itself', async t => {
+  const { cell, join, pass, seen } = rig()
+  cell.fullUntilMs = 400
+  join('1')
+  pass(399)
+  t.strictSame(await seen(), [])
+  pass(101)
+  t.strictSame(await seen(), ['1'])
+})
+
+t.test('one engine serves the lines of all its models, who waited longest first', async t => {
+  const { queue, router, cell, pass, seen } = rig()
+  router.update('a', new Map(['m', 'n'].map(model => [model, cell])))
+  claim(cell)
+  const done: string[] = []
+  for (const model of ['n', 'm']) {
+    queue.enter({ model, keyId: 'k' })?.turn.then(() => done.push(model))
+    pass(10)
+  }
+  for (let i = 0; i < 2; i++) {
+    release(cell)
+    queue.freed(cell)
+    await seen()
+  }
+  t.strictSame(done, ['n', 'm'])
+})
+
+t.test("a tenant's own cell wakes only who belongs to it", async t => {
+  const { router, cell, join, leave } = rig()
+  claim(cell)
+  join('other', 'x', 'other')
+  join('mine', 'y', 'acme')
+  router.assign(new Map([['a', { tenantId: 'acme', exclusive: false }]]))
+  t.strictSame(await leave(), ['mine'])
+  t.strictSame(await leave(), [])
+})
+
+t.test('closing refuses everybody who waits', async t => {
+  const { queue, cell, join, seen } = rig()
+  claim(cell)
+  for (const name of ['1', '2']) join(name)
+  queue.close()
+  t.strictSame(await seen(), ['1 draining undefined', '2 draining undefined'])
+})

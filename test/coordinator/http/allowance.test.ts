@@ -1,0 +1,218 @@
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import type { AppParts } from '../../../coordinator/app.ts'
+import type { Engine } from '../../../coordinator/fleet/router.ts'
+import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { createQuota } from '../../../coordinator/quota/quota.ts'
+import { Tiers } from '../../../coordinator/quota/tiers.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { appWith, config, rawRequest, views } from '../../support/app.ts'
+import { endWithUsage, linkCell } from '../../support/cell.ts'
+import { logger, populate, SPEC } from '../keys/fixtures.ts'
+import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
+
+const bearer = (secret: string) => ({ headers: { authorization: `Bearer ${secret}` } })
+
+/** The real front on a real quota, whose minute clock stands still. */
+const rig = async (t: Test, tiers: object = {}, parts: Partial<AppParts> = {}) => {
+  const folder = await temporaryFolder(t)
+  const store = await temporaryStore(t, folder)
+  await populate(store)
+  const keys = createKeys({ store, logger })
+  const settings = config({ tiers })
+  const quota = createQuota({
+    store,
+    tiers: settings.tiers,
+    logger,
+    ticks: () => 0,
+    sweepMilliseconds: 0,
+  })
+  const app = await appWith({
+    config: settings,
+    keys,
+    quota,
+    views: views({ store, tiers: settings.tiers }),
+    ...parts,
+  })
+  t.teardown(() => app.close())
+  return { app, keys, store, folder }
+}
+
+t.test('without a key, an address', async t => {
+  t.test('uses up its minute with operations that need none, and then has to wait', async t => {
+    const { app } = await rig(t)
+    for (let left = 29; left >= 0; left--) {
+      const { statusCode, headers } = await app.inject('/v1/tiers')
+      t.equal(statusCode, 200)
+      t.equal(headers['x-ratelimit-burst'], String(left))
+      t.equal(headers['x-ratelimit-remaining'], String(970 + left))
+    }
+    const refused = await app.inject('/v1/tiers')
+    t.equal(refused.statusCode, 429)
+    t.equal(refused.json().error.code, 'rate_limited')
+    t.equal(refused.headers['retry-after'], '60')
+    t.equal(refused.headers['x-ratelimit-remaining'], '970', 'a refusal costs nothing')
+  })
+
+  t.test('has a month, after which it is 403', async t => {
+    const { app } = await rig(t, { anonymous: { requests_per_month: 2 } })
+    for (let n = 0; n < 2; n++) t.equal((await app.inject('/v1/tiers')).statusCode, 200)
+    const refused = await app.inject('/v1/tiers')
+    t.equal(refused.statusCode, 403)
+    t.equal(refused.json().error.code, 'tier_exceeded')
+    t.equal((await app.inject({ url: '/v1/tiers', remoteAddress: '10.0.0.9' })).statusCode, 200)
+  })
+
+  t.test('pays nothing for a call that is refused', async t => {
+    const { app } = await rig(t, { anonymous: { requests_per_month: 1 } })
+    for (let n = 0; n < 3; n++) t.equal((await app.inject('/v1/tiers?wrong=1')).statusCode, 422)
+    t.equal((await app.inject('/v1/tiers')).statusCode, 200)
+  })
+
+  t.test('may ask for health, the card and the documents as often as it likes', async t => {
+    const { app } = await rig(t, { anonymous: { requests_per_month: 0, requests_per_minute: 1 } })
+    const paths = ['/v1/health', '/healthz', '/readyz', '/health', '/.well-known/agent.json']
+    for (const url of [...paths, '/v1/openapi.json', '/docs'])
+      for (let n = 0; n < 3; n++) {
+        const { statusCode, headers } = await app.inject(url)
+        t.equal(statusCode, 200, url)
+        t.equal(headers['x-ratelimit-limit'], '0', url)
+        t.equal(headers['x-ratelimit-burst'], '1', url)
+      }
+    t.equal((await app.inject('/v1/tiers')).statusCode, 403)
+  })
+})
+
+t.test('with a key, calls count against its own minute and not the month', async t => {
+  const { app, keys } = await rig(t, { pro: { requests_per_month: 5 } })
+  const { secret } = await keys.create(SPEC, BY)
+  for (let n = 0; n < 60; n++) {
+    const { statusCode, headers } = await app.inject({ url: '/v1/tiers', ...bearer(secret) })
+    t.equal(statusCode, 200)
+    t.equal(headers['x-ratelimit-remaining'], '5')
+  }
+  const refused = await app.inject({ url: '/v1/tiers', ...bearer(secret) })
+  t.equal(refused.statusCode, 429)
+  t.match(refused.headers['retry-after'], /^\d+$/)
+  t.equal((await app.inject('/v1/tiers')).statusCode, 200, 'the address has its own')
+})
+
+t.test('a tier that another process gives a key holds after its next look', async t => {
+  const { app, keys, store, folder } = await rig(t)
+  const { key, secret } = await keys.create(SPEC, BY)
+  await store.revisions.poll()
+  const limit = async () =>
+    (await app.inject({ url: '/v1/models', ...bearer(secret) })).headers['x-ratelimit-limit']
+  t.equal(await limit(), '50000')
+  const other = createKeys({ store: await temporaryStore(t, folder), logger })
+  await other.setTier(key.id, 'free', 'all', BY)
+  await store.revisions.poll()
+  t.equal(await limit(), '1000')
+  const models = await app.inject({ url: '/v1/models', ...bearer(secret) })
+  t.strictSame(
+    models.json().data.map((model: { id: string }) => model.id),
+    ['model-a:7b'],
+  )
+})
+
+t.test('the tiers are listed as they are configured', async t => {
+  const { app } = await rig(t, { pro: { requests_per_minute: 60 } })
+  const { tiers, anonymous } = (await app.inject('/v1/tiers')).json()
+  t.strictSame(anonymous, { requests_per_month: 1000, requests_per_minute: 30 })
+  t.strictSame(tiers[0], { id: 'free', ...Tiers.parse({}).free, models: ['model-a:7b'] })
+  t.match(tiers[1], { id: 'pro', requests_per_minute: 60, price_eur_per_month: 29 })
+  t.match(tiers[2], { id: 'enterprise', requests_per_month: 'unlimited' })
+  t.ok(tiers[2].models.includes('model-f:72b'))
+  t.notOk(tiers[1].models.includes('model-f:72b'))
+})
+
+t.test('every refusal with 503 says when to come back', async t => {
+  const app = await appWith({
+    notReady: () => new ShoalError('broker_unavailable', 'the broker is not reached'),
+  })
+  t.teardown(() => app.close())
+  const { statusCode, headers } = await app.inject('/readyz')
+  t.equal(statusCode, 503)
+  t.equal(headers['retry-after'], '5')
+})
+
+t.test('what never becomes a request has the limits in its headers too', async t => {
+  const { app } = await rig(t)
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  t.match(
+    await rawRequest(app.server.address() as AddressInfo, 'nonsense\r\n\r\n'),
+    /x-ratelimit-limit: 1000/,
+  )
+})
+
+t.test('what a request costs', async t => {
+  const cell = await linkCell('a', (request, response) => {
+    let body = ''
+    request.on('data', piece => {
+      body += piece
+    })
+    request.on('end', () => {
+      const isStream = body.includes('stream')
+      response.setHeader('content-type', isStream ? 'text/event-stream' : 'application/json')
+      response.write(isStream ? 'data: {}\n\n' : '{}')
+      endWithUsage(response)
+    })
+  })
+  t.teardown(cell.close)
+  const engine: Engine = {
+    cellId: 'a',
+    link: cell.link,
+    slots: 1,
+    inFlight: 0,
+    others: 0,
+    ready: true,
+  }
+  const served = { isThere: true }
+  const fleet = {
+    pick: (_model: string, tried?: ReadonlySet<string>) =>
+      served.isThere && !tried?.has('a') ? engine : undefined,
+    cells: () => [],
+    serves: () => true,
+    roundTripsMs: () => [],
+  }
+  const { app, keys } = await rig(t, { pro: { requests_per_minute: 3 } }, { fleet })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  const { secret } = await keys.create(SPEC, BY)
+  const chat = { model: 'model-a:7b', messages: [{ role: 'user', content: 'x' }] }
+  const ask = async (body: object, key = secret) => {
+    const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    await response.arrayBuffer()
+    return response
+  }
+  let left = 50_000
+  let burst = 3
+  for (const [title, status, body, cost] of [
+    ['an invalid body', 422, { ...chat, temperature: 9 }, 0],
+    ['a model of another tier', 422, { ...chat, model: 'model-e:70b' }, 0],
+    ['an answer', 200, chat, 1],
+    ['a stream', 200, { ...chat, stream: true }, 1],
+    ['one that no cell takes', 503, chat, 0],
+    ['the last of the minute', 200, chat, 1],
+    ['one too many in the minute', 429, chat, 0],
+  ] as const)
+    t.test(`${title}: ${cost}`, async t => {
+      served.isThere = status !== 503
+      const response = await ask(body)
+      left -= cost
+      burst -= cost
+      t.equal(response.status, status)
+      t.equal(response.headers.get('x-ratelimit-remaining'), String(left))
+      t.equal(response.headers.get('x-ratelimit-burst'), String(burst))
+      t.equal(response.headers.has('retry-after'), status === 429 || status === 503)
+    })
+  t.test('a key that is not valid costs the address nothing', async t => {
+    const response = await ask(chat, 'svc-dev-nonsense')
+    t.equal(response.status, 401)
+    t.equal(response.headers.get('x-ratelimit-remaining'), '1000')
+  })
+})

@@ -1,0 +1,103 @@
+import t from 'tap'
+import type { CommandRecord } from '../../../coordinator/control/command.ts'
+import { commandEnd } from '../../../coordinator/control/command-end.ts'
+import type { CommandRequest } from '../../../coordinator/control/commands.ts'
+import { type Cell, newCell } from '../../../coordinator/fleet/cell.ts'
+import { commandModel } from '../../../coordinator/operations/cells/model-command.ts'
+import type { Context } from '../../../coordinator/operations/context.ts'
+import { engine, sampleOf } from '../fleet/samples.ts'
+
+const record = (more: Partial<CommandRecord> = {}): CommandRecord =>
+  ({ id: 'cmd_1', cellId: 'c', state: 'sent', ...more }) as CommandRecord
+
+const live: Cell = {
+  ...newCell('c', 1),
+  presence: 'ready',
+  sample: sampleOf(0, { engines: [engine(0, { models: ['m:1b'] })] }),
+}
+
+/** A coordinator with one cell, whose commands end as the test wants. */
+const context = (end: Partial<CommandRecord>, cell: Cell | undefined = live) => {
+  const requests: CommandRequest[] = []
+  const views = {
+    cells: { get: async (id: string) => (id === 'c' ? { id } : undefined) },
+    fleet: { cell: () => cell },
+    commands: {
+      create: async (request: CommandRequest) => {
+        requests.push(request)
+        return record(end)
+      },
+      get: async () => record(end),
+    },
+    actor: { actor: 'operator' },
+    signal: AbortSignal.abort(),
+  }
+  return { context: views as unknown as Context, requests }
+}
+
+const input = { cell_id: 'c', model: 'm:1b' }
+
+t.test('a model is commanded', async t => {
+  t.test('and its standing is the answer', async t => {
+    const result = { model: 'm:1b', state: 'loading', pinned: false, progress_percent: 12.5 }
+    const { context: views, requests } = context({ state: 'succeeded', result })
+    t.strictSame(await commandModel('load', input, views), {
+      cell_id: 'c',
+      model: 'm:1b',
+      state: 'loading',
+      phase: null,
+      progress_percent: 12.5,
+      remaining_seconds: null,
+      pinned: false,
+      reason: null,
+      command_id: 'cmd_1',
+      command_state: 'succeeded',
+    })
+    t.match(requests, [{ verb: 'model-load', mode: 'live', params: { model: 'm:1b' } }])
+    t.strictSame(requests[0]?.noted, { model: 'm:1b' }, 'the audit says which model')
+  })
+  t.test('and what is not known yet is null', async t => {
+    const { context: views } = context({ state: 'sent' })
+    t.match(await commandModel('pin', input, views), { state: null, command_state: 'sent' })
+  })
+  for (const [end, code, message] of [
+    [{ state: 'failed', reason: 'conflict', message: 'busy' }, 'conflict', 'busy'],
+    [{ state: 'failed', reason: 'model_not_found', message: 'no' }, 'model_not_found', 'no'],
+    [{ state: 'failed', reason: 'error', message: 'broken' }, 'cell_unavailable', 'broken'],
+    [{ state: 'rejected', reason: 'busy' }, 'cell_unavailable', 'c says: busy'],
+    [{ state: 'expired' }, 'cell_unavailable', 'c says: expired'],
+  ] as const)
+    t.test(`a cell that answers ${Object.values(end).join(', ')} is ${code}`, async t => {
+      await t.rejects(commandModel('load', input, context(end).context), { code, message })
+    })
+  t.test('only on a cell that is there and has it', async t => {
+    const { context: views } = context({})
+    await t.rejects(commandModel('load', { ...input, cell_id: 'd' }, views), { code: 'not_found' })
+    await t.rejects(commandModel('load', { ...input, model: 'n' }, views), {
+      code: 'model_not_found',
+      param: 'model',
+    })
+    const away = context({}, { ...live, presence: 'dead' })
+    await t.rejects(commandModel('load', input, away.context), { code: 'cell_unavailable' })
+    t.strictSame(away.requests, [])
+  })
+})
+
+t.test('the end of a command', async t => {
+  const states: CommandRecord['state'][] = ['accepted', 'executing', 'succeeded']
+  const commands = { get: async () => record({ state: states.shift() ?? 'unknown' }) }
+  const signal = new AbortController().signal
+  const wait = async () => {}
+  t.match(await commandEnd(commands, record(), { timeoutMs: 1000, signal, wait }), {
+    state: 'succeeded',
+  })
+  t.test('is not waited for for ever', async t => {
+    const busy = { get: async () => record({ state: 'executing' }) }
+    t.match(await commandEnd(busy, record(), { timeoutMs: 1000, signal, wait }), {
+      state: 'executing',
+    })
+    const gone = AbortSignal.abort()
+    const options = { timeoutMs: Number.POSITIVE_INFINITY, signal: gone, wait }
+    t.match(await commandEnd(busy, record(), options), { state: 'sent' })
+  })
+})

@@ -1,0 +1,69 @@
+import t from 'tap'
+import { createUsage, type NewUsage } from '../../../coordinator/quota/usage.ts'
+import { journalUsage } from '../../../coordinator/quota/usage-journal.ts'
+import type { Store } from '../../../coordinator/store/store.ts'
+import { silent } from '../../support/cell.ts'
+import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
+
+const row = (requestId: string, other: Partial<NewUsage> = {}): NewUsage => ({
+  at: 1000,
+  key_id: 'k1',
+  tenant_id: 'one',
+  model: 'model-a:7b',
+  cell_id: 'cell_1',
+  route: '/v1/chat/completions',
+  status: 'ok',
+  prompt_tokens: 3,
+  cached_tokens: 0,
+  completion_tokens: 5,
+  duration_ms: 20,
+  request_id: requestId,
+  ...other,
+})
+const EVER = { from: 0, to: 1e15 }
+
+t.test('usage in the journal', async t => {
+  t.test('is part of the sums at once, and in the table once settled', async t => {
+    const store = await temporaryStore(t)
+    const stateDir = await temporaryFolder(t)
+    const usage = await journalUsage(createUsage(store), { stateDir, logger: silent })
+    t.teardown(() => usage.close())
+    await Promise.all(Array.from({ length: 100 }, (_, n) => usage.record(row(`r${n}`))))
+    t.match(await usage.sums(EVER), { requests: 100, completionTokens: 500 })
+    await usage.record(row('last', { prompt_tokens: null }))
+    await usage.settle()
+    const rows = await store.records.read.selectFrom('usage').selectAll().execute()
+    t.equal(rows.length, 101)
+    t.match(rows.at(-1), row('last', { prompt_tokens: null }))
+  })
+
+  t.test('that comes twice, after a crash in between, is one row', async t => {
+    const store = await temporaryStore(t)
+    const usage = createUsage(store)
+    const same = { id: 'use_1', ...row('r1') }
+    await usage.record(same)
+    await usage.record(same)
+    t.match(await usage.sums(EVER), { requests: 1 })
+  })
+
+  t.test('with numbers that are not whole is refused at once', async t => {
+    const store = await temporaryStore(t)
+    const stateDir = await temporaryFolder(t)
+    const usage = await journalUsage(createUsage(store), { stateDir, logger: silent })
+    t.teardown(() => usage.close())
+    await t.rejects(usage.record(row('bad', { prompt_tokens: 0.5 })), TypeError)
+    t.match(await usage.sums(EVER), { requests: 0 })
+  })
+
+  t.test('that the table does not accept takes no other row along', async t => {
+    const store = await temporaryStore(t)
+    const stateDir = await temporaryFolder(t)
+    const write: Store['records']['write'] = work => store.records.write(work)
+    const plain = createUsage({ records: { ...store.records, write } })
+    const usage = await journalUsage(plain, { stateDir, logger: silent })
+    t.teardown(() => usage.close())
+    const wrong = { model: null } as unknown as Partial<NewUsage>
+    await Promise.all([usage.record(row('r1')), usage.record(row('r2', wrong))])
+    t.match(await usage.sums(EVER), { requests: 1 })
+  })
+})

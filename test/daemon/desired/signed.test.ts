@@ -1,0 +1,191 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { DaemonConfig } from '../../../daemon/config.ts'
+import { type Believing, genuineDesired, isStale } from '../../../daemon/desired/believable.ts'
+import { OpenBirths } from '../../../daemon/desired/freshness.ts'
+import { settingsOf } from '../../../daemon/desired/settings.ts'
+import { desiredService } from '../../../daemon/services/desired.ts'
+import { newId } from '../../../shared/ids.ts'
+import { newPrivateKey, type Signer, signerOf } from '../../../shared/signing.ts'
+import { type Desired, type Reported, signDesired } from '../../../shared/wire/desired.ts'
+import { type Envelope, envelope } from '../../../shared/wire/envelope.ts'
+import { silent } from '../../support/cell.ts'
+
+const coordinator = signerOf(newPrivateKey())
+const stranger = signerOf(newPrivateKey())
+const [own, other] = [newId('cell'), newId('cell')]
+const every = (seconds: number) => ({ telemetry: { interval_seconds: seconds } })
+
+const signedFor = (cell_id: string, version: number, signer: Signer, answers?: string): Desired =>
+  signDesired(
+    {
+      ...{ version, document: every(version), cell_id, issued_at: 1 },
+      ...(answers !== undefined && { answers }),
+    },
+    signer,
+  )
+
+t.test('settings are believed by their signature', async t => {
+  const good = signedFor(own, 7, coordinator, 'birth')
+  const { signature, ...unsigned } = good
+  const pinned: Believing = { cellId: own, trusted: [coordinator.publicKey] }
+  for (const [title, body, believing, isBelieved] of [
+    ['as they were signed', good, pinned, true],
+    ['not for another cell', signedFor(other, 7, coordinator), pinned, false],
+    [
+      'not with another cell put in',
+      { ...signedFor(other, 7, coordinator), cell_id: own },
+      pinned,
+      false,
+    ],
+    ['not from another key', signedFor(own, 7, stranger), pinned, false],
+    [
+      'not from another key under our name',
+      { ...signedFor(own, 7, stranger), key_id: coordinator.publicKey },
+      pinned,
+      false,
+    ],
+    ['not unsigned', unsigned, pinned, false],
+    ['not without a cell', { version: 7, document: {} }, pinned, false],
+    ['not with another document', { ...good, document: every(1) }, pinned, false],
+    ['not with a higher version', { ...good, version: 8 }, pinned, false],
+    ['not as the answer to another birth', { ...good, answers: 'other' }, pinned, false],
+    ['not without what they answer', { ...unsigned, signature, answers: undefined }, pinned, false],
+    ['not with another time', { ...good, issued_at: 2 }, pinned, false],
+    ['not with a field put in', { ...good, more: 1 }, pinned, false],
+    [
+      'with any of several keys',
+      good,
+      { ...pinned, trusted: [stranger.publicKey, coordinator.publicKey] },
+      true,
+    ],
+    [
+      'unsigned, before a key is pinned',
+      { version: 7, document: {} },
+      { cellId: own, trusted: [] },
+      true,
+    ],
+    ['signed, before a key is pinned', good, { cellId: own, trusted: [] }, true],
+  ] as [string, object, Believing, boolean][])
+    t.equal(
+      genuineDesired(JSON.parse(JSON.stringify(body)), believing) !== undefined,
+      isBelieved,
+      title,
+    )
+  t.throws(() => genuineDesired({ version: -1, document: {} }, pinned))
+})
+
+t.test('fields of later versions are signed too and do no harm', async t => {
+  const wanted = { version: 1, document: {}, cell_id: own, issued_at: 1, later: { any: 'thing' } }
+  const body = signDesired(wanted, coordinator)
+  t.match(genuineDesired(body, { cellId: own, trusted: [coordinator.publicKey] }), { version: 1 })
+})
+
+t.test('settings are of the past', async t => {
+  for (const [title, version, standing, stale] of [
+    ['below what was believed', 4, { isAnswer: false, isNothingNew: false }, true],
+    ['at the same version with other contents', 5, { isAnswer: false, isNothingNew: false }, true],
+    ['not above it', 6, { isAnswer: false, isNothingNew: false }, false],
+    ['not when they are what holds', 5, { isAnswer: false, isNothingNew: true }, false],
+    ['not as the answer to a birth', 0, { isAnswer: true, isNothingNew: false }, false],
+  ] as [string, number, { isAnswer: boolean; isNothingNew: boolean }, boolean][])
+    t.equal(isStale({ version }, { highest: 5, ...standing }), stale, title)
+})
+
+t.test('a birth is answered once, and never after a later one', async t => {
+  const births = new OpenBirths()
+  for (const id of ['a', 'b', 'c']) births.sent(id)
+  t.notOk(births.take(undefined))
+  t.notOk(births.take('x'))
+  t.ok(births.take('b'))
+  t.notOk(births.take('b'))
+  t.notOk(births.take('a'), 'it was kept back')
+  t.ok(births.take('c'))
+  for (let i = 0; i < 100; i++) births.sent(`${i}`)
+  t.notOk(births.take('0'), 'only so many are remembered')
+  t.ok(births.take('99'))
+})
+
+/** The service of a cell that has pinned the coordinator's key. */
+const rig = async (t: Test, folder: string) => {
+  const stop = new AbortController()
+  const births = new OpenBirths()
+  const asked: number[] = []
+  const reports: Reported[] = []
+  const world = { ms: 0 }
+  let listener: (message: Envelope) => void = () => {}
+  const local = settingsOf(DaemonConfig.parse({ name: 'n' }))
+  const service = desiredService({
+    stateDir: folder,
+    uplink: {
+      on: (_name, heard) => {
+        listener = heard
+        return () => {}
+      },
+      onReady: () => () => {},
+      publish: async (_name, body) => void reports.push(body as Reported),
+    },
+    local,
+    apply: async () => {},
+    health: { view: () => ({}) },
+    engines: () => [],
+    believing: () => ({ cellId: own, trusted: [coordinator.publicKey] }),
+    births,
+    askAgain: () => void asked.push(world.ms),
+    logger: silent,
+    nowMs: () => world.ms,
+    wait: (_ms, signal) =>
+      new Promise(resolve => signal.addEventListener('abort', () => resolve())),
+  })
+  await service.start({ signal: stop.signal, fail: error => t.fail(error.message) })
+  const end = async (): Promise<void> => {
+    stop.abort()
+    await service.reload(local)
+  }
+  t.teardown(end)
+  /** The version in force once everything that came is judged. */
+  const after = async (...bodies: Desired[]): Promise<number | undefined> => {
+    for (const body of bodies) listener(envelope('coordinator', 1, 'desired', body))
+    await service.reload(local)
+    return reports.at(-1)?.applied_version
+  }
+  return { after, births, asked, world, end }
+}
+
+t.test('a cell that has pinned a key', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-signed-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const captured = signedFor(own, 5, coordinator)
+  const first = await rig(t, folder)
+  t.equal(await first.after(captured), 5)
+  t.equal(await first.after(signedFor(own, 8, coordinator)), 8)
+
+  t.test('is not set back by what was sent before, and asks', async t => {
+    t.equal(await first.after(captured), 8)
+    t.equal(await first.after(signedFor(other, 9, coordinator)), 8)
+    t.equal(await first.after(signedFor(own, 9, stranger)), 8)
+    t.strictSame(first.asked, [0], 'once, however often')
+    first.world.ms += 10_000
+    await first.after(captured)
+    t.strictSame(first.asked, [0, 10_000])
+  })
+
+  t.test('goes back when the coordinator says so now', async t => {
+    first.births.sent('now')
+    const answer = signedFor(own, 6, coordinator, 'now')
+    t.equal(await first.after(answer), 6)
+    t.equal(await first.after(signedFor(own, 8, coordinator)), 6, 'what was captured stays past')
+    t.equal(await first.after(signedFor(own, 10, coordinator)), 10, 'a change is above all before')
+    t.equal(await first.after(answer), 10, 'an answer counts once')
+  })
+
+  t.test('knows that also after a start', async t => {
+    await first.end()
+    const second = await rig(t, folder)
+    t.not(await second.after(signedFor(own, 9, coordinator)), 9)
+    second.births.sent('again')
+    t.equal(await second.after(signedFor(own, 7, coordinator, 'again')), 7)
+  })
+})

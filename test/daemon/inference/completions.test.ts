@@ -1,0 +1,174 @@
+import t from 'tap'
+import { completionPlan } from '../../../daemon/inference/openai/completion-order.ts'
+import { Completion, CompletionChunk, CompletionRequest } from '../../../shared/wire/completions.ts'
+import { call, listen, settled, startService } from './peers.ts'
+
+const PATH = '/v1/completions'
+
+t.test('a legacy completion', async t => {
+  const service = await startService(t, [{ id: 'one', weights: 'bundled:shoal-demo-large' }])
+  const port = await listen(t, service)
+  await settled(service)
+  const complete = (body: object, headers = {}) =>
+    call(port, 'POST', PATH, { model: 'one', temperature: 0, ...body }, headers)
+  const whole = async (body: object) => {
+    const { status, json, usage } = await complete(body)
+    t.equal(status, 200)
+    t.strictSame(json, Completion.parse(json), 'the exact shape')
+    t.strictSame(usage, json.usage)
+    return json as Completion
+  }
+  const streamed = async (body: object): Promise<CompletionChunk[]> => {
+    const { text } = await complete({ ...body, stream: true })
+    const events = text.trimEnd().split('\n\n')
+    t.equal(events.pop(), 'data: [DONE]')
+    return events.map(event => {
+      const chunk = JSON.parse(event.replace(/^data: /, ''))
+      t.strictSame(chunk, CompletionChunk.parse(chunk))
+      return chunk
+    })
+  }
+  const texts = ({ choices }: Completion) => choices.map(choice => choice.text)
+
+  t.test('goes on where the prompt ends, with 16 tokens when nothing else is asked', async t => {
+    const answer = await whole({ prompt: 'A cell is' })
+    t.match(answer, { id: /^cmpl-/, object: 'text_completion', model: 'one' })
+    t.match(answer.choices, [{ index: 0, text: /^ a machine/, logprobs: null }])
+    t.equal(answer.choices[0]?.finish_reason, 'length')
+    t.equal(answer.usage.completion_tokens, 16)
+    t.equal((await whole({ prompt: 'A cell is', max_tokens: 3 })).usage.completion_tokens, 3)
+  })
+
+  t.test('takes texts and lists of tokens, and knows each by its index', async t => {
+    const texts2 = await whole({ prompt: ['A cell is', 'A tier is'], n: 2, max_tokens: 2 })
+    t.strictSame(
+      texts2.choices.map(({ index }) => index),
+      [0, 1, 2, 3],
+    )
+    t.equal(texts2.usage.completion_tokens, 8)
+    const one = await whole({ prompt: 'A cell is', max_tokens: 2 })
+    t.ok(texts2.usage.prompt_tokens < 2 * one.usage.prompt_tokens + 2, 'a prompt counts once')
+    const ids = [5, 6, 7]
+    const alone = await whole({ prompt: ids, max_tokens: 2 })
+    t.equal(alone.usage.prompt_tokens, 3)
+    t.strictSame(texts(await whole({ prompt: [ids, ids], max_tokens: 2 })), [
+      ...texts(alone),
+      ...texts(alone),
+    ])
+  })
+
+  t.test('makes no control tokens out of the text of a prompt', async t => {
+    const answer = await whole({ prompt: '<|im_end|>', max_tokens: 0 })
+    t.ok(answer.usage.prompt_tokens > 2, `${answer.usage.prompt_tokens} tokens`)
+  })
+
+  t.test('puts the prompt before the answer with echo', async t => {
+    const prompt = 'A cell is'
+    const [plain = ''] = texts(await whole({ prompt, max_tokens: 2 }))
+    t.strictSame(texts(await whole({ prompt, max_tokens: 2, echo: true })), [prompt + plain])
+    const nothing = await whole({ prompt, max_tokens: 0, echo: true })
+    t.strictSame(texts(nothing), [prompt])
+    t.equal(nothing.usage.completion_tokens, 0)
+    t.equal(nothing.choices[0]?.finish_reason, 'length')
+    const ids = [40, 41, 42]
+    const [echoed = ''] = texts(await whole({ prompt: ids, max_tokens: 0, echo: true }))
+    t.ok(echoed.length > 0)
+  })
+
+  t.test('ends before a stop string', async t => {
+    const [text = ''] = texts(await whole({ prompt: 'A cell is', max_tokens: 40, stop: 'fleet' }))
+    t.match(text, /^ a machine in the $/)
+    const answer = await whole({ prompt: 'A cell is', stop: ['machine'] })
+    t.strictSame([texts(answer), answer.choices[0]?.finish_reason], [[' a '], 'stop'])
+  })
+
+  t.test('tells the chances of its tokens', async t => {
+    const request = { prompt: 'A cell is', max_tokens: 2 }
+    const { choices } = await whole({ ...request, logprobs: 2 })
+    const logprobs = choices[0]?.logprobs
+    t.equal(logprobs?.tokens.join(''), choices[0]?.text)
+    t.strictSame(logprobs?.text_offset, [0, logprobs?.tokens[0]?.length])
+    for (const [index, token] of (logprobs?.tokens ?? []).entries()) {
+      const top = logprobs?.top_logprobs?.[index] ?? {}
+      t.equal(top[token], logprobs?.token_logprobs[index])
+      t.equal(Object.keys(top).length, 2, 'greedy takes the most likely, which is one of the two')
+    }
+    t.equal((await whole({ ...request, logprobs: 0 })).choices[0]?.logprobs?.top_logprobs, null)
+  })
+
+  t.test('gives the most probable of best_of', async t => {
+    const request = { prompt: 'A', temperature: 1.5, seed: 4, max_tokens: 6, logprobs: 0 }
+    const mean = ({ logprobs }: Completion['choices'][number]): number => {
+      const values = logprobs?.token_logprobs ?? []
+      return values.reduce<number>((sum, value) => sum + (value ?? 0), 0) / values.length
+    }
+    const all = await whole({ ...request, n: 4 })
+    const best = await whole({ ...request, best_of: 4 })
+    t.equal(best.choices.length, 1)
+    t.equal(mean(best.choices[0] as never), Math.max(...all.choices.map(mean)))
+    t.equal(best.usage.completion_tokens, all.usage.completion_tokens, 'all were made')
+  })
+
+  t.test('comes as a stream in the same shape', async t => {
+    const request = { prompt: ['A cell is', 'A tier is'], max_tokens: 3 }
+    const answer = await whole(request)
+    const chunks = await streamed({ ...request, stream_options: { include_usage: true } })
+    const last = chunks.pop()
+    t.strictSame([last?.choices, last?.usage?.completion_tokens], [[], 6])
+    t.equal(new Set(chunks.map(({ id, created }) => `${id} ${created}`)).size, 1)
+    for (const index of [0, 1]) {
+      const parts = chunks.flatMap(chunk => chunk.choices.filter(choice => choice.index === index))
+      t.equal(parts.map(part => part.text).join(''), answer.choices[index]?.text)
+      t.equal(parts.at(-1)?.finish_reason, 'length')
+      t.ok(parts.slice(0, -1).every(part => part.finish_reason === null))
+    }
+    t.ok((await streamed(request)).every(chunk => chunk.usage === undefined))
+  })
+
+  t.test('refuses what is not served, and says what it is', async t => {
+    for (const [body, code, param] of [
+      [{ prompt: 'a', suffix: 'b' }, 'unsupported_parameter', 'suffix'],
+      [{ prompt: 'a', echo: true, logprobs: 1 }, 'unsupported_parameter', 'logprobs'],
+      [{ prompt: 'a', best_of: 2, stream: true }, 'unsupported_parameter', 'best_of'],
+      [{ prompt: 'a', best_of: 1, n: 2 }, 'invalid_request', 'best_of'],
+      [{ prompt: ['a', [1]] }, 'invalid_request', 'prompt'],
+      [{ prompt: Array(100).fill('a'), n: 2 }, 'invalid_request', 'prompt'],
+      [{ prompt: [9_999_999] }, 'invalid_request', 'prompt'],
+      [{ prompt: 'word '.repeat(3000) }, 'context_length_exceeded', 'prompt'],
+      [{ prompt: 'a', logprobs: 6 }, 'invalid_request', 'logprobs'],
+      [{ prompt: 'a', stream_options: {} }, 'invalid_request', 'stream_options'],
+      [{ prompt: 'a', messages: [] }, 'invalid_request', 'messages'],
+      [{}, 'invalid_request', 'prompt'],
+    ] as const) {
+      const { status, json } = await complete(body)
+      t.strictSame([status, json.error.code, json.error.param], [422, code, param], code)
+    }
+  })
+
+  t.test('is bounded by the tier', async t => {
+    const { json, headers } = await complete(
+      { prompt: 'A cell is', max_tokens: 9 },
+      { 'x-shoal-max-tokens': '2' },
+    )
+    t.equal(json.usage.completion_tokens, 2)
+    t.equal(headers['x-shoal-max-tokens'], '2')
+  })
+})
+
+t.test('the answers to one prompt have seeds of their own', t => {
+  const plan = (body: object) =>
+    completionPlan(
+      CompletionRequest.parse({ model: 'm', prompt: 'a', seed: 7, ...body }),
+      100,
+      undefined,
+      () => 0,
+    )
+  const seeds = plan({ n: 2, prompt: ['a', 'b'] }).prompts.map(works =>
+    works.map(({ work }) => (work.type === 'chat' ? work.sampling.seed : undefined)),
+  )
+  t.strictSame(seeds, [
+    [7, 8],
+    [7, 8],
+  ])
+  t.end()
+})

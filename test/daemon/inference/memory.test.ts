@@ -1,0 +1,157 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { type ModelShape, memoryNeedBytes } from '../../../daemon/inference/memory/need.ts'
+import { planRoom, type Resident } from '../../../daemon/inference/memory/plan-room.ts'
+import { memoryReader } from '../../../daemon/inference/memory/read-memory.ts'
+import type { GpuSample } from '../../../shared/wire/telemetry.ts'
+
+const GIB = 1024 ** 3
+
+t.test('the need of a model', async t => {
+  /** Llama 3.1 8B as Q4_K_M (its config.json, and the size of its published file). */
+  const shape: ModelShape = {
+    fileBytes: 4_920_739_232,
+    blockCount: 32,
+    embeddingLength: 4096,
+    headCount: 32,
+    headCountKv: 8,
+    keyLength: undefined,
+    valueLength: undefined,
+    vocabularySize: 128_256,
+  }
+  const load = { kind: 'chat', slots: 1, contextLength: 8192 } as const
+  const cacheBytes = (other: Partial<ModelShape>, slots = 1) => {
+    const changed = { ...shape, ...other }
+    const bare = { ...changed, blockCount: 0 }
+    return memoryNeedBytes(changed, { ...load, slots }) - memoryNeedBytes(bare, { ...load, slots })
+  }
+  t.test('is its file, its cache and what a step computes with', async t => {
+    t.equal(cacheBytes({}), GIB, '128 KiB a token')
+    const rest = memoryNeedBytes(shape, load) - shape.fileBytes - GIB
+    t.ok(rest > 0.3 * GIB && rest < 0.6 * GIB)
+  })
+  t.test('grows with the slots', async t => {
+    t.equal(cacheBytes({}, 8), 8 * GIB)
+  })
+  t.test('takes the length of keys and values where the header tells it', async t => {
+    t.equal(cacheBytes({ keyLength: 256, valueLength: 256 }), 2 * GIB)
+  })
+  t.test('takes the most where heads are not told', async t => {
+    t.equal(cacheBytes({ headCountKv: undefined }), 4 * GIB)
+    t.equal(cacheBytes({ headCount: undefined, headCountKv: undefined }), 4 * GIB)
+  })
+})
+
+t.test('a plan for room', async t => {
+  const resident = (name: string, more: Partial<Resident> = {}): Resident => ({
+    name,
+    needBytes: 20,
+    seenBytes: 20,
+    lastUsedAt: 0,
+    busy: false,
+    pinned: false,
+    ...more,
+  })
+  const plan = (
+    needBytes: number,
+    usedBytes: number,
+    residents: Resident[] = [],
+    more: { mayEvict?: boolean; limitPercent?: number } = {},
+  ) => {
+    const memory = { totalBytes: 100, usedBytes }
+    return planRoom({ needBytes, memory, limitPercent: 95, residents, mayEvict: true, ...more })
+  }
+  for (const [needBytes, usedBytes, fits] of [
+    [95, 0, true],
+    [50, 45, true],
+    [50, 46, false],
+    [1, 95, false],
+  ] as const)
+    t.test(`${needBytes} of 100 with ${usedBytes} in use: ${fits}`, async t => {
+      t.equal(plan(needBytes, usedBytes).fits, fits)
+    })
+  t.test('the limit can be another', async t => {
+    t.equal(plan(51, 0, [], { limitPercent: 50 }).fits, false)
+  })
+  t.test('what the machine can never hold is told apart', async t => {
+    t.strictSame(plan(96, 0), { fits: false, ever: false, freeBytes: 95 })
+    t.strictSame(plan(90, 10), { fits: false, ever: true, freeBytes: 85 })
+  })
+  t.test('the one used longest ago goes first, and no more than needed', async t => {
+    const three = [
+      resident('new', { lastUsedAt: 3 }),
+      resident('old', { lastUsedAt: 1 }),
+      resident('middle', { lastUsedAt: 2 }),
+    ]
+    t.strictSame(plan(30, 60, three), { fits: true, evict: [] })
+    t.strictSame(plan(55, 60, three), { fits: true, evict: ['old'] })
+    t.strictSame(plan(56, 60, three), { fits: true, evict: ['old', 'middle'] })
+  })
+  t.test('nothing is ended when it would not help, or must not be', async t => {
+    const held = [resident('a', { busy: true }), resident('b', { pinned: true }), resident('c')]
+    t.strictSame(plan(60, 60, held), { fits: false, ever: true, freeBytes: 35 })
+    t.equal(plan(55, 60, held).fits, true)
+    t.equal(plan(55, 60, held, { mayEvict: false }).fits, false)
+  })
+  t.test('what an engine does not show yet counts', async t => {
+    t.equal(plan(75, 20, [resident('a', { busy: true })]).fits, true)
+    t.equal(plan(75, 20, [resident('a', { busy: true, seenBytes: 5 })]).fits, false)
+    t.equal(plan(75, 20, [resident('a', { busy: true, seenBytes: undefined })]).fits, false)
+    t.equal(plan(75, 20, [resident('a', { busy: true, seenBytes: 40 })]).fits, true)
+  })
+})
+
+t.test('the memory that is read', async t => {
+  const gpu = (more: Partial<GpuSample> = {}): GpuSample => ({
+    index: 0,
+    id: 'GPU-0',
+    utilization_percent: null,
+    vram_total_bytes: 80 * GIB,
+    vram_used_bytes: 30 * GIB,
+    temperature_celsius: null,
+    power_watts: null,
+    clock_mhz: null,
+    unified_memory: false,
+    ...more,
+  })
+  const folder = t.testdir()
+  writeFileSync(
+    join(folder, 'meminfo'),
+    'MemTotal:       1000 kB\nMemFree:         100 kB\nMemAvailable:    600 kB\n',
+  )
+  mkdirSync(join(folder, '7'))
+  writeFileSync(join(folder, '7', 'status'), 'VmRSS:\t  500 kB\nRssAnon:\t   90 kB\n')
+
+  t.test('is that of all GPUs together', async t => {
+    const processes = [{ pid: 7, name: 'node', used_bytes: 5 * GIB }]
+    const both = [gpu({ processes }), gpu({ index: 1, id: 'GPU-1', processes })]
+    const memory = await memoryReader(() => both)('gpu', [7])
+    t.match(memory, { kind: 'gpu', totalBytes: 160 * GIB, usedBytes: 60 * GIB })
+    t.equal(memory?.seenBytes(7), 10 * GIB)
+    t.equal(memory?.seenBytes(8), 0)
+  })
+  t.test('of a process is not known where the driver does not tell', async t => {
+    const memory = await memoryReader(() => [gpu()])('gpu', [7])
+    t.equal(memory?.seenBytes(7), undefined)
+    const processes = [{ pid: 7, name: 'node', used_bytes: null }]
+    t.equal((await memoryReader(() => [gpu({ processes })])('gpu', [7]))?.seenBytes(7), undefined)
+  })
+  t.test('is not known while the driver says nothing', async t => {
+    t.equal(await memoryReader(() => undefined, folder)('gpu', []), undefined)
+    t.equal(await memoryReader(() => [gpu({ vram_used_bytes: null })])('gpu', []), undefined)
+  })
+  for (const [title, gpus, device] of [
+    ['without a GPU', [], 'gpu'],
+    ['with a GPU that shares it', [gpu({ unified_memory: true })], 'gpu'],
+    ['when the engines do not use the GPU', [gpu()], 'host'],
+  ] as const)
+    t.test(`is the host's ${title}; mapped weights do not count`, async t => {
+      const memory = await memoryReader(() => gpus, folder)(device, [7, 8])
+      t.match(memory, { kind: 'host', totalBytes: 1000 * 1024, usedBytes: 400 * 1024 })
+      t.strictSame([memory?.seenBytes(7), memory?.seenBytes(8)], [90 * 1024, undefined])
+    })
+  t.test('is not known without meminfo', async t => {
+    t.equal(await memoryReader(() => [], '/nonexistent')('host', []), undefined)
+  })
+})

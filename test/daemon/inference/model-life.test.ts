@@ -1,0 +1,484 @@
+import { join } from 'node:path'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { InferenceConfig } from '../../../daemon/inference/config.ts'
+import { DownloadError } from '../../../daemon/inference/downloads/download-error.ts'
+import type { ChildListener } from '../../../daemon/inference/engine-child.ts'
+import type { FetchWeights } from '../../../daemon/inference/engine-options.ts'
+import { Engines } from '../../../daemon/inference/engines.ts'
+import type { EngineEvent, Work } from '../../../daemon/inference/jobs.ts'
+import { createModelControl } from '../../../daemon/inference/model-control.ts'
+import type { Order, Reply } from '../../../daemon/inference/protocol.ts'
+import { writeRandomModel } from '../../../models/gguf/random-model.ts'
+import { Catalogue } from '../../../shared/catalogue.ts'
+import type { ShoalError } from '../../../shared/errors.ts'
+import { EngineReport } from '../../../shared/wire/telemetry.ts'
+import { SMALL } from './fixtures.ts'
+import { TestClock } from './test-clock.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+const WORK: Work = {
+  type: 'chat',
+  messages: [{ role: 'user', text: 'hi' }],
+  contextLength: 100,
+  sampling: {
+    temperature: 0,
+    topP: 1,
+    seed: 1,
+    stop: [],
+    frequencyPenalty: 0,
+    presencePenalty: 0,
+    logitBias: [],
+  },
+}
+
+interface Child {
+  file: string
+  killed: boolean
+  reply: (reply: Reply) => void
+  listener: ChildListener
+}
+
+interface World {
+  config?: Partial<InferenceConfig>
+  /** Children answer `ready` by themselves. */
+  quick?: boolean
+  fetch?: FetchWeights
+  /** The weights of every model are fetched. */
+  remote?: boolean
+}
+
+/** Three models of the same size, `a`, `b` and `c`, with children that only take notes. */
+const setup = async (t: Test, { config = {}, quick = true, fetch, remote = false }: World = {}) => {
+  const folder = t.testdir()
+  const entries = ['a', 'b', 'c'].map((id, seed) => {
+    const file = join(folder, `${id}.gguf`)
+    writeRandomModel(file, { ...SMALL, seed })
+    const weights = remote ? `https://hub.example/${id}.gguf` : file
+    const entry = { id, kind: 'chat', minimum_tier: 'free', context_length: 512, weights }
+    return { ...entry, ...(remote && { unchecked: true }) }
+  })
+  const clock = new TestClock()
+  const children: Child[] = []
+  let spawned = (): void => {}
+  /** Of what all engines share; undefined is not known. */
+  const world = { totalBytes: undefined as number | undefined, usedBytes: 0 }
+  const engines = new Engines(
+    Catalogue.parse(entries),
+    InferenceConfig.parse({
+      slots: 1,
+      queue_factor: 0,
+      preload: false,
+      watchdog_seconds: 86_400,
+      gpu: 'off',
+      threads: 1,
+      ...config,
+    }),
+    {
+      clock,
+      logger: pino({ level: 'silent' }),
+      fetch: fetch ?? (async () => {}),
+      places: { modelsDir: folder, hubUrl: 'https://hub.example' },
+      readMemory: async () => {
+        const { totalBytes, usedBytes } = world
+        if (totalBytes === undefined) return undefined
+        return { kind: 'host', totalBytes, usedBytes, seenBytes: () => undefined }
+      },
+      spawn: (_slots, listener) => {
+        const reply = (message: Reply) => listener.onReply(message)
+        const child: Child = { file: '', killed: false, reply, listener }
+        children.push(child)
+        return {
+          pid: children.length,
+          send: (order: Order) => {
+            if (order.type !== 'load') return
+            child.file = order.file
+            if (quick) queueMicrotask(() => reply(READY))
+            spawned()
+          },
+          kill: () => {
+            child.killed = true
+            queueMicrotask(() => listener.onEnd('was ended by SIGKILL'))
+          },
+        }
+      },
+    },
+  )
+  const stop = new AbortController()
+  t.teardown(() => stop.abort())
+  const kept = { models: new Set<string>() as ReadonlySet<string> }
+  const pins = {
+    read: async () => kept.models,
+    write: async (models: ReadonlySet<string>) => {
+      kept.models = models
+    },
+  }
+  const control = createModelControl({ engines, pins, clock })
+  const report = (model: string): EngineReport => {
+    const found = engines.reports().find(({ models }) => models.includes(model))
+    return EngineReport.parse(found)
+  }
+  const states = () => ['a', 'b', 'c'].map(model => report(model).state).join(' ')
+  /** Loads it as a request would, and waits for the outcome. */
+  const load = (model: string) => engines.engine(model)?.load()
+  const submit = (model: string, events: EngineEvent[] = []) =>
+    engines.find(model)?.engine.submit(WORK, 2, event => events.push(event))
+  const spawning = () =>
+    new Promise<void>(resolve => {
+      spawned = resolve
+    })
+  const done = (child: Child | undefined, job: number) =>
+    child?.reply({
+      type: 'step',
+      counts: { steps: 0, width: 0, active: 0, tokens: 0 },
+      events: [{ type: 'end', job, reason: 'stop', completionTokens: 1 }],
+    })
+  const childOf = (model: string) =>
+    children.findLast(({ file }) => file === join(folder, `${model}.gguf`))
+  const begin = () => engines.start(stop.signal)
+  const all = { engines, clock, children, world, control, kept, begin, report, states, load }
+  return { ...all, submit, spawning, done, childOf }
+}
+
+const READY: Reply = { type: 'ready', slots: 1, contextLength: 512, device: 'cpu', loadMs: 20_000 }
+
+const thrown = (run: () => unknown): ShoalError | undefined => {
+  try {
+    run()
+    return undefined
+  } catch (error) {
+    return error as ShoalError
+  }
+}
+
+t.test('a model that a request has loaded', async t => {
+  t.test('is unloaded when nobody has used it for a while', async t => {
+    const { begin, clock, load, submit, done, childOf, states, report } = await setup(t)
+    await begin()
+    await load('a')
+    clock.advance(10 * MINUTE_MS)
+    submit('a')
+    t.equal(report('a').idle_seconds, undefined, 'it has something to do')
+    clock.advance(HOUR_MS)
+    t.equal(states(), 'ready cold cold')
+    done(childOf('a'), 1)
+    clock.advance(15 * MINUTE_MS - 1)
+    t.match(report('a'), { state: 'ready', idle_seconds: 899 })
+    clock.advance(1)
+    t.equal(states(), 'cold cold cold')
+    t.equal(childOf('a')?.killed, true)
+    await load('a')
+    t.equal(states(), 'ready cold cold')
+  })
+  t.test('stays when that is not wanted', async t => {
+    const { begin, clock, load, states } = await setup(t, { config: { idle_unload_minutes: 0 } })
+    await begin()
+    await load('a')
+    clock.advance(10_000 * HOUR_MS)
+    t.equal(states(), 'ready cold cold')
+  })
+  t.test('stays while it is pinned, and goes when it is not any more', async t => {
+    const { begin, clock, control, states, report } = await setup(t)
+    await begin()
+    t.match(await control.pin('a'), { model: 'a', state: 'ready', pinned: true })
+    clock.advance(HOUR_MS)
+    t.match([states(), report('a').pinned], ['ready cold cold', true])
+    t.match(await control.unpin('a'), { pinned: false })
+    t.equal(states(), 'cold cold cold')
+  })
+})
+
+t.test('preloaded models stay', async t => {
+  const { begin, clock, states } = await setup(t, { config: { preload: true } })
+  await begin()
+  t.equal(states(), 'ready ready ready')
+  clock.advance(10_000 * HOUR_MS)
+  t.equal(states(), 'ready ready ready')
+})
+
+t.test('a pinned model is loaded at the start, and engines that are made anew know it', async t => {
+  const { begin, engines, states, report } = await setup(t)
+  engines.pin(new Set(['b']))
+  await begin()
+  t.match([states(), report('b').pinned], ['cold ready cold', true])
+  await engines.restart({ slots: 2 })
+  t.match([states(), report('b').pinned], ['cold ready cold', true])
+})
+
+t.test('memory', async t => {
+  /** So much that so many of the models fit. */
+  const room = async (models: number, world: World = {}) => {
+    const at = await setup(t, world)
+    await at.begin()
+    const needBytes = at.report('a').memory_bytes ?? 0
+    t.ok(needBytes > 128 * 1024 * 1024, 'what a cold model needs is told')
+    at.world.totalBytes = Math.ceil(((models + 0.5) * needBytes) / 0.95)
+    return at
+  }
+  t.test('is made by ending the model that was used longest ago', async t => {
+    const { load, clock, submit, done, childOf, states } = await room(2)
+    await load('a')
+    clock.advance(1000)
+    await load('b')
+    clock.advance(1000)
+    submit('a')
+    done(childOf('a'), 1)
+    await load('c')
+    t.equal(states(), 'ready cold ready')
+    t.equal(childOf('b')?.killed, true)
+  })
+  t.test('is not taken from models that are in use or pinned', async t => {
+    const { load, submit, control, report, states } = await room(2)
+    await load('a')
+    submit('a')
+    await control.pin('b')
+    const events: EngineEvent[] = []
+    submit('c', events)
+    await load('c')
+    t.match(report('c'), {
+      state: 'cold',
+      reason: /^it needs .* of memory; .* are free, and 2 other models are in use or pinned$/,
+    })
+    t.match(events, [{ type: 'error', error: { code: 'cell_unavailable', retryAfterSeconds: 10 } }])
+    t.equal(states(), 'ready ready cold')
+  })
+  t.test('that other programs use is not there', async t => {
+    const { load, world, report } = await room(2)
+    world.usedBytes = world.totalBytes ?? 0
+    await load('a')
+    t.match(report('a'), { state: 'cold', reason: /; 0 bytes are free$/ })
+    world.usedBytes = 0
+    await load('a')
+    t.equal(report('a').state, 'ready')
+  })
+  t.test('that is promised to one that still loads is not given to another', async t => {
+    const { load, states, spawning, children } = await room(1, { quick: false })
+    const begun = spawning()
+    const both = [load('a'), load('b')]
+    await Promise.all([begun, Promise.race(both)])
+    t.strictSame(states().split(' ').sort(), ['cold', 'cold', 'loading'])
+    t.equal(children.length, 1)
+  })
+  t.test('of a process that has just ended is waited for', async t => {
+    const { load, children, clock, world, control, states, report } = await room(2)
+    await load('a')
+    await control.unload('a')
+    await Promise.resolve()
+    world.usedBytes = world.totalBytes ?? 0
+    const loaded = load('b')
+    await new Promise(setImmediate)
+    t.equal(report('b').state, 'loading')
+    world.usedBytes = 0
+    while (children.length < 2) {
+      clock.advance(1000)
+      await new Promise(setImmediate)
+    }
+    await loaded
+    t.equal(states(), 'cold ready cold')
+  })
+  t.test('that the machine does not have makes a model fail', async t => {
+    const { load, report } = await room(0.3)
+    await load('a')
+    t.match(report('a'), { state: 'failed', reason: /it needs .* may be used at all$/ })
+  })
+  t.test('for preloaded models is only what is free', async t => {
+    const at = await setup(t, { config: { preload: true } })
+    at.world.totalBytes = 330 * 1024 * 1024
+    await at.begin()
+    t.equal(at.states(), 'ready ready cold')
+    await at.load('c')
+    t.equal(at.states(), 'cold ready ready', 'a request may have others ended')
+  })
+  t.test('is looked for again by a pinned model', async t => {
+    const { load, submit, done, childOf, control, clock, states, spawning } = await room(1)
+    await load('a')
+    submit('a')
+    t.match(await control.pin('b'), { state: 'cold', pinned: true })
+    done(childOf('a'), 1)
+    const loaded = spawning()
+    clock.advance(MINUTE_MS)
+    await loaded
+    await load('b')
+    t.equal(states(), 'cold ready cold')
+  })
+})
+
+t.test('while a model loads', async t => {
+  t.test('its report says how far it has come', async t => {
+    const { begin, clock, children, load, report, spawning } = await setup(t, { quick: false })
+    await begin()
+    const begun = spawning()
+    const loaded = load('a')
+    await begun
+    t.match(report('a'), { state: 'loading', phase: 'loading', progress_percent: undefined })
+    children[0]?.reply({ type: 'progress', percent: 0 })
+    clock.advance(10_000)
+    children[0]?.reply({ type: 'progress', percent: 25 })
+    t.match(report('a'), { phase: 'loading', progress_percent: 25, remaining_seconds: 30 })
+    children[0]?.reply(READY)
+    await loaded
+    t.match(report('a'), { state: 'ready', phase: undefined, progress_percent: undefined })
+  })
+  t.test('a request waits, and more than can wait are told how far it is', async t => {
+    const { begin, children, submit, spawning, clock } = await setup(t, { quick: false })
+    await begin()
+    const begun = spawning()
+    const events: EngineEvent[] = []
+    submit('a', events)
+    await begun
+    children[0]?.reply({ type: 'progress', percent: 3 })
+    clock.advance(8000)
+    children[0]?.reply({ type: 'progress', percent: 43.7 })
+    const refused = thrown(() => submit('a'))
+    t.match(refused, { code: 'cell_unavailable', message: 'a is loading, 43 %' })
+    t.equal(refused?.retryAfterSeconds, 12)
+    clock.advance(30_000)
+    t.match(events, [{ type: 'error', error: { message: 'a is loading, 43 %' } }], 'too late')
+  })
+  t.test('nobody waits for what takes longer than anybody may wait', async t => {
+    const { begin, children, submit, load, spawning, clock } = await setup(t, { quick: false })
+    await begin()
+    const begun = spawning()
+    void load('a')
+    await begun
+    children[0]?.reply({ type: 'progress', percent: 0 })
+    clock.advance(10_000)
+    children[0]?.reply({ type: 'progress', percent: 10 })
+    const refused = thrown(() => submit('a'))
+    t.match(refused, { message: 'a is loading, 10 %', retryAfterSeconds: 90 })
+  })
+  t.test('the second time it is known how long it takes', async t => {
+    const { begin, children, load, control, report, spawning } = await setup(t, { quick: false })
+    await begin()
+    const first = spawning()
+    void load('a')
+    await first
+    children[0]?.reply(READY)
+    await control.unload('a')
+    const second = spawning()
+    void load('a')
+    t.equal(report('a').remaining_seconds, 20)
+    await second
+  })
+})
+
+t.test('weights that have to be fetched', async t => {
+  /** A download that the test leads. */
+  const fetching = () => {
+    const at = { signal: undefined as AbortSignal | undefined, tell: (_: number): void => {} }
+    let settle: { resolve: () => void; reject: (error: Error) => void } | undefined
+    let asked = (): void => {}
+    const fetch: FetchWeights = (_weights, onProgress, signal) =>
+      new Promise((resolve, reject) => {
+        at.signal = signal
+        at.tell = done => onProgress(done, 200)
+        settle = { resolve, reject }
+        asked()
+      })
+    const begins = () =>
+      new Promise<void>(resolve => {
+        asked = resolve
+      })
+    return { at, fetch, begins, fail: (error: Error) => settle?.reject(error) }
+  }
+
+  t.test('show their progress, and a request is told of it', async t => {
+    const { at, fetch, begins } = fetching()
+    const { begin, load, submit, report, clock } = await setup(t, { fetch, remote: true })
+    await begin()
+    const begun = begins()
+    void load('a')
+    await begun
+    at.tell(0)
+    clock.advance(60_000)
+    at.tell(100)
+    t.match(report('a'), {
+      state: 'loading',
+      phase: 'downloading',
+      progress_percent: 50,
+      remaining_seconds: 60,
+    })
+    const refused = thrown(() => submit('a'))
+    t.match(refused, { message: 'a is downloading, 50 %', retryAfterSeconds: 60 })
+  })
+  t.test('are let go when an operator unloads the model', async t => {
+    const { at, fetch, begins } = fetching()
+    const { begin, load, control, report } = await setup(t, { fetch, remote: true })
+    await begin()
+    const begun = begins()
+    const loaded = load('a')
+    await begun
+    await control.unload('a')
+    t.equal(at.signal?.aborted, true)
+    await loaded
+    t.equal(report('a').state, 'cold')
+  })
+  t.test('are tried again after a while, unless that would not help', async t => {
+    const { fetch, begins, fail } = fetching()
+    const { begin, load, report, clock } = await setup(t, { fetch, remote: true })
+    await begin()
+    let begun = begins()
+    let loaded = load('a')
+    await begun
+    fail(new DownloadError('the disk is full', 'later'))
+    await loaded
+    t.match(report('a'), { state: 'failed', reason: /a.gguf: the disk is full$/ })
+    begun = begins()
+    clock.advance(MINUTE_MS)
+    await begun
+    loaded = load('a')
+    fail(new DownloadError('hub.example answers 404', 'never'))
+    await loaded
+    t.match(report('a'), { state: 'failed', reason: /answers 404$/ })
+    clock.advance(HOUR_MS)
+    t.equal(report('a').state, 'failed')
+    begun = begins()
+    void load('a')
+    await begun
+    t.equal(report('a').state, 'loading', 'an operator may have it tried again')
+  })
+})
+
+t.test('an operator', async t => {
+  t.test('does not end what answers', async t => {
+    const { begin, control, load, submit, states } = await setup(t)
+    await begin()
+    await load('a')
+    submit('a')
+    await t.rejects(control.unload('a'), { code: 'conflict', message: /^1 requests run/ })
+    t.equal(states(), 'ready cold cold')
+  })
+  t.test('does not unload what is pinned', async t => {
+    const { begin, control, kept } = await setup(t)
+    await begin()
+    await control.pin('a')
+    t.strictSame([...kept.models], ['a'])
+    await t.rejects(control.unload('a'), { code: 'conflict', message: /unpin it first/ })
+  })
+  t.test('is told of a model that is not there', async t => {
+    const { control } = await setup(t)
+    for (const act of ['load', 'unload', 'pin', 'unpin'] as const)
+      await t.rejects(control[act]('absent'), { code: 'model_not_found' })
+  })
+  t.test('is answered soon, whatever the model does', async t => {
+    const { begin, control, clock, spawning } = await setup(t, { quick: false })
+    await begin()
+    const begun = spawning()
+    const answer = control.load('a')
+    await begun
+    clock.advance(2000)
+    t.match(await answer, { model: 'a', state: 'loading', phase: 'loading' })
+  })
+  t.test('who loads a model that failed starts one process, and no second one later', async t => {
+    const { begin, load, children, clock, states } = await setup(t)
+    await begin()
+    await load('a')
+    children[0]?.listener.onEnd('was ended by SIGSEGV')
+    t.equal(states(), 'failed cold cold')
+    await load('a')
+    clock.advance(HOUR_MS / 60)
+    t.strictSame([states(), children.length], ['ready cold cold', 2])
+  })
+})

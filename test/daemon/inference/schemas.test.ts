@@ -1,0 +1,80 @@
+import { join } from 'node:path'
+import t from 'tap'
+import * as z from 'zod'
+import { writeRandomModel } from '../../../models/gguf/random-model.ts'
+import { SMALL } from './fixtures.ts'
+import { ask, CHAT, call, listen, settled, startService } from './peers.ts'
+
+const SCHEMAS = 60
+
+/** The same numbers in every run (a linear congruential generator, its high bits). */
+const numbers = (seed: number) => {
+  let state = seed
+  return (below: number): number => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
+    return (state >>> 8) % below
+  }
+}
+
+const NAMES = ['a', 'b', 'ab', '"q\\', 'é🦀', 'x\ny', ' s ']
+const CONSTANTS = [null, true, 1, 12, -1.5e-7, 'a', 'ab', '🦀x', '🦀y', '"', '\u2028']
+
+/** Schemas of everything that is served, references and empty ones included. */
+const schemas = (below: (most: number) => number) => {
+  const several = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make)
+  const constant = () => CONSTANTS[below(CONSTANTS.length)]
+  const simple = [
+    () => ({ type: 'string', maxLength: 4 + below(10) }),
+    () => ({ type: ['integer', 'number', 'boolean', 'null'][below(4)] }),
+    () => ({ enum: several(1 + below(6), constant) }),
+    () => ({ const: constant() }),
+    () => ({ $ref: ['#', '#/$defs/shared'][below(2)] }),
+    () => ({ type: 'string', format: ['date', 'uuid'][below(2)] }),
+  ]
+  const nested = [
+    (depth: number) => {
+      const names = NAMES.slice(0, below(NAMES.length))
+      const properties = Object.fromEntries(names.map(name => [name, make(depth + 1)]))
+      return { type: 'object', properties, required: names.filter(() => below(2) === 0) }
+    },
+    (depth: number) => ({
+      type: 'object',
+      additionalProperties: make(depth + 1),
+      maxProperties: 3,
+    }),
+    (depth: number) => ({ type: 'array', items: make(depth + 1), maxItems: 3 }),
+    (depth: number) => ({ type: 'array', prefixItems: [make(depth + 1)], items: false }),
+    (depth: number) => ({ anyOf: several(1 + below(4), () => make(depth + 1)) }),
+  ]
+  const make = (depth: number): object => {
+    const kinds = depth > 3 ? simple : [...simple, ...nested, ...nested]
+    return (kinds[below(kinds.length)] as (depth: number) => object)(depth)
+  }
+  return several(SCHEMAS, () => ({ ...make(0), $defs: { shared: make(2) } }))
+}
+
+t.test('what is written for a schema holds to it, whatever the schema', async t => {
+  const weights = join(t.testdir(), 'small.gguf')
+  writeRandomModel(weights, SMALL)
+  const service = await startService(t, [{ id: 'one', weights }], { slots: 2 })
+  await settled(service)
+  const port = await listen(t, service)
+  let whole = 0
+  for (const [index, schema] of schemas(numbers(4242)).entries()) {
+    const response_format = { type: 'json_schema', json_schema: { name: 'x', schema } }
+    const body = ask('hi', { response_format, temperature: 2, seed: 1, max_tokens: 300 })
+    const { status, json } = await call(port, 'POST', CHAT, body)
+    if (status !== 200) {
+      t.match([status, json.error.code], [422, 'unsupported_parameter'])
+      continue
+    }
+    const [{ message, finish_reason }] = json.choices
+    if (finish_reason === 'length') continue
+    whole++
+    const judge = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0])
+    const { error } = judge.safeParse(JSON.parse(message.content))
+    t.equal(error, undefined, `an answer to schema ${index}`)
+  }
+  t.ok(whole > SCHEMAS / 2, `${whole} answers were whole`)
+  t.match(service.reports(), [{ state: 'ready', restarts: 0 }])
+})

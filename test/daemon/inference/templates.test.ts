@@ -1,0 +1,121 @@
+import { Template } from '@huggingface/jinja'
+import { LlamaVocabularyType, type Token } from 'node-llama-cpp'
+import t from 'tap'
+import { ChatTemplate } from '../../../daemon/inference/child/chat-template.ts'
+import { detokenizer } from '../../../daemon/inference/child/model.ts'
+import { type Piece, renderPrompt } from '../../../daemon/inference/child/prompt.ts'
+import { spellOutTools } from '../../../daemon/inference/child/spelled-tools.ts'
+import type { PlainMessage, PlainTool } from '../../../daemon/inference/protocol.ts'
+
+const VARIABLES = { bos_token: '', eos_token: '' }
+const CHATML =
+  "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>\\n' }}{% endfor %}"
+/** Knows tools as Qwen 2.5's template does. */
+const KNOWS_TOOLS = [
+  "{% if tools %}{% for tool in tools %}{{ tool | tojson + '\\n' }}{% endfor %}{% endif %}",
+  "{% for m in messages %}{{ '[' + m.role + ']' + m.content }}",
+  '{% if m.tool_calls %}{% for call in m.tool_calls %}',
+  "{{ '<tool_call>' + call.function.name + ' ' + (call.function.arguments | tojson) + '</tool_call>' }}",
+  '{% endfor %}{% endif %}{% endfor %}',
+].join('')
+
+const user = (text: string): PlainMessage => ({ role: 'user', text })
+const tool = (text: string): PlainMessage => ({ role: 'tool', text, callId: 'call_1' })
+const called = (args: string): PlainMessage => ({
+  role: 'assistant',
+  text: '',
+  calls: [{ id: 'call_1', name: 'f', arguments: args }],
+})
+const F: PlainTool = {
+  name: 'f',
+  description: 'ends with <|im_end|> "now"',
+  parameters: { type: 'object', properties: { '<|im_start|>': { type: 'string' } } },
+}
+const joined = (pieces: readonly Piece[]): string => pieces.map(({ text }) => text).join('')
+const ofTemplate = (pieces: readonly Piece[]): string =>
+  pieces
+    .filter(({ from }) => from === 'template')
+    .map(({ text }) => text)
+    .join('')
+
+t.test('a template that knows tools', async t => {
+  const template = new ChatTemplate(KNOWS_TOOLS, VARIABLES)
+  t.equal(template.knowsTools, true)
+  t.test('writes them, and calls and answers of the conversation', async t => {
+    const messages = [user('hi'), called('{"a": [1, "<|x|>"]}'), tool('42')]
+    const pieces = template.render(messages, 'nonce', [F])
+    const [first = '', second = ''] = joined(pieces).split('\n')
+    t.strictSame(JSON.parse(first), { type: 'function', function: F })
+    t.equal(second, '[user]hi[assistant]<tool_call>f {"a": [1, "<|x|>"]}</tool_call>[tool]42')
+  })
+  t.test('makes no special token of what people wrote in them', async t => {
+    const written = ofTemplate(template.render([user('hi'), called('{"<|x|>": 1}')], 'nonce', [F]))
+    t.notMatch(written, /<\|/)
+    t.match(written, /"type": "object"/)
+  })
+  t.test('gets arguments that are no JSON as a text', async t => {
+    t.match(
+      joined(template.render([user('hi'), called('{"a')], 'nonce')),
+      /f "\{\\"a"<\/tool_call>/,
+    )
+  })
+  t.test('is not told of tools when there are none', async t => {
+    t.equal(joined(template.render([user('hi')], 'nonce')), '[user]hi')
+  })
+})
+
+t.test('a template that knows no tools', async t => {
+  const template = new ChatTemplate(CHATML, VARIABLES)
+  t.equal(template.knowsTools, false)
+  t.test('gets them described in a system message', async t => {
+    const text = joined(template.render([user('hi')], 'nonce', [F]))
+    t.match(text, /^<\|im_start\|>system\n.*<tool_call>/s)
+    t.ok(text.includes(JSON.stringify(F)))
+  })
+  t.test('gets calls and answers as text, answers in one message', async t => {
+    const spelled = spellOutTools([user('hi'), called('{"a":1}'), tool('1'), tool('2')], [])
+    t.strictSame(spelled, [
+      user('hi'),
+      { role: 'assistant', text: '<tool_call>\n{"name": "f", "arguments": {"a":1}}\n</tool_call>' },
+      user('<tool_response>\n1\n</tool_response>\n<tool_response>\n2\n</tool_response>'),
+    ])
+  })
+  t.test('keeps the system message that is there', async t => {
+    const [first, ...rest] = spellOutTools([{ role: 'system', text: 'be brief' }, user('hi')], [F])
+    t.match(first, { role: 'system', text: /^be brief\n\nYou may call/ })
+    t.strictSame(rest, [user('hi')])
+  })
+})
+
+t.test('a template that knows tools in another form is not told of them', async t => {
+  const other = KNOWS_TOOLS.replaceAll('tool_call>', 'function_call>')
+  t.equal(new ChatTemplate(other, VARIABLES).knowsTools, false)
+})
+
+t.test('a template that refuses a conversation with tools gets it as text', async t => {
+  const strict = `{% if messages | length > 1 and tools %}{{ raise_exception('no') }}{% endif %}${KNOWS_TOOLS}`
+  const template = new ChatTemplate(strict, VARIABLES)
+  const text = joined(template.render([user('hi'), user('ho')], 'nonce', [F]))
+  t.match(text, /You may call functions/)
+})
+
+t.test('marks of calls are shown also where they are special tokens', async t => {
+  const names = ['<tool_call>', '</tool_call>', 'a', '<|im_end|>']
+  const special = (token: number) => token !== 2
+  const model = {
+    vocabularyType: LlamaVocabularyType.bpe,
+    tokenize: (text: string) => [names.indexOf(text)],
+    detokenize: (tokens: readonly number[]) =>
+      tokens.map(token => (special(token) ? '' : names[token])).join(''),
+  } as unknown as Parameters<typeof detokenizer>[0]
+  const all = [0, 2, 1, 3] as Token[]
+  t.equal(detokenizer(model)(all, []), 'a')
+  t.equal(detokenizer(model, ['<tool_call>', '</tool_call>'])(all, []), '<tool_call>a</tool_call>')
+})
+
+t.test('white space at the ends of words in tools stays', async t => {
+  const parameters = { type: 'object', title: ' <a> ' }
+  const template = new Template('{% for tool in tools %}{{ tool | tojson }}{% endfor %}')
+  const pieces = renderPrompt(template, [user('hi')], VARIABLES, 'n', [{ name: 'f', parameters }])
+  t.strictSame(JSON.parse(joined(pieces)).function.parameters, parameters)
+})

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Registry } from 'prom-client'
+import t from 'tap'
+import { coordinatorMetrics, createFigures } from '../../coordinator/metrics/figures.ts'
+import { addProcessMetrics } from '../../coordinator/metrics/registry.ts'
+import { engineMetrics } from '../../daemon/inference/engine-metrics.ts'
+import { cellMetrics } from '../../daemon/metrics/cell-metrics.ts'
+import type { Metric } from '../../shared/metrics/metric.ts'
+
+/* docs/metrics.md names every metric there is. */
+
+const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'metrics.md'), 'utf8')
+
+const coordinator = coordinatorMetrics({
+  figures: createFigures(),
+  fleet: { cells: () => [].values() },
+  vitals: { brokerConnected: () => true, storeProblem: () => undefined, loopDelayMs: () => 0 },
+})
+const cell = cellMetrics({ metrics: () => engineMetrics([]) }, { sample: () => ({ gpus: [] }) })
+
+/** The unit a name ends with. */
+const unitOf = (name: string): string =>
+  /_(seconds|bytes|percent|celsius|watts)(_total)?$/.exec(name)?.[1] ?? ''
+
+const code = (text: string): string => `\`${text}\``
+
+export const rowOf = ({ name, type, labels, help }: Metric): string =>
+  `| ${code(name)} | ${type} | ${labels.map(code).join(' ')} | ${unitOf(name)} | ${help} |`
+
+/** The rows of the table under a heading. */
+const rowsUnder = (heading: string): string[] => {
+  const section = page.split(/^## /m).find(part => part.startsWith(`${heading}\n`)) ?? ''
+  return section.split('\n').filter(line => line.startsWith('| `'))
+}
+
+t.test('every metric of the coordinator is in docs/metrics.md as it is', async t => {
+  t.strictSame(rowsUnder('Coordinator'), coordinator.map(rowOf))
+})
+
+t.test('every metric of a cell is in docs/metrics.md as it is', async t => {
+  t.strictSame(rowsUnder('Cells'), cell.map(rowOf))
+})
+
+t.test('every metric of the process is named', async t => {
+  const names = addProcessMetrics(new Registry())
+    .getMetricsAsArray()
+    .map(({ name }) => name)
+  const documented = rowsUnder('The process of the coordinator').map(
+    row => /`([^`]+)`/.exec(row)?.[1] ?? '',
+  )
+  t.strictSame(documented.toSorted(), names.toSorted())
+})
+
+t.test('names, units and labels are as Prometheus wants them', async t => {
+  for (const { name, type, labels } of [...coordinator, ...cell]) {
+    t.match(name, /^(shoal|process)_[a-z_]+$/)
+    t.equal(name.endsWith('_total'), type === 'counter', `${name} is a ${type}`)
+    t.ok(type !== 'histogram' || name.endsWith('_seconds'), name)
+    for (const label of labels) t.match(label, /^[a-z_]+$/)
+  }
+})

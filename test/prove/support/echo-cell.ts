@@ -1,0 +1,75 @@
+import { once } from 'node:events'
+import { DaemonConfig } from '../../../daemon/config.ts'
+import { daemon, type Inference } from '../../../daemon/daemon.ts'
+import { endWithUsage, type HttpResponse } from '../../../daemon/inference/openai/http.ts'
+import type { EngineReport } from '../../../shared/wire/telemetry.ts'
+import { silent } from '../../support/cell.ts'
+
+const ENGINE: EngineReport = {
+  weights: 'echo',
+  kind: 'chat',
+  models: ['model-a:7b'],
+  state: 'ready',
+  slots: 4096,
+  slots_busy: 0,
+  queued: 0,
+  context_length: 2048,
+  restarts: 0,
+}
+
+const USAGE = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
+
+export interface EchoCell {
+  /** Requests that reached the engine so far. */
+  served(): number
+  /** Resolves when so many were served. */
+  until(served: number): Promise<void>
+  stop(): Promise<void>
+}
+
+/** A real daemon in this process whose engine answers every request at once, and counts them. */
+export const echoCell = (url: string, stateDir: string, joinToken: string): EchoCell => {
+  const waiting = new Set<{ served: number; resolve: () => void }>()
+  let served = 0
+  const answer = async (request: NodeJS.ReadableStream, response: HttpResponse): Promise<void> => {
+    request.resume()
+    await once(request, 'end')
+    served++
+    for (const each of waiting) {
+      if (served < each.served) continue
+      waiting.delete(each)
+      each.resolve()
+    }
+    response.setHeader('content-type', 'application/json')
+    response.write(JSON.stringify({ object: 'chat.completion', usage: USAGE }))
+    endWithUsage(response, USAGE)
+  }
+  const inference: Inference = {
+    name: 'inference',
+    start: async () => {},
+    reports: () => [ENGINE],
+    onChange: () => () => {},
+    handle: (request, response) => {
+      response.on('error', () => {})
+      answer(request, response).catch(() => {})
+    },
+  }
+  const stop = new AbortController()
+  const config = DaemonConfig.parse({
+    state_dir: stateDir,
+    coordinator: { url, join_token: joinToken },
+    telemetry: { interval_seconds: 1 },
+  })
+  const ended = daemon({ config, env: {}, inference, logger: silent, signal: stop.signal })
+  return {
+    served: () => served,
+    until: wanted =>
+      wanted <= served
+        ? Promise.resolve()
+        : new Promise(resolve => waiting.add({ served: wanted, resolve })),
+    stop: async () => {
+      stop.abort()
+      await ended
+    },
+  }
+}

@@ -1,0 +1,142 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { initialise } from '../../../coordinator/keys/bootstrap.ts'
+import { createToken } from '../../../coordinator/keys/join-tokens.ts'
+import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { monthAt } from '../../../coordinator/quota/month.ts'
+import { openStore } from '../../../coordinator/store/store.ts'
+import { Process, pause } from '../../support/stack.ts'
+import { echoCell } from './echo-cell.ts'
+
+export interface MonthEnd {
+  /** That ask at once, each one request after another. */
+  clients: number
+  /** Requests a month of the key. */
+  limit: number
+  /** What is left of it at the start. */
+  left: number
+  /** How often the coordinator is killed with kill -9 meanwhile. */
+  kills: number
+}
+
+export interface MonthEndFigures {
+  /** Requests that reached the cell. */
+  served: number
+  /** Whole answers that clients have got. */
+  answered: number
+  /** Clients that were told 403 tier_exceeded in the end. */
+  refused: number
+  /** Reserved in the ledger when all was over. */
+  reserved: number
+}
+
+const ADMIN = { actor: 'prove' }
+const NO_MINUTE_LIMIT = ['--tiers-free-requests-per-minute', '100000']
+
+/**
+ * A real coordinator and a real cell; many clients of one key use up the rest of its month, and
+ * each goes on until it is refused.
+ */
+export const playMonthEnd = async (plan: MonthEnd): Promise<MonthEndFigures> => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-month-'))
+  const stateDir = join(folder, 'coordinator')
+  const { secret, keyId, token } = await prepare(stateDir, plan)
+  let port = '0'
+  const coordinator = new Process('shoal-coordinator', () => [
+    ...['--state-dir', stateDir, '--http-port', port],
+    ...['--tiers-free-requests-per-month', String(plan.limit), ...NO_MINUTE_LIMIT],
+  ])
+  coordinator.start()
+  const [, url = '', chosen = ''] = await coordinator.line(/"url":"(http:\/\/127\.0\.0\.1:(\d+))"/)
+  port = chosen
+  const cell = echoCell(url, join(folder, 'cell'), token)
+  const agent = new Agent({ keepAlive: true })
+  try {
+    await untilServed(url)
+    const clients = Array.from({ length: plan.clients }, () => useUp(agent, url, secret))
+    for (let kill = 1; kill <= plan.kills; kill++) {
+      await cell.until(Math.floor((plan.left * kill) / (plan.kills + 2)))
+      await coordinator.end('SIGKILL')
+      coordinator.start()
+    }
+    const answered = (await Promise.all(clients)).reduce((sum, each) => sum + each, 0)
+    await coordinator.end('SIGTERM')
+    const reserved = await reservedOf(stateDir, keyId)
+    return { served: cell.served(), answered, refused: clients.length, reserved }
+  } finally {
+    agent.destroy()
+    await cell.stop()
+    await coordinator.end('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const prepare = async (stateDir: string, { limit, left }: MonthEnd) => {
+  const store = await openStore(stateDir)
+  const first = await initialise(store, { tenantId: 'main', personName: 'one' }, ADMIN)
+  const keys = createKeys({ store, logger: console })
+  const { tenantId, personId } = first.key
+  const { key, secret } = await keys.create({ tenantId, personId, tier: 'free' }, ADMIN)
+  const { secret: token } = await createToken(store.ledger, { uses: 1, ttlMinutes: 10 }, ADMIN)
+  const month = monthAt(Date.now()).name
+  const row = { month, subject: key.id, reserved: limit - left }
+  await store.ledger.write(trx => trx.insertInto('quotas').values(row).execute())
+  keys.close()
+  await store.close()
+  return { secret, keyId: key.id, token }
+}
+
+const reservedOf = async (stateDir: string, keyId: string): Promise<number> => {
+  const store = await openStore(stateDir, { pollMilliseconds: 0 })
+  const query = store.ledger.read.selectFrom('quotas').select('reserved')
+  const row = await query.where('subject', '=', keyId).executeTakeFirstOrThrow()
+  await store.close()
+  return row.reserved
+}
+
+const untilServed = async (url: string): Promise<void> => {
+  for (;;) {
+    const health = (await (await fetch(`${url}/v1/health`)).json()) as { models: number }
+    if (health.models > 0) return
+    await pause()
+  }
+}
+
+const BODY = JSON.stringify({
+  model: 'model-a:7b',
+  messages: [{ role: 'user', content: 'x' }],
+})
+
+/** Asks until the month is over; answers how many whole answers there were. */
+const useUp = async (agent: Agent, url: string, secret: string): Promise<number> => {
+  for (let answered = 0; ; ) {
+    const status = await ask(agent, url, secret)
+    if (status === 200) answered++
+    else if (status === 403) return answered
+    else if (status === 0 || status === 503) await pause()
+    else throw new Error(`status ${status} is not to be expected`)
+  }
+}
+
+/** The status of a whole answer; 0 when there was none. */
+const ask = (agent: Agent, url: string, secret: string): Promise<number> =>
+  new Promise(resolve => {
+    const asked = request(`${url}/v1/chat/completions`, {
+      agent,
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${secret}`,
+        'content-type': 'application/json',
+        'content-length': BODY.length,
+      },
+    })
+    asked.on('error', () => resolve(0))
+    asked.on('response', answer => {
+      answer.on('error', () => resolve(0))
+      answer.on('close', () => resolve(answer.complete ? (answer.statusCode ?? 0) : 0))
+      answer.resume()
+    })
+    asked.end(BODY)
+  })

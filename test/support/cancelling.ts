@@ -1,0 +1,127 @@
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { MODEL, type OneProcessStack } from './one-process-stack.ts'
+
+/** Where a request is when its client leaves. */
+export const PHASES = [
+  'queued at the coordinator',
+  'queued at the cell',
+  'prompt',
+  'mid-stream',
+  'not streamed',
+] as const
+export type Phase = (typeof PHASES)[number]
+
+export interface Limits {
+  slots: number
+  /** Requests that may wait on the cell. */
+  queue: number
+}
+
+/** A prompt of some thousand tokens: it is read in several chunks. */
+const LONG_PROMPT = 'the quick brown fox jumps over the lazy dog '.repeat(150)
+const ENDLESS = 8000
+
+/**
+ * Lets clients leave in one phase, a wave at a time, and waits until nothing of theirs is left: no
+ * slot, no place in a queue. Answers how long each wave took, milliseconds.
+ */
+export const cancelIn = async (
+  stack: OneProcessStack,
+  phase: Phase,
+  { slots, queue }: Limits,
+  count: number,
+): Promise<number[]> => {
+  const agent = new Agent({ keepAlive: false })
+  const client = clientOf(stack, agent)
+  const tookMs: number[] = []
+  const report = () => stack.inference.reports()[0]
+  const busy = () => report()?.slots_busy
+  const queued = () => report()?.queued
+  const held = await occupy(client, busy, queued, occupiedIn(phase, { slots, queue }), slots)
+  const wave = waveIn(phase, { slots, queue })
+  for (let done = 0; done < count; done += wave) {
+    const asked = Array.from({ length: Math.min(wave, count - done) }, (_, i) =>
+      client.ask(
+        phase !== 'not streamed',
+        phase === 'prompt' ? `${done + i} ${LONG_PROMPT}` : 'go',
+      ),
+    )
+    if (phase === 'queued at the coordinator') await until(() => stack.waiting() === asked.length)
+    else if (phase === 'queued at the cell') await until(() => queued() === asked.length)
+    else await until(() => busy() === asked.length)
+    if (phase === 'mid-stream') await Promise.all(asked.map(each => each.begun))
+    const startedMs = performance.now()
+    for (const each of asked) each.destroy()
+    if (phase === 'queued at the coordinator') await until(() => stack.waiting() === 0)
+    else if (phase === 'queued at the cell') await until(() => queued() === 0)
+    else await until(() => busy() === 0)
+    tookMs.push(performance.now() - startedMs)
+  }
+  for (const each of held) each.destroy()
+  await until(() => busy() === 0 && queued() === 0)
+  agent.destroy()
+  return tookMs
+}
+
+/** What has to be full so that the next request is in the phase. */
+const occupiedIn = (phase: Phase, { slots, queue }: Limits): number => {
+  if (phase === 'queued at the coordinator') return slots + queue
+  return phase === 'queued at the cell' ? slots : 0
+}
+
+const waveIn = (phase: Phase, { slots, queue }: Limits): number => {
+  if (phase === 'queued at the coordinator') return 200
+  return phase === 'queued at the cell' ? queue : slots
+}
+
+const occupy = async (
+  client: ReturnType<typeof clientOf>,
+  busy: () => number | undefined,
+  queued: () => number | undefined,
+  count: number,
+  slots: number,
+): Promise<Asked[]> => {
+  const held = Array.from({ length: count }, () => client.ask(true, 'go'))
+  await until(() => busy() === Math.min(count, slots) && queued() === Math.max(0, count - slots))
+  return held
+}
+
+interface Asked {
+  /** The client leaves. */
+  destroy(): unknown
+  /** Resolves with the first bytes of the answer. */
+  begun: Promise<void>
+}
+
+const clientOf = ({ url, keys }: OneProcessStack, agent: Agent) => ({
+  ask: (stream: boolean, content: string): Asked => {
+    const asked = request(`${url}/v1/chat/completions`, {
+      agent,
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${keys.enterprise}`,
+        'content-type': 'application/json',
+      },
+    })
+    asked.on('error', () => {})
+    asked.end(
+      JSON.stringify({
+        model: MODEL,
+        messages: [{ role: 'user', content }],
+        temperature: 0,
+        max_tokens: ENDLESS,
+        stream,
+      }),
+    )
+    const begun = Promise.withResolvers<void>()
+    asked.once('response', (response: IncomingMessage) => {
+      response.on('error', () => {})
+      response.once('data', () => begun.resolve())
+    })
+    return { destroy: () => asked.destroy(), begun: begun.promise }
+  },
+})
+
+const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await new Promise(done => setTimeout(done, 2))
+}

@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bootstrap, type DemoKeys } from '../../coordinator/admin.ts'
+import { CoordinatorConfig } from '../../coordinator/config.ts'
+import { createToken } from '../../coordinator/keys/join-tokens.ts'
+import { serve } from '../../coordinator/serve.ts'
+import { openStore } from '../../coordinator/store/store.ts'
+import { DaemonConfig } from '../../daemon/config.ts'
+import { daemon } from '../../daemon/daemon.ts'
+import { type InferenceService, inferenceService } from '../../daemon/services/inference.ts'
+import { writeRandomModel } from '../../models/gguf/random-model.ts'
+import { silent } from './cell.ts'
+import { pause } from './stack.ts'
+
+/** A real coordinator and a real daemon with a real engine, in this process, to look into. */
+export interface OneProcessStack {
+  url: string
+  keys: DemoKeys
+  inference: InferenceService
+  /** Requests in line at the coordinator. */
+  waiting(): number
+  stop(): Promise<void>
+}
+
+export const MODEL = 'model-a:7b'
+
+/** Asked greedily, random weights end no answer by themselves. */
+export const startInOneProcess = async (inferenceInput: object): Promise<OneProcessStack> => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-one-'))
+  const weights = join(folder, 'random.gguf')
+  writeRandomModel(weights, {
+    embeddingLength: 256,
+    blockCount: 4,
+    headCount: 4,
+    headCountKv: 2,
+    feedForwardLength: 768,
+    vocabularySize: 600,
+    contextLength: 8192,
+    type: 'Q8_0',
+    seed: 1,
+  })
+  const catalogue = [
+    { id: MODEL, kind: 'chat', minimum_tier: 'free', weights, context_length: 8192 },
+  ]
+  const stateDir = join(folder, 'coordinator')
+  const store = await openStore(stateDir)
+  const { keys } = await bootstrap(store)
+  const token = await createToken(store.ledger, { uses: 1, ttlMinutes: 10 }, { actor: 'test' })
+  await store.close()
+  const coordinator = await serve(
+    CoordinatorConfig.parse({
+      state_dir: stateDir,
+      http: { port: 0, drain_seconds: 0 },
+      catalogue,
+      tiers: { enterprise: { requests_per_minute: 100_000 } },
+      routing: { queue_length: 1000 },
+    }),
+    silent,
+  )
+  const config = DaemonConfig.parse({
+    state_dir: join(folder, 'cell'),
+    coordinator: { url: coordinator.url, join_token: token.secret },
+    catalogue,
+    inference: inferenceInput,
+    telemetry: { interval_seconds: 1 },
+  })
+  const inference = inferenceService({
+    catalogue: config.catalogue,
+    config: config.inference,
+    stateDir: config.state_dir,
+    logger: silent,
+  })
+  const stopping = new AbortController()
+  const running = daemon({ config, env: {}, inference, logger: silent, signal: stopping.signal })
+  for (;;) {
+    const health = (await (await fetch(`${coordinator.url}/v1/health`)).json()) as {
+      models: number
+    }
+    if (health.models === 1) break
+    await pause()
+  }
+  const stop = async (): Promise<void> => {
+    stopping.abort()
+    await running
+    await coordinator.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const waiting = () => coordinator.waiting().get(MODEL) ?? 0
+  return { url: coordinator.url, keys, inference, waiting, stop }
+}

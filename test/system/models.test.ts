@@ -1,0 +1,185 @@
+import { hash } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { writeRandomModel } from '../../models/gguf/random-model.ts'
+import { SMALL } from '../daemon/inference/fixtures.ts'
+import { pause, startStack } from '../support/stack.ts'
+
+/* The life of models on a real cell: on demand, by an operator, and back. */
+
+type Json = Record<string, unknown>
+
+const folder = mkdtempSync(join(tmpdir(), 'shoal-models-'))
+const weights = (name: string, seed: number): string => {
+  const path = join(folder, name)
+  writeRandomModel(path, { ...SMALL, seed })
+  return path
+}
+const here = weights('here.gguf', 1)
+const pinned = weights('pinned.gguf', 2)
+const remote = readFileSync(weights('remote.gguf', 3))
+
+/** A hub with one file. */
+const asked: string[] = []
+const hub = createServer((request, response) => {
+  asked.push(request.url ?? '')
+  response.setHeader('etag', '"one"').end(remote)
+})
+await new Promise<void>(resolve => hub.listen(0, '127.0.0.1', resolve))
+
+const entry = { kind: 'chat', minimum_tier: 'free', context_length: 512 }
+const stack = await startStack({
+  catalogue: [
+    { id: 'here:1b', weights: here, ...entry },
+    { id: 'pinned:1b', weights: pinned, ...entry },
+    {
+      id: 'remote/x:1b',
+      weights: 'hf:acme/tiny/x.gguf@v1',
+      sha256: hash('sha256', remote),
+      ...entry,
+    },
+  ],
+  inference: {
+    preload: false,
+    gpu: 'off',
+    threads: 1,
+    slots: 2,
+    idle_unload_minutes: 0.02,
+    hub_url: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`,
+  },
+})
+t.teardown(async () => {
+  await stack.stop()
+  hub.closeAllConnections()
+  hub.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const ask = async (method: string, path: string, body?: object) => {
+  const response = await fetch(`${stack.url}${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${stack.keys.operator}`,
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  return { status: response.status, body: (await response.json()) as Json }
+}
+const { body: list } = await ask('GET', '/v1/cells')
+const cellId = String((list.cells as Json[])[0]?.id)
+const act = (model: string, what: string, cell = cellId) =>
+  ask('POST', `/v1/cells/${cell}/models/${encodeURIComponent(model)}/${what}`)
+
+const engineOf = async (model: string): Promise<Json> => {
+  const { body } = await ask('GET', `/v1/cells/${cellId}`)
+  const engines = (body.engines ?? []) as Json[]
+  return engines.find(each => (each.models as string[]).includes(model)) ?? {}
+}
+const until = async (model: string, isRight: (engine: Json) => boolean): Promise<Json> => {
+  for (;;) {
+    const engine = await engineOf(model)
+    if (isRight(engine)) return engine
+    await pause()
+  }
+}
+/** Waits until the daemon has logged that about some weights so often since its start. */
+const logged = async (file: string, message: string, times: number): Promise<void> => {
+  while (count(file, message) < times) await pause()
+}
+const count = (file: string, message: string): number => {
+  const isIt = (line: string) => line.includes(`${file}"`) && line.includes(message)
+  return stack.cells[0]?.lines.filter(isIt).length ?? 0
+}
+const chat = (model: string) =>
+  ask('POST', '/v1/chat/completions', {
+    model,
+    messages: [{ role: 'user', content: 'hi' }],
+    max_tokens: 2,
+  })
+
+t.test('with nothing loaded the service is well, because everything can be', async t => {
+  const health = await stack.until(({ status }) => status === 'ok')
+  t.match(health, { status: 'ok', cells: 1, models: 0 })
+  t.match(await until('here:1b', ({ memory_bytes }) => memory_bytes !== undefined), {
+    state: 'cold',
+    pinned: false,
+  })
+})
+
+t.test('a request loads its model, and when nobody uses it, it goes', async t => {
+  const { status, body } = await chat('here:1b')
+  t.match([status, body], [200, { usage: { completion_tokens: 2 } }])
+  await logged(here, 'engine unloaded', 1)
+  await until('here:1b', ({ state }) => state === 'cold')
+  t.equal((await chat('here:1b')).status, 200, 'and comes back')
+})
+
+t.test('an operator loads a model that has to be fetched', async t => {
+  const { status, body } = await act('remote/x:1b', 'load')
+  t.match([status, body], [200, { cell_id: cellId, model: 'remote/x:1b', pinned: false }])
+  t.match(body.state, /^(loading|ready)$/)
+  await logged('x.gguf@v1', 'engine ready', 1)
+  t.strictSame(asked, ['/acme/tiny/resolve/v1/x.gguf'])
+  t.strictSame(readdirSync(join(stack.folder, 'cell-0', 'models')), [
+    `sha256-${hash('sha256', remote)}.gguf`,
+  ])
+})
+
+t.test('a pinned model stays, and a pin outlives the cell', async t => {
+  t.match((await act('pinned:1b', 'pin')).body, { pinned: true, state: /^(loading|ready)$/ })
+  await until('pinned:1b', ({ state }) => state === 'ready')
+  const loads = count(here, 'engine ready')
+  await logged(here, 'engine unloaded', loads)
+  await act('here:1b', 'load')
+  await logged(here, 'engine ready', loads + 1)
+  await logged(here, 'engine unloaded', loads + 1)
+  t.match(await engineOf('pinned:1b'), { state: 'ready', pinned: true, restarts: 0 })
+  t.match(await act('pinned:1b', 'unload'), {
+    status: 409,
+    body: { error: { code: 'conflict', message: 'pinned:1b is pinned; unpin it first' } },
+  })
+  const [cell] = stack.cells
+  await cell?.end('SIGKILL')
+  cell?.start()
+  await cell?.line(/"msg":"engine ready"/)
+  t.match(await until('pinned:1b', ({ state }) => state === 'ready'), { pinned: true })
+})
+
+t.test('a coordinator that dies unloads nothing', async t => {
+  const before = count(pinned, 'engine ready')
+  await stack.coordinator.end('SIGKILL')
+  stack.coordinator.start()
+  await stack.until(({ cells, models }) => cells === 1 && models === 1)
+  t.match(await engineOf('pinned:1b'), { state: 'ready', restarts: 0 })
+  t.equal(count(pinned, 'engine ready'), before)
+  t.equal(count(pinned, 'engine unloaded'), 0)
+})
+
+t.test('an unpinned model is unloaded at once when the operator says so', async t => {
+  t.match((await act('pinned:1b', 'unpin')).body, { pinned: false })
+  t.match(await act('pinned:1b', 'unload'), { status: 200, body: { state: 'cold' } })
+  t.match(await act('pinned:1b', 'unload'), { status: 200, body: { state: 'cold' } })
+})
+
+t.test('what is not there is said', async t => {
+  t.match(await act('absent:1b', 'load'), {
+    status: 404,
+    body: { error: { code: 'model_not_found', param: 'model' } },
+  })
+  t.match(await act('here:1b', 'load', 'cell_00000000000000000000000000'), {
+    status: 404,
+    body: { error: { code: 'not_found' } },
+  })
+})
+
+t.test('every act is a command that can be looked up', async t => {
+  const { body } = await ask('GET', `/v1/commands?cell_id=${cellId}&limit=50`)
+  const verbs = (body.commands as Json[]).map(({ verb, state }) => `${verb} ${state}`)
+  t.ok(verbs.includes('model-pin succeeded'))
+  t.ok(verbs.includes('model-unload failed'))
+})
