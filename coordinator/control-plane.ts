@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Announce } from '../shared/wire/announce.ts'
+import type { AuditHead } from '../shared/wire/audit-head.ts'
 import { createAdmission } from './admission.ts'
 import { createInbox } from './broker/inbox.ts'
 import { openBus } from './broker/open-bus.ts'
@@ -31,6 +32,8 @@ export interface ControlPlaneParts {
   /** Fingerprint of the authority that cells pin; undefined on plain loopback. */
   fingerprint: () => string | undefined
   figures: BrokerFigures
+  /** A cell has shown the head of our audit that it has kept. */
+  witnessed?: (head: AuditHead, cellId: string) => void
   logger: Logger
   /** Unix time, milliseconds. */
   now: () => number
@@ -122,6 +125,7 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
   const epochs = createEpochs({ noteEpoch: cells.noteEpoch, logger })
   const born = (cellId: string, epoch: number, announce: Announce): void => {
     identity.greeted(cellId, announce.coordinator_key)
+    if (announce.audit_head !== undefined) parts.witnessed?.(announce.audit_head, cellId)
     epochs.note(cellId, epoch)
   }
   const control = await createControl({

@@ -1,6 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import type { AuditHead } from '../shared/wire/audit-head.ts'
 import { buildApp } from './app.ts'
+import { type AuditGuard, guardAudit } from './audit/guard.ts'
+import { createWitnesses } from './audit-witnesses.ts'
 import { type CellPortParts, openMqttPort, openUpgrades } from './cell-ports.ts'
 import { type CoordinatorConfig, isLoopback } from './config.ts'
 import { type ControlPlane, openControlPlane } from './control-plane.ts'
@@ -59,11 +62,23 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
   const usageKeeper = createUsageKeeper({ records, retention: config.usage, logger })
   const running = createRunning()
   const fingerprint = () => shown?.fingerprint
-  const base = { config, store, signing, events, fingerprint, logger, now, nowMs }
+  let guard: AuditGuard | undefined
+  const witnessed = (head: AuditHead, cellId: string): void => {
+    guard
+      ?.witnessed(head, cellId)
+      .catch(error => logger.warn({ err: error }, 'a witness was not heard'))
+  }
+  const base = { config, store, signing, events, fingerprint, witnessed, logger, now, nowMs }
   const plane = await openControlPlane({ ...base, figures: figures.broker })
   const { fleet, admission, monitor, bus } = plane
   const { state_dir } = config
   const brokerConnected = bus.connected
+  guard = guardAudit({
+    ...{ ledger: store.ledger, signer: signing, stateDir: state_dir, logger, now },
+    broadcast: createWitnesses({ bus, fleet, logger }),
+    publish: events.publish,
+    signal: closing.signal,
+  })
   const gates = createGates({
     store,
     definitions: config.gates,
@@ -72,6 +87,8 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     now,
   })
   const stopSweeping = sweepGates(gates, logger)
+  // an audit that was tampered with stops all writing, and nothing else
+  const storeProblem = () => (guard?.trouble() === undefined ? probe.trouble() : undefined)
   const vitals = createVitals({ store: probe, stateDir: state_dir, brokerConnected, nowMs })
   const registry = addProcessMetrics(metricRegistry(coordinatorMetrics({ figures, fleet, vitals })))
 
@@ -103,8 +120,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
       ...{ store, settleUsage: usage.settle, keys, gates, policy, now, vitals },
     }),
     degraded: monitor.degraded,
-    notReady: () =>
-      notReady({ draining: running.draining, brokerConnected, storeProblem: probe.trouble }),
+    notReady: () => notReady({ draining: running.draining, brokerConnected, storeProblem }),
   })
 
   const ports: CellPortParts = { config, plane, draining: running.draining, logger }

@@ -46,11 +46,13 @@ import { desiredService } from './services/desired.ts'
 import { type Handle, linkService } from './services/link.ts'
 import { localService } from './services/local.ts'
 import { telemetryService } from './services/telemetry.ts'
+import { witnessService } from './services/witness.ts'
 import { lockState } from './state-lock.ts'
 import { supervise } from './supervisor.ts'
 import { Nudge } from './uplink/nudge.ts'
 import { quarantineNotice } from './uplink/quarantine-notice.ts'
 import { Uplink } from './uplink/uplink.ts'
+import { openWitness, type Witness } from './witness.ts'
 
 /** What the daemon needs of its inference. */
 export interface Inference extends Service {
@@ -184,6 +186,8 @@ const fleetServices = async (
   })
   const ofModels = inference.models === undefined ? [] : modelVerbs(inference.models)
   const verbs = [...everyCell, ...ofModels, ...(more ?? [])]
+  const trusted = () => (identity.coordinator_key === undefined ? [] : [identity.coordinator_key])
+  const witness = await openWitness({ stateDir: config.state_dir, trusted, logger })
   const describe = (): Announce => ({
     name: config.name,
     version: VERSION,
@@ -194,6 +198,7 @@ const fleetServices = async (
     tags: live.tags,
     ...(identity.coordinator_key !== undefined && { coordinator_key: identity.coordinator_key }),
     verbs: verbs.map(factsOf),
+    ...auditHead(witness),
   })
   const { outboxBytes, ...telemetryLimits } = spoolLimits(config)
   const spool = { folder: join(config.state_dir, 'spool', 'telemetry'), ...telemetryLimits }
@@ -202,7 +207,6 @@ const fleetServices = async (
   const nudge = new Nudge()
   const reach = { identity, url, connectTimeoutSeconds, health, nudge, quarantine }
   const births = new OpenBirths()
-  const trusted = () => (identity.coordinator_key === undefined ? [] : [identity.coordinator_key])
   const believing = () => ({ cellId: identity.cell_id, trusted: trusted() })
   const sending = ({ type, id }: Envelope): void => {
     if (type !== 'birth') return
@@ -269,6 +273,7 @@ const fleetServices = async (
     uplink,
     telemetry,
     linkService({ ...reach, handle: inference.handle }),
+    witnessService({ witness, uplink, logger }),
     credentialService({
       ...reach,
       uplink,
@@ -278,4 +283,9 @@ const fleetServices = async (
       logger,
     }),
   ]
+}
+
+const auditHead = ({ head }: Witness): Pick<Announce, 'audit_head'> => {
+  const kept = head()
+  return kept === undefined ? {} : { audit_head: kept }
 }

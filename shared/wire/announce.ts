@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { PublicKey, Signature } from '../signing.ts'
+import { AuditHead } from './audit-head.ts'
 import { VerbFacts } from './command.ts'
 import { EngineReport } from './telemetry.ts'
 
@@ -37,6 +38,8 @@ export const Announce = z.object({
   tags: z.array(z.string().max(64)).max(64),
   /** The coordinator's key that the cell has pinned. */
   coordinator_key: PublicKey.exactOptional(),
+  /** The highest head of the coordinator's audit that it was given. */
+  audit_head: AuditHead.exactOptional(),
   /** What it can be commanded to do. */
   verbs: z.array(VerbFacts).max(256).exactOptional(),
 })

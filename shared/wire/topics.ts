@@ -31,6 +31,8 @@ export const TOPICS = {
   renew: { path: 'cells/{cell}/renew', direction: 'down', qos: 1, retain: false },
   /** The key the coordinator signs with, and who vouches for it. */
   trust: { path: 'cells/{cell}/trust', direction: 'down', qos: 1, retain: false },
+  /** The newest row of the coordinator's audit, signed: the cell keeps the highest one. */
+  witness: { path: 'cells/{cell}/witness', direction: 'down', qos: 1, retain: false },
   /** The coordinator's own presence. */
   coordinator: { path: 'coordinator/state', direction: 'down', qos: 1, retain: true },
 } as const satisfies Record<string, TopicSpec>

@@ -32,7 +32,8 @@ t.test('an API key', async t => {
     t.match(again, { status: 403, json: { error: { message: /is consumed/ } } })
 
     const { secret, id: keyId } = shown.json
-    t.match((await call(secret, 'GET', '/v1/keys')).json.keys, [{}, { id: keyId }])
+    const listed: { id: string }[] = (await call(secret, 'GET', '/v1/keys')).json.keys
+    t.ok(listed.some(({ id }) => id === keyId))
     const rotated = await call(secret, 'POST', `/v1/keys/${keyId}/rotate`)
     t.equal((await call(secret, 'GET', '/v1/keys')).status, 200, 'the old secret is still good')
     const next: string = rotated.json.secret

@@ -1,0 +1,26 @@
+import type { Logger } from 'pino'
+import { AuditHead } from '../../shared/wire/audit-head.ts'
+import type { Service } from '../service.ts'
+import type { Uplink } from '../uplink/uplink.ts'
+import type { Witness } from '../witness.ts'
+
+export interface WitnessServiceOptions {
+  witness: Witness
+  uplink: Pick<Uplink, 'on'>
+  logger: Pick<Logger, 'warn'>
+}
+
+/** Keeps the heads of the coordinator's audit that it sends. */
+export const witnessService = ({ witness, uplink, logger }: WitnessServiceOptions): Service => ({
+  name: 'witness',
+  start: async ({ signal }) => {
+    const off = uplink.on('witness', ({ body }) => {
+      const { data } = AuditHead.safeParse(body)
+      if (data === undefined) return
+      witness
+        .keep(data)
+        .catch(error => logger.warn({ reason: error.message }, 'the audit head was not kept'))
+    })
+    signal.addEventListener('abort', off)
+  },
+})
