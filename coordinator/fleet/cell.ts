@@ -2,6 +2,7 @@ import type { Announce } from '../../shared/wire/announce.ts'
 import type { EngineReport, Sample } from '../../shared/wire/telemetry.ts'
 import type { CellLink } from './cell-link.ts'
 import { capacity, type Engine, noteRoom, resize } from './engine.ts'
+import { rankOf } from './placement.ts'
 import { type Declared, type Presence, takesRequests } from './presence.ts'
 
 /** What the coordinator knows of one enrolled cell; the latest of everything. */
@@ -70,6 +71,7 @@ const engineFor = (cell: Cell, report: EngineReport): Engine => {
   engine.queue = report.queue_limit
   engine.link = link
   engine.ready = report.state === 'ready'
+  engine.suits = engine.ready ? undefined : rankOf(report, cell.sample)
   return engine
 }
 

@@ -1,5 +1,8 @@
 import type { CellLink } from './cell-link.ts'
 
+/** How well a cell suits a model that is wanted; the smallest is best. */
+export type Rank = readonly [step: number, cost: number]
+
 /** One engine of one cell as the router sees it; ids with the same weights share it. */
 export interface Engine {
   cellId: string
@@ -13,6 +16,8 @@ export interface Engine {
   others: number
   /** False while its first request would have to wait for the model to be loaded. */
   ready: boolean
+  /** How well its cell suits the model while it is not loaded; see `placement.ts`. */
+  suits?: Rank | undefined
   /** The cell has refused for want of room: it is not asked before, monotonic milliseconds. */
   fullUntilMs?: number
   /** Times in a row that it refused; each one doubles the time until it is asked again. */

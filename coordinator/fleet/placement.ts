@@ -1,33 +1,17 @@
 import type { EngineReport, Sample } from '../../shared/wire/telemetry.ts'
-import { type Cell, engineReports, isRoutable } from './cell.ts'
+import type { Rank } from './engine.ts'
 
 /** Above this share of its memory a cell loads nothing, unless it is configured otherwise. */
 const LIMIT_PERCENT = 95
 
-/** How well a cell suits a model that is wanted; the smallest is best. */
-type Rank = readonly [step: number, cost: number]
-
-const STEP = { ready: 0, loading: 1, fits: 2, unknown: 3, evicts: 4, refused: 5 } as const
+export const STEP = { ready: 0, loading: 1, fits: 2, unknown: 3, evicts: 4, refused: 5 } as const
 
 /**
- * The routable cells whose catalogue has the model, the best first: where it is loaded, where it
- * will be ready soonest, where most memory stays free beside it, where nobody knows, where others
- * would have to go for it, and at last where it found no room before.
+ * How well a cell suits a model: best where it is loaded, then where it will be ready soonest, where
+ * most memory stays free beside it, where nobody knows, where others would have to go for it, and at
+ * last where it found no room before.
  */
-export const placementOrder = (model: string, cells: Iterable<Cell>): string[] => {
-  const found: { id: string; rank: Rank }[] = []
-  for (const cell of cells) {
-    if (!isRoutable(cell)) continue
-    const report = engineReports(cell).find(({ models }) => models.includes(model))
-    if (report === undefined || report.state === 'failed') continue
-    found.push({ id: cell.id, rank: rankOf(report, cell.sample) })
-  }
-  return found.sort((a, b) => compare(a.rank, b.rank)).map(({ id }) => id)
-}
-
-const compare = (a: Rank, b: Rank): number => a[0] - b[0] || a[1] - b[1]
-
-const rankOf = (report: EngineReport, sample: Sample | undefined): Rank => {
+export const rankOf = (report: EngineReport, sample: Sample | undefined): Rank => {
   const { state, slots, slots_busy, queued, memory_bytes, remaining_seconds, reason } = report
   if (state === 'ready') return [STEP.ready, (slots_busy + queued) / Math.max(1, slots)]
   if (state === 'loading') return [STEP.loading, remaining_seconds ?? Number.MAX_SAFE_INTEGER]
@@ -37,6 +21,8 @@ const rankOf = (report: EngineReport, sample: Sample | undefined): Rank => {
   const restBytes = freeBytes - memory_bytes
   return [restBytes < 0 ? STEP.evicts : STEP.fits, -restBytes]
 }
+
+export const compareRanks = (a: Rank, b: Rank): number => a[0] - b[0] || a[1] - b[1]
 
 /** Of the GPUs, or of the host where there is none with memory of its own; as the cell counts it. */
 const freeBytesOf = ({ gpus, host }: Sample): number | undefined => {

@@ -1,4 +1,5 @@
 import { type Engine, isFull, load, type Sums } from './engine.ts'
+import { compareRanks, STEP } from './placement.ts'
 import { Ring } from './ring.ts'
 import { trailOf } from './trails.ts'
 
@@ -12,6 +13,8 @@ const TRAIL_WORTH = 0.25
 const BLIND_EVERY = 4
 /** Pairs that are drawn in a large fleet before all count as full. */
 const DRAWS = 32
+/** How long it is remembered which engines are loaded, milliseconds. */
+const SORT_MS = 250
 /** Up to so many engines are all looked at instead. */
 const SMALL = 16
 /** How far above the mean load prefix affinity may go (consistent hashing with bounded loads). */
@@ -32,6 +35,11 @@ export class Pool implements Sums {
   readonly #random: () => number
   readonly #nowMs: () => number
   #ring: Ring<Engine> | undefined
+  #loaded: readonly Engine[] = []
+  #waking: readonly Engine[] = []
+  /** The cold one that was chosen last. */
+  #woken: Engine | undefined
+  #sortedAtMs = Number.NEGATIVE_INFINITY
 
   constructor(model: string, random: () => number, nowMs: () => number) {
     this.model = model
@@ -75,12 +83,51 @@ export class Pool implements Sums {
       if (found !== undefined) return found
     }
     const isOpen = (engine: Engine) => !tried.has(engine.cellId) && !isFull(engine, nowMs)
-    for (let draw = 0; draw < DRAWS; draw++) {
-      const engine = this.#lessLoaded(nowMs)
-      if (isOpen(engine)) return engine
-      if (engines.length <= SMALL) return leastLoaded(engines.filter(isOpen))
+    if (engines.length <= SMALL) {
+      const engine = this.#lessLoaded(engines, nowMs)
+      return engine.ready && isOpen(engine) ? engine : best(engines.filter(isOpen))
+    }
+    return this.#draw(engines, isOpen, nowMs) ?? this.#fromFew(isOpen, nowMs)
+  }
+
+  /** The less loaded of two, again and again, until one is loaded and has room. */
+  #draw(
+    engines: readonly Engine[],
+    isOpen: (engine: Engine) => boolean,
+    nowMs: number,
+  ): Engine | undefined {
+    for (let draw = 0; draw < DRAWS && engines.length > 0; draw++) {
+      const engine = this.#lessLoaded(engines, nowMs)
+      if (engine.ready && isOpen(engine)) return engine
     }
     return undefined
+  }
+
+  /**
+   * In a large fleet of which few have the model loaded: one of these; else one that is on its way;
+   * else the one of a few cold ones that suits it best. A model is not loaded on two cells at once
+   * for want of looking.
+   */
+  #fromFew(isOpen: (engine: Engine) => boolean, nowMs: number): Engine | undefined {
+    this.#sort(nowMs)
+    const found = this.#draw(this.#loaded, isOpen, nowMs)
+    if (found !== undefined) return found
+    const woken = [...this.#waking, ...(this.#woken === undefined ? [] : [this.#woken])]
+    const waking = best(woken.filter(engine => this.#places.has(engine) && isOpen(engine)))
+    if (waking !== undefined) return waking
+    const few = Array.from({ length: SMALL }, () => this.#random() * this.engines.length)
+    this.#woken = best(few.map(at => this.engines[Math.floor(at)] as Engine).filter(isOpen))
+    return this.#woken
+  }
+
+  /** Which are loaded and which on their way: looked through a few times a second at most. */
+  #sort(nowMs: number): void {
+    if (nowMs - this.#sortedAtMs < SORT_MS) return
+    this.#sortedAtMs = nowMs
+    this.#loaded = this.engines.filter(({ ready }) => ready)
+    this.#waking = this.engines.filter(
+      ({ ready, inFlight, suits }) => !ready && (inFlight > 0 || suits?.[0] === STEP.loading),
+    )
   }
 
   #byAffinity(place: number, tried: ReadonlySet<string>, nowMs: number): Engine | undefined {
@@ -104,8 +151,7 @@ export class Pool implements Sums {
   }
 
   /** The less loaded of two different random ones (power of two choices), trails considered. */
-  #lessLoaded(nowMs: number): Engine {
-    const { engines } = this
+  #lessLoaded(engines: readonly Engine[], nowMs: number): Engine {
     const first = Math.floor(this.#random() * engines.length)
     const step = 1 + Math.floor(this.#random() * (engines.length - 1))
     const a = engines[first] as Engine
@@ -121,11 +167,19 @@ const weight = (engine: Engine, nowMs: number, trailWorth: number): number =>
   (isFull(engine, nowMs) ? FULL_LOAD : 0) -
   trailWorth * trailOf(engine, nowMs)
 
-const leastLoaded = (engines: Engine[]): Engine | undefined => {
-  let best: Engine | undefined
-  for (const engine of engines)
-    if (best === undefined || waitOn(engine) < waitOn(best)) best = engine
-  return best
+/** Loaded before cold; of the loaded the least busy, of the cold the one that suits best. */
+const best = (engines: readonly Engine[]): Engine | undefined => {
+  let found: Engine | undefined
+  for (const engine of engines) if (found === undefined || isBetter(engine, found)) found = engine
+  return found
 }
 
-const waitOn = (engine: Engine): number => load(engine) + (engine.ready ? 0 : NOT_READY_LOAD)
+const isBetter = (a: Engine, b: Engine): boolean => {
+  if (a.ready !== b.ready) return a.ready
+  // somebody has asked for it there already
+  if (!a.ready && a.inFlight > 0 !== b.inFlight > 0) return a.inFlight > 0
+  const order = a.ready ? 0 : compareRanks(a.suits ?? UNKNOWN, b.suits ?? UNKNOWN)
+  return order < 0 || (order === 0 && load(a) < load(b))
+}
+
+const UNKNOWN = [STEP.unknown, 0] as const

@@ -1,7 +1,8 @@
 import t from 'tap'
-import { type Cell, newCell } from '../../../coordinator/fleet/cell.ts'
+import { type Cell, newCell, servingOf } from '../../../coordinator/fleet/cell.ts'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
-import { placementOrder } from '../../../coordinator/fleet/placement.ts'
+import { claim, type Engine } from '../../../coordinator/fleet/engine.ts'
+import { createRouter } from '../../../coordinator/fleet/router.ts'
 import type { EngineReport, GpuSample } from '../../../shared/wire/telemetry.ts'
 import { engine, gpu, sampleOf } from './samples.ts'
 
@@ -24,6 +25,13 @@ const cold = (memory_bytes?: number, reason?: string): Partial<EngineReport> => 
   ...(memory_bytes !== undefined && { memory_bytes }),
   ...(reason !== undefined && { reason }),
 })
+
+/** Where the first request for the model goes. */
+const choice = (cells: readonly Cell[]): string | undefined => {
+  const router = createRouter()
+  for (const each of cells) router.update(each.id, servingOf(each))
+  return router.pick('m')?.cellId
+}
 
 t.test('the cell for a model is the one', async t => {
   for (const [title, best, others] of [
@@ -52,17 +60,47 @@ t.test('the cell for a model is the one', async t => {
     ],
   ] as const)
     t.test(title, async t => {
-      t.equal(placementOrder('m', [...others, best])[0], 'a')
-      t.equal(placementOrder('m', [best, ...others])[0], 'a')
+      t.equal(choice([...others, best]), 'a')
+      t.equal(choice([best, ...others]), 'a')
     })
 })
 
 t.test('a cell is none for a model', async t => {
-  const order = placementOrder('m', [
+  const found = choice([
     cell('failed', { state: 'failed' }),
     cell('another', { models: ['n'] }),
     { ...cell('away', {}), link: undefined },
     { ...cell('drained', {}), presence: 'draining' },
   ])
-  t.strictSame(order, [])
+  t.equal(found, undefined)
+})
+
+t.test('in a large fleet', async t => {
+  const fleet = (reportOf: (n: number) => Partial<EngineReport>) => {
+    const router = createRouter()
+    for (let n = 0; n < 2000; n++) {
+      const each = cell(`c${n}`, reportOf(n), [gpu(50)])
+      router.update(each.id, servingOf(each))
+    }
+    return router
+  }
+  t.test('a model that three cells have loaded is not loaded on a fourth', async t => {
+    const router = fleet(n => (n % 700 === 5 ? {} : cold(20)))
+    const chosen = new Set(Array.from({ length: 300 }, () => router.pick('m')?.cellId))
+    t.strictSame([...chosen].toSorted(), ['c1405', 'c5', 'c705'])
+  })
+
+  t.test('a model that no cell has loaded is loaded on one until that is full', async t => {
+    const router = fleet(() => cold(20))
+    const chosen: Engine[] = []
+    for (let n = 0; n < 100; n++) {
+      const engine = router.pick('m') as Engine
+      claim(engine)
+      chosen.push(engine)
+    }
+    const [first] = chosen
+    const places = chosen.filter(engine => engine === first).length
+    t.ok(places > 5, `${places} on the first`)
+    t.equal(new Set(chosen).size, Math.ceil(100 / places))
+  })
 })
