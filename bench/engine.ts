@@ -1,19 +1,10 @@
-/**
- * Measures one cell's engine through the same HTTP/2 that the link has: tokens per second and CPU
- * per token at several numbers of streams, the fill of the batches, the time to the first token of
- * a long prompt, new and cached, and the time until a cancelled request has left its slot.
- *
- *   node bench/engine.ts [weights.gguf]
- *
- * Without an argument it makes random weights of 100 million parameters. CPU per token is the figure
- * that holds on a busy machine.
- */
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { pino } from 'pino'
 import { InferenceConfig } from '../daemon/inference/config.ts'
 import { type InferenceService, inferenceService } from '../daemon/services/inference.ts'
@@ -21,17 +12,52 @@ import { writeRandomModel } from '../models/gguf/random-model.ts'
 import { Catalogue } from '../shared/catalogue.ts'
 import { TRAILER_USAGE } from '../shared/wire/link.ts'
 
+import { compare } from './engine/compare.ts'
+import { startCell, startLlamaServer } from './engine/servers.ts'
+import { cpuMs, type Row, report } from './measure.ts'
+
 const SLOTS = 16
 const ANSWER_TOKENS = 64
-/** Linux counts CPU time in units of 10 ms (`getconf CLK_TCK` is 100). */
-const TICK_MS = 10
+const CONTEXT_LENGTH = 2048
 
-const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-'))
-const stop = new AbortController()
+/**
+ * Measures one cell's engine through the same HTTP/2 that the link has: tokens per second and CPU
+ * per token at several numbers of streams, the fill of the batches, the time to the first token of
+ * a long prompt, new and cached, and the time until a cancelled request has left its slot. With the
+ * binary of llama.cpp's server, that one beside a whole daemon, over HTTP/1.1, by turns.
+ *
+ *   npm run bench -- engine [--weights file.gguf] [--llama-server PATH] [--threads 1]
+ *
+ * Without weights it makes random ones of 100 million parameters. CPU per token is the figure that
+ * holds on a busy machine.
+ */
+export const main = async (argv: string[]): Promise<void> => {
+  const { values } = parseArgs({
+    args: argv,
+    options: {
+      weights: { type: 'string' },
+      'llama-server': { type: 'string' },
+      threads: { type: 'string', default: '1' },
+    },
+  })
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-'))
+  const threads = Number(values.threads)
+  const settings = {
+    weights: values.weights ?? randomWeights(folder),
+    ...{ folder, slots: SLOTS, threads, contextLength: CONTEXT_LENGTH },
+  }
+  try {
+    const { rows, latencies } = await measureAlone(settings)
+    report('engine', { slots: SLOTS, threads }, rows)
+    console.table(latencies)
+    const binary = values['llama-server']
+    if (binary !== undefined) await measureBeside(binary, settings)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
 
-const weightsFile = (): string => {
-  const given = process.argv[2]
-  if (given !== undefined) return given
+const randomWeights = (folder: string): string => {
   const path = join(folder, 'random.gguf')
   writeRandomModel(path, {
     embeddingLength: 768,
@@ -40,19 +66,58 @@ const weightsFile = (): string => {
     headCountKv: 12,
     feedForwardLength: 2048,
     vocabularySize: 16_384,
-    contextLength: 2048,
+    contextLength: CONTEXT_LENGTH,
     type: 'Q8_0',
     seed: 1,
   })
   return path
 }
 
-const startService = async (): Promise<InferenceService> => {
+type Settings = Parameters<typeof startCell>[0]
+
+const measureBeside = async (binary: string, settings: Settings): Promise<void> => {
+  const servers = [await startCell(settings), await startLlamaServer(binary, settings)]
+  try {
+    const { speeds, latencies } = await compare(servers, settings.slots)
+    report('engine-beside-llama-server', { slots: SLOTS, threads: settings.threads }, speeds)
+    console.table(latencies)
+  } finally {
+    for (const server of servers) await server.stop()
+  }
+}
+
+const measureAlone = async (settings: Settings): Promise<{ rows: Row[]; latencies: Row }> => {
+  const stop = new AbortController()
+  const service = await startService(settings, stop.signal)
+  const session = await connect(service)
+  const engine = { service, session, enginePid: service.pids()[0] as number }
+  await throughput(engine, 1)
+  const rows: Row[] = []
+  for (const streams of [1, 2, 4, 8, 16]) rows.push(await throughput(engine, streams))
+  const latencies = {
+    first_token_ms: await firstToken(engine, LONG_PROMPT),
+    first_token_cached_ms: await firstToken(engine, LONG_PROMPT),
+    cancel_to_free_slot_ms: await cancelled(engine),
+  }
+  session.close()
+  stop.abort()
+  return { rows, latencies }
+}
+
+interface Measured {
+  service: InferenceService
+  session: http2.ClientHttp2Session
+  enginePid: number
+}
+
+const startService = async (
+  { weights, folder, slots, threads, contextLength }: Settings,
+  signal: AbortSignal,
+): Promise<InferenceService> => {
+  const model = { id: 'm', kind: 'chat', minimum_tier: 'free', weights }
   const service = inferenceService({
-    catalogue: Catalogue.parse([
-      { id: 'm', kind: 'chat', minimum_tier: 'free', weights: weightsFile(), context_length: 2048 },
-    ]),
-    config: InferenceConfig.parse({ slots: SLOTS }),
+    catalogue: Catalogue.parse([{ ...model, context_length: contextLength }]),
+    config: InferenceConfig.parse({ slots, threads }),
     stateDir: folder,
     logger: pino({ level: 'warn' }),
   })
@@ -63,7 +128,7 @@ const startService = async (): Promise<InferenceService> => {
       if (report?.state === 'failed') reject(new Error(report.reason))
     })
   })
-  await service.start({ signal: stop.signal, fail: error => console.error(error) })
+  await service.start({ signal, fail: error => console.error(error) })
   await ready
   return service
 }
@@ -76,11 +141,11 @@ const connect = async (service: InferenceService): Promise<http2.ClientHttp2Sess
   return session
 }
 
-const service = await startService()
-const session = await connect(service)
-const enginePid = service.pids()[0] as number
-
-const ask = (content: string, maxTokens = ANSWER_TOKENS): http2.ClientHttp2Stream => {
+const ask = (
+  { session }: Measured,
+  content: string,
+  maxTokens = ANSWER_TOKENS,
+): http2.ClientHttp2Stream => {
   const stream = session.request({
     ':method': 'POST',
     ':path': '/v1/chat/completions',
@@ -103,16 +168,11 @@ const finished = async (
   return JSON.parse(trailers[TRAILER_USAGE])
 }
 
-/** User and system time of a process, milliseconds (proc(5), stat). */
-const cpuMs = (pid: number): number => {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS
-}
-
-const throughput = async (streams: number): Promise<Record<string, unknown>> => {
+const throughput = async (engine: Measured, streams: number): Promise<Row> => {
+  const { service, enginePid } = engine
   const before = { at: performance.now(), engine: cpuMs(enginePid), daemon: cpuMs(process.pid) }
   const counts = { ...service.counts()[0] }
-  const answers = Array.from({ length: streams }, (_, i) => finished(ask(`question ${i}`)))
+  const answers = Array.from({ length: streams }, (_, i) => finished(ask(engine, `question ${i}`)))
   const tokens = (await Promise.all(answers)).reduce((sum, a) => sum + a.completion_tokens, 0)
   const seconds = (performance.now() - before.at) / 1000
   const now = service.counts()[0]
@@ -131,9 +191,9 @@ const rounded = (value: number): number => Math.round(value * 1000) / 1000
 
 const LONG_PROMPT = 'lorem ipsum '.repeat(140)
 
-const firstToken = async (content: string): Promise<number> => {
+const firstToken = async (engine: Measured, content: string): Promise<number> => {
   const startedAt = performance.now()
-  const stream = ask(content, 1)
+  const stream = ask(engine, content, 1)
   await once(stream, 'data')
   const ms = performance.now() - startedAt
   await finished(stream)
@@ -141,21 +201,13 @@ const firstToken = async (content: string): Promise<number> => {
 }
 
 /** Cancels while the prompt is read. */
-const cancelled = async (): Promise<number> => {
+const cancelled = async (engine: Measured): Promise<number> => {
+  const { service } = engine
   const busy = (): number | undefined => service.reports()[0]?.slots_busy
-  const stream = ask(`! ${LONG_PROMPT}`)
+  const stream = ask(engine, `! ${LONG_PROMPT}`)
   while (busy() === 0) await new Promise(setImmediate)
   const startedAt = performance.now()
   stream.close(http2.constants.NGHTTP2_CANCEL)
   while (busy() !== 0) await new Promise(setImmediate)
   return Math.round(performance.now() - startedAt)
 }
-
-await throughput(1)
-for (const streams of [1, 2, 4, 8, 16]) console.log(JSON.stringify(await throughput(streams)))
-console.log(JSON.stringify({ first_token_ms: await firstToken(LONG_PROMPT) }))
-console.log(JSON.stringify({ first_token_cached_ms: await firstToken(LONG_PROMPT) }))
-console.log(JSON.stringify({ cancel_to_free_slot_ms: await cancelled() }))
-session.close()
-stop.abort()
-rmSync(folder, { recursive: true })
