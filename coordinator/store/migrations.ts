@@ -284,7 +284,16 @@ const gateTables = async ({ schema }: Kysely<unknown>): Promise<void> => {
     .execute()
   const index = schema.createIndex('gate_requests_tenant').on('gate_requests')
   await index.columns(['tenant_id', 'gate_id', 'id']).execute()
-  await schema.createIndex('gate_requests_state').on('gate_requests').column('state').execute()
+  await schema
+    .createIndex('gate_requests_open')
+    .on('gate_requests')
+    .columns(['tenant_id', 'requester_id', 'state', 'gate_id', 'subject'])
+    .execute()
+  await schema
+    .createIndex('gate_requests_due')
+    .on('gate_requests')
+    .columns(['state', 'expires_at'])
+    .execute()
   await schema
     .createTable('gate_votes')
     .addColumn('request_id', 'text', column => column.notNull().references('gate_requests.id'))
