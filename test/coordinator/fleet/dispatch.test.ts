@@ -265,3 +265,17 @@ t.test('a cell that is frozen is cut off by the ping', async t => {
   t.throws(() => cell.link.request({ ':path': '/' }, undefined), { code: 'cell_unavailable' })
   await cell.close()
 })
+
+t.test('a link that is cut off is down before its streams end', async t => {
+  const cell = await linkCell('a', never)
+  const order: string[] = []
+  const stream = cell.link.request({ ':path': '/' }, undefined)
+  stream.on('error', () => {})
+  const isClosed = new Promise<void>(resolve => stream.once('close', resolve))
+  cell.isDown.then(() => order.push('link'))
+  isClosed.then(() => order.push('stream'))
+  cell.link.close()
+  await Promise.all([cell.isDown, isClosed])
+  t.strictSame(order, ['link', 'stream'])
+  await cell.close()
+})
