@@ -16,7 +16,10 @@ interface Seen {
 }
 
 /** Models with the confidence their answers have; one that is not given is served by no cell. */
-const rig = async (t: Test, confidences: Record<string, number | 'full' | 'silent' | 'refuses'>) => {
+const rig = async (
+  t: Test,
+  confidences: Record<string, number | 'full' | 'silent' | 'refuses'>,
+) => {
   const seen: Seen[] = []
   const left = latch()
   const handler: CellHandler = async (request, response) => {
