@@ -83,7 +83,10 @@ class Cascade {
     return this.#parts.ask(asked.model, { ...how, discarded: () => this.#declined })
   }
 
-  /** What a model refuses, a larger one may take: its context may be longer. */
+  /**
+   * What a model refuses, a larger one may take: its context may be longer. It may be shorter, too,
+   * and then an answer that is there already is better than the refusal.
+   */
   #accept(
     asked: Asked,
     { minimumConfidence }: CascadeStep,
@@ -95,6 +98,8 @@ class Cascade {
     const isKnown = Number.isFinite(confidence)
     if (isKnown) asked.confidence = confidence
     this.#parts.trail(this.#trail)
+    if (status !== 200 && this.#declined.some(({ answer }) => answer.httpStatus === 200))
+      return false
     const isGood = status === 200 && !(isKnown && confidence < minimumConfidence)
     return isGood || !larger.some(({ model }) => this.#parts.serves(model))
   }

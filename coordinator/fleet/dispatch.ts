@@ -17,7 +17,7 @@ import { Usage } from '../../shared/wire/openai.ts'
 import { sseError } from '../../shared/wire/sse.ts'
 import { claim, type Engine, release } from './engine.ts'
 import type { End, Lane } from './lane.ts'
-import { PartialUsage } from './partial-usage.ts'
+import { MAX_TOKENS, PartialUsage } from './partial-usage.ts'
 import type { Service } from './trails.ts'
 import type { Place } from './wait-queue.ts'
 
@@ -427,7 +427,10 @@ const messageOf = (body: Buffer): string => {
 
 const readUsage = (trailer: string | string[] | undefined): Usage | undefined => {
   try {
-    return Usage.parse(JSON.parse(String(trailer)))
+    const usage = Usage.parse(JSON.parse(String(trailer)))
+    const { prompt_tokens, completion_tokens, prompt_tokens_details: details } = usage
+    const most = Math.max(prompt_tokens, completion_tokens, details?.cached_tokens ?? 0)
+    return most > MAX_TOKENS ? undefined : usage
   } catch {
     return undefined
   }

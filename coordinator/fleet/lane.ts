@@ -35,7 +35,11 @@ export const createLanes =
         noteRefusal(engine, nowMs())
         return
       }
-      if (end === 'failed') trails.wash(engine)
+      if (end === 'failed') {
+        // its link may be going down with all that it has: nobody who waits is sent after them
+        trails.wash(engine)
+        return
+      }
       if (service !== undefined) trails.deposit(engine, request.model, service)
       queue.freed(engine)
     },

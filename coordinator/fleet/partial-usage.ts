@@ -3,6 +3,11 @@ import { HEADER_PROMPT_TOKENS } from '../../shared/wire/link.ts'
 import type { Usage } from '../../shared/wire/openai.ts'
 
 const EVENT_END = Buffer.from('\n\n')
+/**
+ * More tokens than any request has: a cell that tells more is not believed. Sums of what is believed
+ * stay far below 2^63, where SQLite's `sum` fails, and with it every reading of usage.
+ */
+export const MAX_TOKENS = 1e9
 /** `d`, as in `data:`: comments and the event that tells an error begin otherwise. */
 const DATA = 0x64
 /** Events of the Responses API have names; those with a piece of the answer end in `.delta`. */
@@ -36,7 +41,8 @@ export class PartialUsage {
   /** Undefined when the cell had not begun to answer. */
   usage(headers: IncomingHttpHeaders): Usage | undefined {
     const prompt_tokens = Number(headers[HEADER_PROMPT_TOKENS] ?? Number.NaN)
-    if (!Number.isSafeInteger(prompt_tokens) || prompt_tokens < 0) return undefined
+    if (!Number.isSafeInteger(prompt_tokens) || prompt_tokens < 0 || prompt_tokens > MAX_TOKENS)
+      return undefined
     const completion_tokens = Math.max(0, this.#events)
     return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens }
   }

@@ -215,7 +215,8 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
       prompt_tokens: used.usage?.prompt_tokens ?? null,
       completion_tokens: used.usage?.completion_tokens ?? null,
       cached_tokens: used.usage?.prompt_tokens_details?.cached_tokens ?? null,
-      duration_ms: used.durationMs,
+      // a clock that was set back meanwhile must not cost the row
+      duration_ms: Math.max(0, used.durationMs),
       request_id: request.id,
     }
     await usage.record(row).catch(error => logger.error({ err: error, row }, 'usage not recorded'))

@@ -34,19 +34,28 @@ export const openLink = (options: LinkOptions): CellLink => {
     settings: { enablePush: false },
   })
   let roundTripMs: number | undefined
+  /** Down first: what is on its streams now is sent elsewhere, and must not come back to it. */
+  const cutOff = (reason?: Error): void => {
+    down(link)
+    session.destroy(reason)
+  }
 
   const link: CellLink = {
     cellId,
     request: (headers, body) => request(session, cellId, headers, body),
     roundTripMs: () => roundTripMs,
-    close: () => session.destroy(),
+    close: () => cutOff(),
   }
 
-  const stopPinging = keepPinging(session, options.pingEveryMs, milliseconds => {
-    roundTripMs = milliseconds
+  const stopPinging = keepPinging(session, {
+    everyMs: options.pingEveryMs,
+    measured: milliseconds => {
+      roundTripMs = milliseconds
+    },
+    late: cutOff,
   })
   session.once('connect', () => session.setLocalWindowSize(SESSION_WINDOW_BYTES))
-  const late = setTimeout(() => session.destroy(), GREETING_MS)
+  const late = setTimeout(cutOff, GREETING_MS)
   session.once('remoteSettings', () => {
     clearTimeout(late)
     up(link)
@@ -75,16 +84,21 @@ const request = (
   return stream
 }
 
+interface Pinging {
+  everyMs: number
+  measured: (milliseconds: number) => void
+  late: (reason: Error) => void
+}
+
 const keepPinging = (
   session: ClientHttp2Session,
-  everyMs: number,
-  measured: (milliseconds: number) => void,
+  { everyMs, measured, late }: Pinging,
 ): (() => void) => {
   let waiting = false
   const ping = (): void => {
     if (session.destroyed) return
     if (waiting) {
-      session.destroy(new Error(`no answer to a ping within ${everyMs} ms`))
+      late(new Error(`no answer to a ping within ${everyMs} ms`))
       return
     }
     waiting = true

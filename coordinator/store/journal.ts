@@ -108,7 +108,8 @@ export const openJournal = async <T>(options: JournalOptions<T>): Promise<Journa
     await carrying
     // what could not be carried over before, then what came after it
     if (sealed !== undefined) await once()
-    if (active !== undefined) await once()
+    // another drain may have begun with it meanwhile
+    if (active !== undefined || carrying !== undefined) await once()
   }
 
   const timer = setInterval(() => {

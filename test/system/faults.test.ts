@@ -144,8 +144,11 @@ t.test('the engine of a cell dies within a stream', async t => {
   t.teardown(stack.stop)
   const [cell] = stack.cells
   const pid = cell?.pid ?? 0
-  const ending = follow(stack, 300, () => {
-    for (const engine of engines(pid)) process.kill(engine, 'SIGKILL')
+  await follow(stack, 5, () => {})
+  const running = engines(pid)
+  // long enough that a slow test sees its beginning well before its end
+  const ending = follow(stack, 1900, () => {
+    for (const engine of running) process.kill(engine, 'SIGKILL')
   })
   t.ok(failed(await ending))
   t.ok(whole(await follow(stack, 5, () => {})), 'the next request waits for the model')

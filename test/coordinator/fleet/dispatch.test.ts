@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { dispatch, type Outcome } from '../../../coordinator/fleet/dispatch.ts'
 import type { Engine } from '../../../coordinator/fleet/router.ts'
-import { HEADER_CELL } from '../../../shared/wire/link.ts'
+import { HEADER_CELL, TRAILER_USAGE } from '../../../shared/wire/link.ts'
 import {
   type CellHandler,
   endWithUsage,
@@ -263,5 +263,34 @@ t.test('a cell that is frozen is cut off by the ping', async t => {
   cell.freeze()
   await cell.isDown
   t.throws(() => cell.link.request({ ':path': '/' }, undefined), { code: 'cell_unavailable' })
+  await cell.close()
+})
+
+t.test('a cell that tells of more tokens than a request can have is not believed', async t => {
+  const boasts: CellHandler = (_request, response) => {
+    const usage = { ...USAGE, completion_tokens: Number.MAX_SAFE_INTEGER }
+    response.writeHead(200, { 'content-type': 'text/plain' })
+    response.write('lies')
+    response.addTrailers({ [TRAILER_USAGE]: JSON.stringify(usage) })
+    response.end()
+  }
+  const { outcomes, url } = await rig(t, { a: boasts, b: ok }, false)
+  const response = await ask(url)
+  await text(response)
+  t.equal(response.headers[HEADER_CELL], 'b')
+  t.match(outcomes, [{ status: 'ok', usage: USAGE }])
+})
+
+t.test('a link that is cut off is down before its streams end', async t => {
+  const cell = await linkCell('a', never)
+  const order: string[] = []
+  const stream = cell.link.request({ ':path': '/' }, undefined)
+  stream.on('error', () => {})
+  const isClosed = new Promise<void>(resolve => stream.once('close', resolve))
+  cell.isDown.then(() => order.push('link'))
+  isClosed.then(() => order.push('stream'))
+  cell.link.close()
+  await Promise.all([cell.isDown, isClosed])
+  t.strictSame(order, ['link', 'stream'])
   await cell.close()
 })

@@ -8,7 +8,7 @@ import { createRouter, type Engine } from '../../../coordinator/fleet/router.ts'
 import { createTrails, trailOf } from '../../../coordinator/fleet/trails.ts'
 import { createWaitQueue } from '../../../coordinator/fleet/wait-queue.ts'
 import { HEADER_CELL, HEADER_PROMPT_TOKENS } from '../../../shared/wire/link.ts'
-import { type CellHandler, endWithUsage, linkCell } from '../../support/cell.ts'
+import { type CellHandler, endWithUsage, type LinkedCell, linkCell } from '../../support/cell.ts'
 
 /** A client-facing server before real links, with the real router and queue between them. */
 const rig = async (t: Test, handlers: Record<string, CellHandler>, maxWaitMs = 30_000) => {
@@ -17,11 +17,14 @@ const rig = async (t: Test, handlers: Record<string, CellHandler>, maxWaitMs = 3
   const limits = { length: 100, maxWaitMs, restartMs: 30_000 }
   const queue = createWaitQueue({ limits, router, nowMs })
   const lanes = createLanes({ router, queue, trails: createTrails(nowMs), nowMs })
+  const cells: Record<string, LinkedCell> = {}
   const engines: Record<string, Engine> = {}
   const serve = (id: string): void => router.update(id, new Map([['m', engines[id] as Engine]]))
   for (const [id, handler] of Object.entries(handlers)) {
     const cell = await linkCell(id, handler)
     t.teardown(() => cell.close())
+    cells[id] = cell
+    cell.isDown.then(() => router.update(id, new Map()))
     engines[id] = {
       cellId: id,
       link: cell.link,
@@ -65,7 +68,7 @@ const rig = async (t: Test, handlers: Record<string, CellHandler>, maxWaitMs = 3
   const settled = async (): Promise<void> => {
     while (running.size > 0) await Promise.all(running)
   }
-  return { router, queue, engines, outcomes, url, serve, waiting, settled }
+  return { router, queue, cells, engines, outcomes, url, serve, waiting, settled }
 }
 
 const turn = (): Promise<void> => new Promise(done => setImmediate(done))
@@ -194,6 +197,37 @@ t.test('a request that kills engines gets two of them and no more', async t => {
   t.equal((await ask(cells.url).answer).status, 503)
   t.equal(killed, 2)
 })
+
+for (const [how, end] of [
+  ['is killed', cell => cell.cut()],
+  // what the ping does to one that is unplugged
+  ['is cut off', cell => cell.link.close()],
+] as [string, (cell: LinkedCell) => void][])
+  t.test(`those who wait stay in line when a cell ${how}`, async t => {
+    const dying = held()
+    const living = held()
+    const handlers = { a: dying.handler, b: living.handler }
+    const { url, cells, engines, waiting } = await rig(t, handlers)
+    const asked = [ask(url), ask(url)]
+    await dying.reached(1)
+    await living.reached(1)
+    for (let more = 0; more < 4; more++) asked.push(ask(url))
+    await waiting(4)
+    end(cells.a as LinkedCell)
+    await cells.a?.isDown
+    // the one that the cell had waits with them
+    await waiting(5)
+    for (let place = 0; place < asked.length; place++) {
+      await living.reached(place + 1)
+      living.answer(place)
+    }
+    const answers = await Promise.all(asked.map(({ answer }) => answer))
+    t.strictSame(
+      answers.map(({ status, headers }) => [status, headers[HEADER_CELL]]),
+      asked.map(() => [200, 'b']),
+    )
+    t.match([engines.a?.inFlight, engines.b?.inFlight], [0, 0])
+  })
 
 t.test('answers lay trails, and a stream that breaks off washes them away', async t => {
   const cell = held()

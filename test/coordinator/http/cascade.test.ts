@@ -16,7 +16,10 @@ interface Seen {
 }
 
 /** Models with the confidence their answers have; one that is not given is served by no cell. */
-const rig = async (t: Test, confidences: Record<string, number | 'full' | 'silent'>) => {
+const rig = async (
+  t: Test,
+  confidences: Record<string, number | 'full' | 'silent' | 'refuses'>,
+) => {
   const seen: Seen[] = []
   const left = latch()
   const handler: CellHandler = async (request, response) => {
@@ -30,6 +33,11 @@ const rig = async (t: Test, confidences: Record<string, number | 'full' | 'silen
     if (confidence === 'full') {
       response.writeHead(503, { 'content-type': 'application/json' })
       response.end('{"error":{"message":"full"}}')
+      return
+    }
+    if (confidence === 'refuses') {
+      response.writeHead(400, { 'content-type': 'application/json' })
+      response.end('{"error":{"message":"the context is too long","code":"context_length"}}')
       return
     }
     const headers = judge === undefined ? {} : { 'x-shoal-confidence': String(confidence) }
@@ -176,6 +184,17 @@ t.test('a request for auto', async t => {
         asked,
       )
       t.strictSame(result.rows.map(brief), rows)
+    }
+  })
+
+  t.test('has the answer of the smaller model when the larger refuses the request', async t => {
+    for (const stream of [false, true]) {
+      const cascade = await rig(t, { 'model-b:3b': -2, 'model-c:7b': 'refuses' })
+      const { status, text } = await cascade.ask('pro-key', { stream })
+      t.equal(status, 200)
+      t.match(text, /"model":"model-b:3b"/)
+      t.equal(cascade.rows.at(-1)?.status, 'ok')
+      t.equal(cascade.admitted(), 1)
     }
   })
 

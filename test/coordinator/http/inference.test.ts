@@ -139,6 +139,26 @@ t.test('a stream is on record before its client reads [DONE]', async t => {
   t.equal(text, 'data: {"n":1}\n\ndata: [DONE]\n\n')
 })
 
+t.test('a clock that is set back within a request makes no row that cannot be kept', async t => {
+  let time = 1_800_000_000_000
+  const durations: number[] = []
+  const cell: CellHandler = (_request, response) => {
+    time -= 60_000
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('data: [DONE]\n\n')
+    endWithUsage(response)
+  }
+  const { port } = await rig(t, cell, {
+    now: () => time,
+    quota: { standing, admit: () => ({ refund: () => {} }) },
+    usage: { record: async row => void durations.push(row.duration_ms) },
+  })
+  const [response] = await once(post(port), 'response')
+  response.resume()
+  await once(response, 'end')
+  t.strictSame(durations, [0])
+})
+
 t.test('a client that leaves while it waits for room gets its request back', async t => {
   let refunds = 0
   let leave: () => void = () => {}

@@ -69,6 +69,23 @@ t.test('the journal', async t => {
     t.strictSame(carried.flat(), ['a', 'b'])
   })
 
+  t.test('is drained for two who ask at once only when both can see everything', async t => {
+    const { journal, carried, fail } = await rig(t)
+    await journal.append('a')
+    fail(new Error('the store is away'))
+    await t.rejects(journal.drain(), { message: 'the store is away' })
+    await journal.append('b')
+    fail(undefined)
+    const seen = async (): Promise<string[]> => {
+      await journal.drain()
+      return carried.flat()
+    }
+    t.strictSame(await Promise.all([seen(), seen()]), [
+      ['a', 'b'],
+      ['a', 'b'],
+    ])
+  })
+
   t.test('carries over what a process left that died, without its last cut line', async t => {
     const folder = join(await temporaryFolder(t), 'journal')
     await mkdir(folder)
