@@ -205,8 +205,7 @@ class Dispatcher {
   /** On an engine whose place is claimed; gives it back. */
   async #attempt(engine: Engine): Promise<Attempt> {
     const atMs = performance.now()
-    const attempt = await this.#ask(engine)
-    release(engine)
+    const attempt = await this.#ask(engine).finally(() => release(engine))
     this.#request.lane?.left(engine, endOf(attempt), serviceOf(attempt, atMs))
     if (attempt.kind === 'retry' && attempt.failed) this.#failures++
     else if (attempt.kind === 'retry') this.#refusals.push({ engine, atMs })

@@ -88,8 +88,8 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
     if (!isAuto) requireModel(models, asked.model, kind, key.tier)
     if (running.draining())
       throw new ShoalError('draining', 'the coordinator is stopping', { retryAfterSeconds: 5 })
-    running.add()
     const span = traceInference(request, { id: asked.model })
+    running.add()
     try {
       const admission = await quota.admit(subjectOf(request), startedAt)
       const answerHeaders = await app.answerHeaders(request)
@@ -115,6 +115,8 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
       await (isAuto ? askCascade(call, steps) : ask(call, asked.model)).catch((error: unknown) => {
         logger.error({ err: error, request: request.id }, 'dispatch failed')
         admission.refund()
+        for (const watch of call.kept.values())
+          watch.ended({ status: 'discarded', usage: undefined })
         span.end({}, error)
         reply.raw.destroy()
       })

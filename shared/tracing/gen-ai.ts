@@ -37,7 +37,7 @@ const NUMBERS: Record<string, string> = {
 export const requestAttributes = (body: object): Attributes => {
   const found: Attributes = {}
   for (const [field, value] of Object.entries(body)) {
-    const name = NUMBERS[field]
+    const name = Object.hasOwn(NUMBERS, field) ? NUMBERS[field] : undefined
     if (name !== undefined && typeof value === 'number') found[name] = value
   }
   return found
