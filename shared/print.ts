@@ -89,10 +89,16 @@ const table = (rows: Row[], columns: number): string => {
 const shown = (name: string, value: unknown): string => {
   if (value === null || value === undefined || value === '') return '-'
   if (Array.isArray(value))
-    return value.length === 0 ? '-' : value.map(item => shown(name, item)).join(',')
+    return value.length === 0 ? '-' : value.map(item => inList(name, item)).join(',')
   if (typeof value === 'number') return printedNumber(name, value)
   return visible(isRow(value) ? brief(value) : withoutFraction(String(value)))
 }
+
+/** A list in a list is a choice, such as the roles that may take one seat of a gate. */
+const inList = (name: string, item: unknown): string =>
+  Array.isArray(item) && item.length > 1
+    ? item.map(choice => shown(name, choice)).join('|')
+    : shown(name, item)
 
 /** A moment to the second. */
 const withoutFraction = (text: string): string =>
