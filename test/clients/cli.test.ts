@@ -95,6 +95,21 @@ t.test('a table is no wider than the terminal', async t => {
     `id      ${rows[0]?.id}\nname    a\nmodels  ${'x'.repeat(60)}\nbusy    1\n\nid      ${rows[1]?.id}`,
     'a very narrow one has a line for each value',
   )
+  const many = [...rows, ...rows].map(row => ({ ...row, tier: 'pro', created_at: 'z'.repeat(20) }))
+  const short = printed(many, 'text', 60)
+  t.equal(widest(short), 60)
+  t.match(
+    short,
+    /y +2\n\nnot shown: tier, created_at; --format json has all\n$/,
+    'many stay a table',
+  )
+  t.equal(short.split('\n').length, 4 + 4, 'with a line for each')
+  const [audited] = many.map(row => ({ ...row, at: '2026-11-20T15:09:16Z' }))
+  t.match(
+    printed([audited as never], 'text', 110),
+    /\n.* 2026-11-20T15:09:16Z\n$/,
+    'a moment is whole',
+  )
   const empty = rows.map(row => ({ ...row, a_long_name: null, another: [] }))
   t.equal(printed(empty, 'text', 60), narrow, 'empty columns are the first to go')
   t.match(printed(empty, 'text'), /a_long_name {2}another\n/)
