@@ -19,8 +19,8 @@ export const fittedTable = (lines: Lines, columns: number): string | undefined =
   return widths && lines.map(line => `${row(line, widths)}\n`).join('')
 }
 
-/** What is copied into the next command is never cut. */
-const isWhole = (name = ''): boolean => /(^|[._])id$|^secret$|_at$/.test(name)
+/** What is copied into the next command is never cut, and of a moment the half says nothing. */
+const isWhole = (name = ''): boolean => /(^|[._])id$|^secret$|(^|_)at$/.test(name)
 
 const leastOf = (name = ''): number => Math.max(name.length, SHORT)
 

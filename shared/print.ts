@@ -70,7 +70,13 @@ const members = (all: [string, unknown][]): string => {
     .join('')
 }
 
-/** A table without its empty columns when it does not fit with them, else row by row. */
+/** A few are read one by one; of more, one wants to see which. */
+const FEW = 3
+
+/**
+ * A table without its empty columns when it does not fit with them, else row by row; many rows stay
+ * a table, without the last columns.
+ */
 const table = (rows: Row[], columns: number): string => {
   const names = Object.keys(rows[0] ?? {})
   if (names.length === 0) return 'none\n'
@@ -82,17 +88,38 @@ const table = (rows: Row[], columns: number): string => {
   return (
     fittedTable(linesOf(names), columns) ??
     fittedTable(linesOf(filled), columns) ??
+    (rows.length > FEW ? firstColumns(filled, linesOf, columns) : undefined) ??
     rows.map(row => members(names.map(name => [name, row[name]]))).join('\n')
   )
+}
+
+/** As many columns as fit, and the names of the others below. One column alone is no table. */
+const firstColumns = (
+  names: string[],
+  linesOf: (chosen: string[]) => string[][],
+  columns: number,
+): string | undefined => {
+  for (let count = names.length - 1; count > 1; count--) {
+    const text = fittedTable(linesOf(names.slice(0, count)), columns)
+    const others = names.slice(count).map(visible).join(', ')
+    if (text !== undefined) return `${text}\nnot shown: ${others}; --format json has all\n`
+  }
+  return undefined
 }
 
 const shown = (name: string, value: unknown): string => {
   if (value === null || value === undefined || value === '') return '-'
   if (Array.isArray(value))
-    return value.length === 0 ? '-' : value.map(item => shown(name, item)).join(',')
+    return value.length === 0 ? '-' : value.map(item => inList(name, item)).join(',')
   if (typeof value === 'number') return printedNumber(name, value)
   return visible(isRow(value) ? brief(value) : withoutFraction(String(value)))
 }
+
+/** A list in a list is a choice, such as the roles that may take one seat of a gate. */
+const inList = (name: string, item: unknown): string =>
+  Array.isArray(item) && item.length > 1
+    ? item.map(choice => shown(name, choice)).join('|')
+    : shown(name, item)
 
 /** A moment to the second. */
 const withoutFraction = (text: string): string =>

@@ -60,6 +60,7 @@ export const bannerText = ({ baseUrl, mqttUrl, keys, keysFile, logs, cells }: Ba
 shoal is up, with ${cells === 1 ? 'one cell' : `${cells} cells`}.
 
   API    ${baseUrl}/v1${mqttUrl === undefined ? '' : `\n  MQTT   ${mqttUrl}`}
+  Docs   ${baseUrl}/docs
   Logs   ${logs}
   Keys   ${keysFile}
 

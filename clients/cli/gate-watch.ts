@@ -79,7 +79,7 @@ const shown = (request: GateRequest): string => {
     ['summary', request.summary],
     ['plan', request.plan_text],
     ['plan hash', request.plan_hash],
-    ['evidence', JSON.stringify(request.evidence)],
+    ['evidence', request.evidence === null ? 'none' : JSON.stringify(request.evidence)],
     ['votes', votes === '' ? 'none' : votes],
     ['missing', `${request.approvals_missing} approvals`],
     ['until', request.expires_at],

@@ -45,11 +45,11 @@ export const handMade = (env: Environment): Command => {
     .description('list them')
     .action(() => run(listModels))
   program
-    .command('chat <text>')
+    .command('chat <text...>')
     .description('ask a model and print its answer as it comes')
     .option('--model <id>', 'which one', 'model-a:7b')
-    .action((text: string, { model }: { model: string }) =>
-      run(session => chat(session, model, text)),
+    .action((words: string[], { model }: { model: string }) =>
+      run(session => chat(session, model, words.join(' '))),
     )
   addTop(program, run, () => thisTerminal(env))
   addGateWatch(program, run, thisJudge)

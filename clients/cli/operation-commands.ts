@@ -45,14 +45,11 @@ const describeGroup = (program: Command, group: Command): void => {
     group.alias(singular)
 }
 
-const LONG = 60
-
 const describe = (group: Command): void => {
   if (group.commands.length === 0) return
   for (const inner of group.commands) describe(inner)
   const names = group.commands.map(command => command.name()).join(', ')
-  const text = names.length > LONG ? `one of ${group.commands.length}` : names
-  if (group.description() === '') group.description(text)
+  if (group.description() === '') group.description(names)
 }
 
 const hasBody = ({ method }: DescribedOperation): boolean => method === 'POST' || method === 'PUT'

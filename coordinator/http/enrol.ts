@@ -30,7 +30,7 @@ export const enrolRoute: FastifyPluginAsync<EnrolParts> = async (app, { enrol })
     async (request, reply) => {
       const result = EnrolRequest.safeParse(request.body)
       if (!result.success) {
-        const { param, message } = firstIssue(result.error)
+        const { param, message } = firstIssue(result.error, request.body)
         throw new ShoalError('invalid_request', message, param === undefined ? {} : { param })
       }
       const answer = await limited(request.ip, () => enrol(result.data))

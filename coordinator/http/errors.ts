@@ -68,7 +68,7 @@ export const errors = fp(async (app: FastifyInstance, { failed }: ErrorParts) =>
   const notFound = (request: FastifyRequest, reply: FastifyReply): ShoalError => {
     const path = request.url.split('?')[0] ?? ''
     const allowed = METHODS.filter(method => app.findRoute({ method, url: path }) !== null)
-    if (allowed.length === 0) return new ShoalError('not_found', `there is nothing at ${path}`)
+    if (allowed.length === 0) return new ShoalError('not_found', nothingAt(path))
     reply.header('allow', allowed.join(', '))
     return new ShoalError('method_not_allowed', `${path} takes ${allowed.join(', ')}`)
   }
@@ -79,6 +79,12 @@ export const errors = fp(async (app: FastifyInstance, { failed }: ErrorParts) =>
   })
   app.setNotFoundHandler((request, reply) => sendError(reply, notFound(request, reply)))
 })
+
+/** The address of the service alone, or one without `/v1`, is what people try first. */
+const nothingAt = (path: string): string =>
+  path.startsWith('/v1/')
+    ? `there is nothing at ${path}; /docs has every route`
+    : `there is nothing at ${path}; the API is under /v1, and /docs has every route`
 
 const parserCodes: Record<string, ErrorCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',

@@ -30,11 +30,11 @@ interface Problem {
 const valid = <T extends z.ZodType>(
   schema: T,
   body: unknown,
-  issueOf: (error: z.ZodError) => Problem = firstIssue,
+  issueOf: (error: z.ZodError, body: unknown) => Problem = firstIssue,
 ): z.output<T> => {
   const result = schema.safeParse(body)
   if (result.success) return result.data
-  throw refusal('invalid_request', issueOf(result.error))
+  throw refusal('invalid_request', issueOf(result.error, body))
 }
 
 const refusal = (

@@ -42,6 +42,6 @@ export const callOperation = async (
 const valid = ({ input: schema }: Operation, input: unknown): never => {
   const result = schema.safeParse(input)
   if (result.success) return result.data as never
-  const { param, message } = firstIssue(result.error)
+  const { param, message } = firstIssue(result.error, input)
   throw new ShoalError('invalid_request', message, param === undefined ? {} : { param })
 }

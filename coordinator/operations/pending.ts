@@ -8,19 +8,25 @@ export const PendingView = z.object({
   gate_id: z.string(),
   plan_hash: z.string(),
   expires_at: z.iso.datetime(),
+  next: z.string().describe('What to do when it is approved, in words.'),
 })
+
+const AGAIN = 'when it is approved, make the same call again'
 
 /** What an operation answers instead of its output when an approval is missing. */
 export class Pending {
   readonly view: z.input<typeof PendingView>
 
-  constructor({ id, gateId, planHash, expiresAt }: GateRequest) {
+  constructor(request: GateRequest, next = AGAIN) {
+    const { id, gateId, planHash, state, expiresAt, approvalExpiresAt } = request
+    const until = state === 'approved' ? (approvalExpiresAt ?? expiresAt) : expiresAt
     this.view = {
       status: 'pending',
       request_id: id,
       gate_id: gateId,
       plan_hash: planHash,
-      expires_at: new Date(expiresAt).toISOString(),
+      expires_at: new Date(until).toISOString(),
+      next,
     }
   }
 }

@@ -264,8 +264,14 @@ export type ModelEntry = z.infer<typeof ModelEntry>
 export const ModelList = z.object({ object: z.literal('list'), data: z.array(ModelEntry) })
 export type ModelList = z.infer<typeof ModelList>
 
-/** `0: messages.0.content: expected string`-like message and the path of the first zod issue. */
-export const firstIssue = (error: z.ZodError): { param: string | undefined; message: string } => {
+/**
+ * `messages.0.content: expected string`-like message and the path of the first zod issue. With the
+ * body that was parsed, a field that is not there is said to be missing.
+ */
+export const firstIssue = (
+  error: z.ZodError,
+  body?: unknown,
+): { param: string | undefined; message: string } => {
   const issue = deepest(error.issues[0])
   if (issue === undefined) return { param: undefined, message: 'invalid request' }
   if (issue.code === 'unrecognized_keys') {
@@ -273,9 +279,16 @@ export const firstIssue = (error: z.ZodError): { param: string | undefined; mess
     return { param, message: `unknown field ${param}` }
   }
   const param = issue.path.join('.')
-  return param === ''
-    ? { param: undefined, message: issue.message }
-    : { param, message: `${param}: ${issue.message}` }
+  if (param === '') return { param: undefined, message: issue.message }
+  const missing = body !== undefined && isMissing(body, issue.path)
+  return { param, message: missing ? `${param} is missing` : `${param}: ${issue.message}` }
+}
+
+const isMissing = (body: unknown, path: readonly PropertyKey[]): boolean => {
+  let value = body
+  for (const name of path)
+    value = Object.hasOwn(Object(value), name) ? Object(value)[name] : undefined
+  return value === undefined
 }
 
 type Issue = z.core.$ZodIssue | undefined

@@ -162,9 +162,9 @@ export const responsesIssue = (
   const of = (list: unknown, name: string, schemaOf: (type: unknown) => z.ZodType) =>
     (Array.isArray(list) ? list : []).flatMap((item, index) => {
       const result = schemaOf(Object(item).type).safeParse(item)
-      return result.success ? [] : [within(`${name}.${index}`, firstIssue(result.error))]
+      return result.success ? [] : [within(`${name}.${index}`, firstIssue(result.error, item))]
     })[0]
-  return of(input, 'input', itemSchema) ?? of(tools, 'tools', toolSchema) ?? firstIssue(error)
+  return of(input, 'input', itemSchema) ?? of(tools, 'tools', toolSchema) ?? firstIssue(error, body)
 }
 
 const itemSchema = (type: unknown): z.ZodType => {

@@ -8,6 +8,7 @@ import * as z from 'zod'
 import { type Call, createApi } from '../../clients/cli/api.ts'
 import { operationsOf } from '../../clients/cli/document.ts'
 import { loadDocument } from '../../clients/cli/document-cache.ts'
+import { nextStep } from '../../clients/cli/next-step.ts'
 import { addOperationCommands } from '../../clients/cli/operation-commands.ts'
 import { openApi } from '../../coordinator/http/openapi.ts'
 import { defineOperation, type Operation } from '../../coordinator/operations/operation.ts'
@@ -47,6 +48,8 @@ t.test('answers are printed for people', async t => {
       'id            a\nhost.cpus     2\nhost.os.name  x\n\ngpus:\nindex\n0\n',
     ],
     [[{ a: 1 }, { a: 22 }], 'a\n1\n22\n'],
+    // two people, the second with one of two roles: not three
+    [{ id: 'g', approvals: [['legal'], ['a', 'b']] }, 'id         g\napprovals  legal,a|b\n'],
     [[], 'none\n'],
     [null, '-\n'],
     ['\u001b', '?\n'],
@@ -91,6 +94,21 @@ t.test('a table is no wider than the terminal', async t => {
     printed(rows, 'text', 40).split('\n').slice(0, 6).join('\n'),
     `id      ${rows[0]?.id}\nname    a\nmodels  ${'x'.repeat(60)}\nbusy    1\n\nid      ${rows[1]?.id}`,
     'a very narrow one has a line for each value',
+  )
+  const many = [...rows, ...rows].map(row => ({ ...row, tier: 'pro', created_at: 'z'.repeat(20) }))
+  const short = printed(many, 'text', 60)
+  t.equal(widest(short), 60)
+  t.match(
+    short,
+    /y +2\n\nnot shown: tier, created_at; --format json has all\n$/,
+    'many stay a table',
+  )
+  t.equal(short.split('\n').length, 4 + 4, 'with a line for each')
+  const [audited] = many.map(row => ({ ...row, at: '2026-11-20T15:09:16Z' }))
+  t.match(
+    printed([audited as never], 'text', 110),
+    /\n.* 2026-11-20T15:09:16Z\n$/,
+    'a moment is whole',
   )
   const empty = rows.map(row => ({ ...row, a_long_name: null, another: [] }))
   t.equal(printed(empty, 'text', 60), narrow, 'empty columns are the first to go')
@@ -277,6 +295,13 @@ const startProgram = async (t: Test) => {
     })
 }
 
+t.test('only who lacks a role is told to use another key', async t => {
+  const step = (message: string) => nextStep(new ShoalError('forbidden', message))
+  t.match(step('this needs a key with the role reviewer'), /another key|that role/)
+  t.equal(step('who asks cannot decide: ask somebody else'), undefined)
+  t.equal(step('the plan is not the one that was approved'), undefined)
+})
+
 t.test('the program', async t => {
   const shoal = await startProgram(t)
 
@@ -286,6 +311,9 @@ t.test('the program', async t => {
     for (const word of ['health', 'chat', 'cells|cell', 'tokens|token', 'skills|skill'])
       t.ok(help.out.includes(word), word)
     t.match(await shoal('skill', 'run', '--help'), { out: /vram-guard/ })
+    t.match(help.out, /cells\|cell +list, show/, 'a group says what it has, also a long one')
+    const asked = await shoal('--key', 'pro-key', 'chat', 'What', 'is', 'a', 'cell?')
+    t.match(asked, { code: 69, err: /cell_unavailable/ }, 'a question needs no quotes')
   })
 
   t.test('lists and shows skills', async t => {

@@ -54,6 +54,7 @@ t.test('each request is shown whole, oldest first, and decided as the person say
   )
   t.match(out(), /plan +\{"release":"1\.4"\}/)
   t.match(out(), /skipped/)
+  t.match(out(), /evidence +none\n/, 'what nobody gave is no word of a program')
 })
 
 t.test('an answer that is neither yes nor no changes nothing', async t => {

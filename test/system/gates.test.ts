@@ -116,7 +116,7 @@ t.test('the walk of a major release on the command line', async t => {
     t.equal(rows.filter(row => row.action === 'gate.approve').length, 2)
     const wrong = await shoal(keys.operator, 'audit', 'query', '--last', 'yesterday')
     t.equal(wrong.code, 65)
-    t.match(wrong.error, /since must be a time or like 24h/)
+    t.match(wrong.error, /last must be a time, or how long ago: 30m/)
 
     const text = await shoal(keys.operator, 'audit', 'export', '--limit', '3', '--as', 'csv')
     t.equal(text.code, 0, text.error)

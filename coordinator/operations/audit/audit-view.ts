@@ -51,9 +51,9 @@ export const filterOf = (
   { since, last, until, ...rest }: z.output<typeof Filter>,
   now: number,
 ): Omit<AuditFilter, 'order' | 'limit'> => {
-  const from = since ?? last
   return {
-    ...(from === undefined ? {} : { from: timeOf(from, 'since', now) }),
+    ...(last === undefined ? {} : { from: timeOf(last, 'last', now) }),
+    ...(since === undefined ? {} : { from: timeOf(since, 'since', now) }),
     ...(until === undefined ? {} : { to: timeOf(until, 'until', now) }),
     ...(rest.action === undefined ? {} : { action: rest.action }),
     ...(rest.actor === undefined ? {} : { actor: rest.actor }),
@@ -69,6 +69,10 @@ const timeOf = (text: string, param: string, now: number): number => {
   if (count !== undefined) return now - Number(count) * (UNIT_MS[unit] ?? 0)
   const at = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(at))
-    throw new ShoalError('invalid_request', `${param} must be a time or like 24h`, { param })
+    throw new ShoalError(
+      'invalid_request',
+      `${param} must be a time, or how long ago: 30m, 24h, 7d`,
+      { param },
+    )
   return at
 }

@@ -49,7 +49,12 @@ export default defineOperation({
     }
     const summary = `${rest.tier} key (${rest.kind}: ${rest.roles.join(', ')}) for ${person_id}`
     const asked = { gateId: KEY_GATE, plan, summary }
-    return new Pending(await context.gates.request(asked, caller))
+    const request = await context.gates.request(asked, caller)
+    const when = request.state === 'approved' ? 'it is approved' : 'when it is approved'
+    return new Pending(
+      request,
+      `${when}, read the key with keys-reveal: shoal keys reveal ${request.id}`,
+    )
   },
 })
 

@@ -10,7 +10,9 @@ import { cursorOf, readCursor } from './usage-cursor.ts'
 
 const Instant = z
   .string()
-  .regex(/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/)
+  .regex(/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/, {
+    error: 'must be a date or an instant, such as 2026-11-20 or 2026-11-20T08:00:00Z',
+  })
 
 const UsageView = z.object({
   hour: z.iso.datetime().exactOptional(),
@@ -49,7 +51,7 @@ export default defineOperation({
     tenant_id: z.string().min(1).exactOptional().describe('Of this tenant only.'),
     model: z.string().min(1).exactOptional().describe('Of this model only.'),
     group_by: z
-      .array(z.enum(GROUP_NAMES))
+      .array(z.enum(GROUP_NAMES), { error: `takes any of ${GROUP_NAMES.join(', ')}` })
       .max(GROUP_NAMES.length)
       .default(['day'])
       .describe('A row for each of these; the order of the rows follows theirs.'),

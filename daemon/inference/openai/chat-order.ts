@@ -15,7 +15,7 @@ const MAX_BIASES = 1024
 /** @throws ShoalError invalid_request or unsupported_parameter, with `param` */
 export const parseChatRequest = (body: unknown): ChatRequest => {
   const parsed = ChatRequest.safeParse(body)
-  if (!parsed.success) throw invalid(firstIssue(parsed.error))
+  if (!parsed.success) throw invalid(firstIssue(parsed.error, body))
   const request = parsed.data
   const unserved = unservedField(request)
   if (unserved !== undefined) {

@@ -15,7 +15,7 @@ export const DEFAULT_TOKENS = 16
 /** @throws ShoalError invalid_request or unsupported_parameter, with `param` */
 export const parseCompletionRequest = (body: unknown): CompletionRequest => {
   const parsed = CompletionRequest.safeParse(body)
-  if (!parsed.success) throw invalid(firstIssue(parsed.error))
+  if (!parsed.success) throw invalid(firstIssue(parsed.error, body))
   const unserved = unservedCompletion(parsed.data)
   if (unserved)
     throw new ShoalError('unsupported_parameter', unserved.message, { param: unserved.param })

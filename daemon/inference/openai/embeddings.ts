@@ -38,7 +38,7 @@ export const embeddings = async (
 
 const parseEmbeddingRequest = (body: unknown): EmbeddingRequest => {
   const parsed = EmbeddingRequest.safeParse(body)
-  if (!parsed.success) throw invalid(firstIssue(parsed.error))
+  if (!parsed.success) throw invalid(firstIssue(parsed.error, body))
   return parsed.data
 }
 

@@ -17,6 +17,20 @@ const post = (payload: unknown, headers: Record<string, string> = bearer('free-k
   payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
 })
 
+t.test('what is missing, and where the API is, is said in words', async t => {
+  const app = await appWith()
+  t.teardown(() => app.close())
+  for (const [request, message] of [
+    [post({ model: 'model-a:7b' }), /^messages is missing$/],
+    [post({ ...chat, messages: [{ role: 'user' }] }), /^messages\.0\.content is missing$/],
+    [post({ ...chat, messages: null }), /^messages: /],
+    [{ url: '/models' }, /the API is under \/v1/],
+    [{ url: '/' }, /the API is under \/v1/],
+    [{ url: '/v1/images' }, /^there is nothing at \/v1\/images; \/docs has every route$/],
+  ] as [InjectOptions, RegExp][])
+    t.match((await app.inject(request)).json().error, { message })
+})
+
 t.test('every error has the body of OpenAI, with its code, on every route', async t => {
   const app = await appWith()
   t.teardown(() => app.close())

@@ -10,6 +10,7 @@ t.test('an API key', async t => {
     status: 'pending',
     gate_id: 'gate.developer-api-key-approve',
     plan_hash: /^[0-9a-f]{64}$/,
+    next: /^when it is approved, .*shoal keys reveal gate_/,
   })
   const id: string = asked.json.request_id
   const reveal = (key: string) => call(key, 'POST', `/v1/keys/requests/${id}/reveal`)
@@ -135,7 +136,7 @@ t.test('a join token for many machines', async t => {
   const { demo, call } = await scene(t)
   const ask = () => call(demo.operator, 'POST', '/v1/tokens', { uses: 500, ttl_minutes: 30 })
   const asked = await ask()
-  t.match(asked, { status: 202, json: { status: 'pending', gate_id: 'gate.cell-enroll' } })
+  t.match(asked, { status: 202, json: { gate_id: 'gate.cell-enroll', next: /same call again/ } })
   t.match((await ask()).json, { request_id: asked.json.request_id }, 'asked again, it is the same')
   const { request_id } = asked.json
   await call(demo.approver_b, 'POST', `/v1/gates/requests/${request_id}/approve`)
