@@ -321,7 +321,11 @@ t.test('weights are not taken', async t => {
     const options = { ...model, ...machine }
     const approach = new Approach(options, parts)
     const load = () => approach.run('m', true, new AbortController().signal)
-    await t.rejects(load(), { name: 'GgufError', message: /^its sha256 is not/ })
+    await t.rejects(load(), {
+      name: 'DownloadError',
+      again: 'later',
+      message: /^its sha256 is not/,
+    })
     await load()
     t.equal(requests.length, 2)
     t.ok(approach.needBytes)

@@ -415,6 +415,21 @@ t.test('weights that have to be fetched', async t => {
     await loaded
     t.equal(report('a').state, 'cold')
   })
+  t.test('are tried again when the machine itself fails', async t => {
+    const { fetch, begins, fail } = fetching()
+    const { begin, load, report, clock } = await setup(t, { fetch, remote: true })
+    await begin()
+    let begun = begins()
+    const loaded = load('a')
+    await begun
+    fail(Object.assign(new Error('ENOSPC: no space left on device, mkdir'), { code: 'ENOSPC' }))
+    await loaded
+    t.match(report('a'), { state: 'failed', reason: /a.gguf: ENOSPC/ })
+    begun = begins()
+    clock.advance(MINUTE_MS)
+    await Promise.race([begun, new Promise(setImmediate)])
+    t.equal(report('a').state, 'loading')
+  })
   t.test('are tried again after a while, unless that would not help', async t => {
     const { fetch, begins, fail } = fetching()
     const { begin, load, report, clock } = await setup(t, { fetch, remote: true })
