@@ -4,7 +4,7 @@ import { memoryNeedBytes } from './memory/need.ts'
 import { Progress } from './progress.ts'
 import { checkWeights } from './weights.ts'
 
-type Parts = Pick<EngineParts, 'clock' | 'fetch' | 'makeRoom' | 'onChange' | 'tuner'>
+type Parts = Pick<EngineParts, 'clock' | 'fetch' | 'leftovers' | 'makeRoom' | 'onChange' | 'tuner'>
 type Options = Omit<EngineOptions, 'models' | 'watchdogSeconds' | 'idleUnloadMinutes'>
 
 /** The way of a model from its weights, wherever they are, to an engine that may start. */
@@ -49,14 +49,23 @@ export class Approach {
     await this.#parts.fetch(weights, this.#during('downloading'), signal)
     const facts = await checkWeights(weights, kind, signal, this.#during('checking'))
     if (signal.aborted) return
-    await this.#tune(facts, signal)
+    const room = () => this.#room(name, mayEvict, signal)
+    await this.#tune(facts, signal, async () => {
+      this.#know(facts, 1)
+      await room()
+      return this.#parts.leftovers.add(name)
+    })
     if (signal.aborted) return
     this.#know(facts)
+    await room()
+  }
+
+  #room(name: string, mayEvict: boolean, signal: AbortSignal): Promise<void> {
     const promise = (): void => {
       this.isPromised = true
     }
     const needBytes = this.needBytes ?? 0
-    await this.#parts.makeRoom({ name, needBytes, mayEvict, signal, promise })
+    return this.#parts.makeRoom({ name, needBytes, mayEvict, signal, promise })
   }
 
   /** It has come to its end, whichever. */
@@ -83,8 +92,15 @@ export class Approach {
     }
   }
 
-  /** Takes over what serves these weights best on this machine, where that is not fixed. */
-  async #tune(facts: GgufFacts, signal: AbortSignal): Promise<void> {
+  /**
+   * Takes over what serves these weights best on this machine, where that is not fixed. A
+   * measurement has the memory of one slot at least, and counts as a process of the model's.
+   */
+  async #tune(
+    facts: GgufFacts,
+    signal: AbortSignal,
+    reserve: () => Promise<() => void>,
+  ): Promise<void> {
     const { weights, kind, auto, limits, threads, gpu } = this.#options
     if (auto === undefined || kind !== 'chat') return
     const found = await this.#parts.tuner?.limits(
@@ -95,6 +111,7 @@ export class Approach {
         slots: auto.slots ? undefined : limits.slots,
         threads: auto.threads ? undefined : threads,
         timeoutSeconds: this.#options.loadTimeoutSeconds,
+        reserve,
       },
       signal,
     )
@@ -103,10 +120,10 @@ export class Approach {
     this.slots = found.slots
   }
 
-  #know(facts: GgufFacts): void {
+  #know(facts: GgufFacts, slots = this.slots): void {
     const { contextLength, kind } = this.#options
     this.contextLength = Math.min(contextLength, facts.contextLength)
-    const load = { slots: this.slots, contextLength: this.contextLength, kind }
+    const load = { slots, contextLength: this.contextLength, kind }
     this.needBytes = memoryNeedBytes(facts, load)
   }
 }

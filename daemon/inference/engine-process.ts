@@ -42,7 +42,7 @@ export class EngineProcess {
   /** Why we ended it ourselves. */
   #ending: string | undefined
   #stopped = false
-  #callOff: () => void
+  #callOff = (): void => {}
 
   constructor(
     options: ProcessOptions,
@@ -52,14 +52,14 @@ export class EngineProcess {
     this.#options = options
     this.#clock = clock
     this.#listener = listener
-    const seconds = options.loadTimeoutSeconds
-    this.#callOff = clock.after(seconds * 1000, () =>
-      this.#end(`was not ready within ${seconds} s`),
-    )
     this.#child = spawn(options.load.slots, {
       onReply: reply => this.#reply(reply),
       onEnd: how => this.#ended(how),
     })
+    const seconds = options.loadTimeoutSeconds
+    this.#callOff = clock.after(seconds * 1000, () =>
+      this.#end(`was not ready within ${seconds} s`),
+    )
     this.#child.send(options.load)
   }
 

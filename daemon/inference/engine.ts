@@ -5,6 +5,7 @@ import { Approach } from './approach.ts'
 import { DownloadError } from './downloads/download-error.ts'
 import type { EngineOptions, EngineParts } from './engine-options.ts'
 import { EngineProcess } from './engine-process.ts'
+import { GgufError } from './gguf-reader.ts'
 import { JobFigures } from './job-figures.ts'
 import { type EngineEvent, Jobs, type Work } from './jobs.ts'
 import { NoRoom } from './memory/no-room.ts'
@@ -225,13 +226,12 @@ export class Engine {
   #resize(): void {
     const { slots: asked, queue } = this.#options.limits
     const { slots } = this.#approach
-    this.#admission.resize(slots, Math.ceil((queue / asked) * slots))
+    this.#admission.resize(slots, Math.ceil((queue * slots) / asked))
   }
 
   async #cannotLoad(error: Error, life: AbortSignal, signal: AbortSignal): Promise<void> {
     if (error instanceof NoRoom && error.ever) return this.#waitForRoom(error.message, life)
-    if (!(error instanceof DownloadError && error.again !== 'never'))
-      return this.#refuseWeights(error.message, life, signal)
+    if (isForGood(error)) return this.#refuseWeights(error.message, life, signal)
     this.#retry.later(RECHECK_MS, () => void this.#load(life))
     this.#fail(`${this.#options.weights.label}: ${error.message}`)
   }
@@ -363,6 +363,12 @@ export class Engine {
     this.#parts.onChange()
   }
 }
+
+/** Only other weights would help. Everything else, such as a disk that fails, may pass. */
+const isForGood = (error: Error): boolean =>
+  error instanceof GgufError ||
+  error instanceof NoRoom ||
+  (error instanceof DownloadError && error.again === 'never')
 
 const stopped = (): ShoalError =>
   new ShoalError('draining', 'the cell does not serve now', { retryAfterSeconds: 1 })

@@ -95,5 +95,6 @@ const fail = (logger: Logger, response: HttpResponse, error: unknown): void => {
     return
   }
   logger.error({ err: error }, 'request failed')
-  sendError(response, new ShoalError('internal', 'the cell failed at this request'))
+  if (response.headersSent) response.destroy()
+  else sendError(response, new ShoalError('internal', 'the cell failed at this request'))
 }

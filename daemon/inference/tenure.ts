@@ -1,5 +1,8 @@
 import type { Clock } from './clock.ts'
 
+/** Longer waits than 24.8 days would end at once (setTimeout of Node). */
+const MOST_MS = 2 ** 31 - 1
+
 export interface TenureOptions {
   clock: Clock
   /** 0 is never. */
@@ -30,7 +33,7 @@ export class Tenure {
     if (limitMs === 0 || this.pinned || this.preloaded) return
     const restMs = limitMs - idleMs()
     if (restMs <= 0) onIdle()
-    else this.#callOff = clock.after(restMs, () => this.watch())
+    else this.#callOff = clock.after(Math.min(restMs, MOST_MS), () => this.watch())
   }
 
   /** It is not loaded any more. */

@@ -7,6 +7,7 @@ import type { CatalogueEntry } from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { hubAddress, parseWeightsSource, type WeightsSource } from '../../shared/weights-source.ts'
 import type { InferenceConfig } from './config.ts'
+import { DownloadError } from './downloads/download-error.ts'
 import { checkGguf, type GgufFacts } from './gguf.ts'
 import { GgufError } from './gguf-reader.ts'
 
@@ -84,7 +85,8 @@ export const fileStamp = async (path: string): Promise<string> => {
 
 /**
  * @param onBytes is told how much of the file has been hashed
- * @throws GgufError when the file is not what the catalogue promises or not safe to load
+ * @throws GgufError when the file is not what the catalogue promises or not safe to load;
+ *   DownloadError when it was deleted, to be fetched again
  */
 export const checkWeights = async (
   weights: Weights,
@@ -103,9 +105,10 @@ export const checkWeights = async (
     onBytes?.(doneBytes, facts.fileBytes)
   }
   if (sha256 !== undefined && (await digest(file, signal, onChunk)) !== sha256) {
+    if (weights.url === undefined) throw new GgufError(`its sha256 is not ${sha256}`)
     // what we have fetched ourselves can be fetched again
-    if (weights.url !== undefined) await rm(file, { force: true })
-    throw new GgufError(`its sha256 is not ${sha256}`)
+    await rm(file, { force: true })
+    throw new DownloadError(`its sha256 is not ${sha256} any more; it is fetched anew`, 'later')
   }
   return facts
 }

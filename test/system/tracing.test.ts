@@ -30,12 +30,18 @@ const answerWell: Play = listener => {
 }
 
 /** The real front and the real handler of a cell, on a real link; the engine plays a part. */
-const rig = async (t: Test, play: Play, parts: Partial<AppParts> = {}) => {
+const rig = async (
+  t: Test,
+  play: Play,
+  parts: Partial<AppParts> = {},
+  refusal: ShoalError | undefined = undefined,
+) => {
   const { catalogue } = config()
   const entry = catalogue[0]
   if (entry === undefined) throw new Error('no catalogue')
   const engine = {
     submit: (_work: unknown, _bytes: number, listener: (event: EngineEvent) => void) => {
+      if (refusal) throw refusal
       setImmediate(() => play(listener))
       return () => {}
     },
@@ -184,6 +190,13 @@ t.test('with an SDK', async t => {
     const { traceId, spanId } = coordinator?.spanContext() ?? {}
     t.equal(seen[0]?.traceparent, `00-${traceId}-${spanId}-01`)
     t.equal(coordinator?.parentSpanContext, undefined)
+  })
+
+  t.test('what an engine does not take has failed', async t => {
+    const { ask } = await rig(t, () => {}, {}, new ShoalError('cell_unavailable', 'full'))
+    await ask('/v1/chat/completions', CHAT)
+    const { cell } = partsOf(await spans(2))
+    t.match(cell?.attributes, { 'shoal.outcome': 'failed', 'error.type': 'cell_unavailable' })
   })
 
   t.test('embeddings have no output', async t => {

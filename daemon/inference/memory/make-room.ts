@@ -39,7 +39,9 @@ const LOOK_MS = 1000
 export const makeRoom = async (seeker: RoomSeeker, parts: MakeRoomParts): Promise<void> => {
   const { leftovers, clock, logger } = parts
   for (;;) {
-    const { plan, memory, holders } = await look(seeker, parts)
+    const memory = await parts.readMemory(parts.device, pidsOf(others(seeker, parts)))
+    // nothing is awaited between the plan and the promise: two engines never get the same memory
+    const { plan, holders } = planFor(seeker, parts, memory)
     if (seeker.signal.aborted) return
     if (plan === undefined || plan.fits) {
       seeker.promise()
@@ -56,21 +58,20 @@ export const makeRoom = async (seeker: RoomSeeker, parts: MakeRoomParts): Promis
   }
 }
 
-/** Everything after the reading happens in one go, so that two engines never get the same memory. */
-const look = async (
-  seeker: RoomSeeker,
-  { engines, readMemory, device, limitPercent }: MakeRoomParts,
-) => {
-  const others = engines.filter(({ name }) => name !== seeker.name)
-  const pids = others.flatMap(({ pid }) => pid ?? [])
-  const memory = await readMemory(device, pids)
-  const holders = others.filter(({ resident }) => resident !== undefined)
+const others = ({ name }: RoomSeeker, { engines }: MakeRoomParts): readonly RoomHolder[] =>
+  engines.filter(engine => engine.name !== name)
+
+const pidsOf = (engines: readonly RoomHolder[]): number[] => engines.flatMap(({ pid }) => pid ?? [])
+
+const planFor = (seeker: RoomSeeker, parts: MakeRoomParts, memory: MemoryReading | undefined) => {
+  const { limitPercent } = parts
+  const holders = others(seeker, parts).filter(({ resident }) => resident !== undefined)
   const residents = holders.map(({ pid, resident }) => {
     const seenBytes = pid === undefined ? 0 : memory?.seenBytes(pid)
     return { ...(resident as Resident), seenBytes }
   })
   const plan = memory && planRoom({ ...seeker, limitPercent, memory, residents })
-  return { plan, memory, holders }
+  return { plan, holders }
 }
 
 const noRoom = (

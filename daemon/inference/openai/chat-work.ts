@@ -37,12 +37,16 @@ export const perChoice = (work: ChatWork, n: number): ChatWork[] =>
     return { ...work, sampling: { ...work.sampling, seed } }
   })
 
-/** Text of the prompt that waits with the request. */
+/** Text that waits with the request, of whatever in it has no bound of its own. */
 export const promptBytes = ({
   messages,
   tools = [],
-}: Pick<ChatWork, 'messages' | 'tools'>): number =>
-  [...messages.map(({ text }) => text), ...tools.map(tool => JSON.stringify(tool))].reduce(
-    (sum, { length }) => sum + length,
-    0,
-  )
+  grammar,
+  sampling,
+}: Pick<ChatWork, 'messages' | 'tools' | 'grammar' | 'sampling'>): number =>
+  [
+    ...messages.flatMap(({ text, calls = [] }) => [text, ...calls.map(call => call.arguments)]),
+    ...tools.map(tool => JSON.stringify(tool)),
+    ...sampling.stop,
+    grammar?.text ?? '',
+  ].reduce((sum, { length }) => sum + length, 0)

@@ -35,7 +35,7 @@ export interface CompletionPlan {
 
 export interface CompletionWork {
   work: Work
-  /** Of the prompt. */
+  /** Of all prompts of the request, and of what ends an answer. */
   bytes: number
 }
 
@@ -66,11 +66,11 @@ export const completionPlan = (
     ...(request.echo === true && { echo: true }),
     ...(topLogprobs !== undefined && { topLogprobs }),
   })
-  const prompts = promptsOf(request).map(prompt =>
-    Array.from({ length: made }, (_, answer) => ({
-      work: work(prompt, answer),
-      bytes: prompt.length,
-    })),
+  const all = promptsOf(request)
+  // who waits for one answer holds all that the request has
+  const bytes = [...all, ...sampling.stop].reduce((sum, { length }) => sum + length, 0)
+  const prompts = all.map(prompt =>
+    Array.from({ length: made }, (_, answer) => ({ work: work(prompt, answer), bytes })),
   )
   return { prompts, given, asked }
 }

@@ -13,7 +13,7 @@ import {
   whenAborted,
 } from './http.ts'
 import { findModel } from './models.ts'
-import { traceJob } from './trace-job.ts'
+import { tracedDoor } from './trace-job.ts'
 
 /** `POST /v1/embeddings`. @throws ShoalError before anything is sent */
 export const embeddings = async (
@@ -25,13 +25,14 @@ export const embeddings = async (
   const body = parseEmbeddingRequest(await readJson(request))
   const { entry, engine } = findModel(context.engines, body.model, 'embedding')
   const inputs = inputsOf(body)
-  const cancel = engine.submit(
+  const traced = tracedDoor(engine, { operation: 'embeddings', body, request, gone })
+  const cancel = traced.submit(
     { type: 'embed', inputs, contextLength: entry.context_length },
     inputs.reduce((sum, input) => sum + input.length, 0),
-    traceJob({ operation: 'embeddings', body, request, gone }, event => {
+    event => {
       if (event.type === 'error') sendError(response, event.error)
       else if (event.type === 'vectors') void send(response, gone, body, event)
-    }),
+    },
   )
   whenAborted(gone, cancel)
 }

@@ -9,7 +9,10 @@ import {
 } from '../../../shared/wire/sse.ts'
 import { announceUsage, endWithUsage, type HttpResponse } from './http.ts'
 
-/** A reader that lets more than this wait is not reading any more. */
+/**
+ * A reader that lets more than this wait, besides the largest piece that it was sent at once, is
+ * not reading any more.
+ */
 export const MAX_WAITING_BYTES = 256 * 1024
 
 export interface EventStreamOptions {
@@ -29,6 +32,7 @@ export class EventStream {
   readonly #response: HttpResponse
   readonly #options: EventStreamOptions
   #quiet = false
+  #largestBytes = 0
   #stopKeepalive: (() => void) | undefined
 
   constructor(response: HttpResponse, options: EventStreamOptions) {
@@ -79,8 +83,10 @@ export class EventStream {
 
   #write(text: string): void {
     if (!this.#response.headersSent) this.#sendHeaders()
+    this.#largestBytes = Math.max(this.#largestBytes, Buffer.byteLength(text))
     this.#response.write(text)
-    if (this.#response.writableLength > MAX_WAITING_BYTES) this.#options.onStalled()
+    const mostBytes = MAX_WAITING_BYTES + this.#largestBytes
+    if (this.#response.writableLength > mostBytes) this.#options.onStalled()
   }
 
   #sendHeaders(): void {

@@ -69,6 +69,10 @@ export class StreamedAnswer implements ChoicesListener {
   onFinish(index: number, finish: FinishReason): void {
     this.#begin(index, '')
     this.#send({ index, delta: {}, logprobs: null, finish_reason: finish })
+    if (index > 0) return
+    // nothing more is judged: the other answers must not wait for their ends
+    this.#judge.end()
+    this.#release()
   }
 
   onEnd(usage: Usage): void {

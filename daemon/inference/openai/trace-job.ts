@@ -27,7 +27,10 @@ export interface TracedJob {
 }
 
 /** The same listener; whoever traces gets a span from the request to the last event. */
-export const traceJob = (job: TracedJob, listener: EngineListener): EngineListener => {
+const traceJob = (
+  job: TracedJob,
+  listener: EngineListener,
+): { hear: EngineListener; refused: (error: unknown) => void } => {
   const { operation, body, request, gone } = job
   const span = startInferenceSpan({
     operation,
@@ -36,18 +39,27 @@ export const traceJob = (job: TracedJob, listener: EngineListener): EngineListen
     headers: request.headers,
     attributes: () => startAttributes(request),
   })
-  if (!span.isTraced) return listener
+  if (!span.isTraced) return { hear: listener, refused: () => {} }
   whenAborted(gone, () => span.end({ [OUTCOME]: 'cancelled' }))
   const note = noting(span, body.model)
-  return event => {
+  const hear: EngineListener = event => {
     note(event)
     listener(event)
   }
+  return { hear, refused: error => span.end({ [OUTCOME]: 'failed' }, error) }
 }
 
-/** The same engine; each of its answers is traced. */
+/** The same engine; each of its answers is traced, also one that it does not take. */
 export const tracedDoor = (engine: EngineDoor, job: TracedJob): EngineDoor => ({
-  submit: (work, bytes, listener, how) => engine.submit(work, bytes, traceJob(job, listener), how),
+  submit: (work, bytes, listener, how) => {
+    const { hear, refused } = traceJob(job, listener)
+    try {
+      return engine.submit(work, bytes, hear, how)
+    } catch (error) {
+      refused(error)
+      throw error
+    }
+  },
 })
 
 const startAttributes = ({ headers }: HttpRequest): Attributes => {

@@ -13,6 +13,8 @@ export const measureEngine = (
   timeoutSeconds: number,
 ): Promise<readonly Measured[] | undefined> =>
   new Promise(resolve => {
+    // nobody would end it
+    if (life.aborted) return resolve(undefined)
     let rows: readonly Measured[] | undefined
     const child = spawn(Math.max(...order.slots), {
       onReply: reply => {

@@ -16,6 +16,11 @@ export interface TuningRequest {
   slots: number | undefined
   threads: number | undefined
   timeoutSeconds: number
+  /**
+   * Called before a process that measures is made; the answer is called when it is no more. What
+   * it throws is thrown on.
+   */
+  reserve?: () => Promise<() => void>
 }
 
 export interface TunerOptions {
@@ -44,6 +49,8 @@ export class Tuner {
   readonly #options: TunerOptions
   readonly #parts: TunerParts
   readonly #measured = new Set<string>()
+  /** What could not be measured is not tried again at every load. */
+  readonly #failed = new Set<string>()
 
   constructor(options: TunerOptions, parts: TunerParts) {
     this.#options = options
@@ -57,6 +64,7 @@ export class Tuner {
     const again = this.#options.again && !this.#measured.has(key)
     const kept = again ? undefined : await readKept(this.#options.file, key)
     if (kept) return kept
+    if (this.#failed.has(key)) return undefined
     if (!again && (await sizeOf(request.weights.file)) < LEAST_BYTES) return undefined
     return this.#measure(request, key, life)
   }
@@ -72,14 +80,17 @@ export class Tuner {
     logger.info({ weights: label }, 'measuring how many slots and threads serve best')
     const candidates = candidatesFor(request, availableParallelism())
     const order = { file: weights.file, contextLength, gpu, budgetMs: BUDGET_MS, ...candidates }
+    const gone = await request.reserve?.()
     const rows = await measureEngine(
       { type: 'measure', ...order },
       { ...this.#parts, life },
       timeoutSeconds,
-    )
+    ).finally(gone)
+    if (life.aborted) return undefined
     const limits = rows && chooseLimits(rows)
-    if (life.aborted || limits === undefined) {
-      if (!life.aborted) logger.warn({ weights: label }, 'not measured; the defaults stand')
+    if (limits === undefined) {
+      this.#failed.add(key)
+      logger.warn({ weights: label }, 'not measured; the defaults stand')
       return undefined
     }
     this.#measured.add(key)

@@ -17,6 +17,7 @@ import {
   ModelFolder,
   type ModelFolderOptions,
 } from '../../../daemon/inference/downloads/model-folder.ts'
+import { Leftovers } from '../../../daemon/inference/leftovers.ts'
 import { resolveWeights, type Weights } from '../../../daemon/inference/weights.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { Catalogue } from '../../../shared/catalogue.ts'
@@ -311,6 +312,7 @@ t.test('weights are not taken', async t => {
     writeFileSync(good.file, Buffer.concat([GOOD, Buffer.from('x')]))
     const parts = {
       clock: new TestClock(),
+      leftovers: new Leftovers(new TestClock()),
       fetch: (...order: Parameters<ModelFolder['fetch']>) => folder.fetch(...order),
       makeRoom: async () => {},
       onChange: () => {},
@@ -321,7 +323,11 @@ t.test('weights are not taken', async t => {
     const options = { ...model, ...machine }
     const approach = new Approach(options, parts)
     const load = () => approach.run('m', true, new AbortController().signal)
-    await t.rejects(load(), { name: 'GgufError', message: /^its sha256 is not/ })
+    await t.rejects(load(), {
+      name: 'DownloadError',
+      again: 'later',
+      message: /^its sha256 is not/,
+    })
     await load()
     t.equal(requests.length, 2)
     t.ok(approach.needBytes)

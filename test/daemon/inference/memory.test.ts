@@ -1,10 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import t from 'tap'
+import { Leftovers } from '../../../daemon/inference/leftovers.ts'
+import { makeRoom } from '../../../daemon/inference/memory/make-room.ts'
 import { type ModelShape, memoryNeedBytes } from '../../../daemon/inference/memory/need.ts'
 import { planRoom, type Resident } from '../../../daemon/inference/memory/plan-room.ts'
 import { memoryReader } from '../../../daemon/inference/memory/read-memory.ts'
 import type { GpuSample } from '../../../shared/wire/telemetry.ts'
+import { TestClock } from './test-clock.ts'
 
 const GIB = 1024 ** 3
 
@@ -100,6 +104,41 @@ t.test('a plan for room', async t => {
     t.equal(plan(75, 20, [resident('a', { busy: true, seenBytes: undefined })]).fits, false)
     t.equal(plan(75, 20, [resident('a', { busy: true, seenBytes: 40 })]).fits, true)
   })
+})
+
+t.test('two engines that ask at the same time never get the same memory', async t => {
+  const promised = new Set<string>()
+  const engines = ['a', 'b'].map(name => ({
+    name,
+    pid: undefined,
+    get resident() {
+      const held = { name, needBytes: 60, lastUsedAt: 0, busy: true, pinned: false }
+      return promised.has(name) ? held : undefined
+    },
+    unload: () => {},
+  }))
+  const clock = new TestClock()
+  const reading = { kind: 'gpu' as const, totalBytes: 100, usedBytes: 0, seenBytes: () => 0 }
+  const parts = {
+    ...{ clock, engines, device: 'gpu' as const, limitPercent: 100 },
+    logger: pino({ level: 'silent' }),
+    readMemory: async () => reading,
+    leftovers: new Leftovers(clock),
+  }
+  const seek = (name: string) =>
+    makeRoom(
+      {
+        ...{ name, needBytes: 60, mayEvict: true, signal: new AbortController().signal },
+        promise: () => promised.add(name),
+      },
+      parts,
+    )
+  const outcomes = await Promise.allSettled([seek('a'), seek('b')])
+  t.strictSame(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected'],
+  )
+  t.strictSame([...promised], ['a'])
 })
 
 t.test('the memory that is read', async t => {

@@ -9,6 +9,7 @@ import { Engines } from '../../../daemon/inference/engines.ts'
 import type { EngineEvent, Work } from '../../../daemon/inference/jobs.ts'
 import { createModelControl } from '../../../daemon/inference/model-control.ts'
 import type { Order, Reply } from '../../../daemon/inference/protocol.ts'
+import { Tenure } from '../../../daemon/inference/tenure.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { Catalogue } from '../../../shared/catalogue.ts'
 import type { ShoalError } from '../../../shared/errors.ts'
@@ -196,6 +197,20 @@ t.test('preloaded models stay', async t => {
   t.equal(states(), 'ready ready ready')
   clock.advance(10_000 * HOUR_MS)
   t.equal(states(), 'ready ready ready')
+})
+
+t.test('a model that may stay for a year is not looked at all the time', async t => {
+  const waits: number[] = []
+  const clock = {
+    now: () => 0,
+    after: (ms: number) => {
+      waits.push(ms)
+      return () => {}
+    },
+  }
+  const idle = { idleMs: () => 0, onIdle: () => t.fail('it was used just now') }
+  new Tenure({ clock, limitMs: 365 * 24 * HOUR_MS, ...idle }).watch()
+  t.strictSame(waits, [2 ** 31 - 1], 'the longest wait of a timer')
 })
 
 t.test('a pinned model is loaded at the start, and engines that are made anew know it', async t => {
@@ -414,6 +429,21 @@ t.test('weights that have to be fetched', async t => {
     t.equal(at.signal?.aborted, true)
     await loaded
     t.equal(report('a').state, 'cold')
+  })
+  t.test('are tried again when the machine itself fails', async t => {
+    const { fetch, begins, fail } = fetching()
+    const { begin, load, report, clock } = await setup(t, { fetch, remote: true })
+    await begin()
+    let begun = begins()
+    const loaded = load('a')
+    await begun
+    fail(Object.assign(new Error('ENOSPC: no space left on device, mkdir'), { code: 'ENOSPC' }))
+    await loaded
+    t.match(report('a'), { state: 'failed', reason: /a.gguf: ENOSPC/ })
+    begun = begins()
+    clock.advance(MINUTE_MS)
+    await Promise.race([begun, new Promise(setImmediate)])
+    t.equal(report('a').state, 'loading')
   })
   t.test('are tried again after a while, unless that would not help', async t => {
     const { fetch, begins, fail } = fetching()

@@ -1,12 +1,22 @@
-import { Writable } from 'node:stream'
+import { Readable, Writable } from 'node:stream'
+import { pino } from 'pino'
 import t from 'tap'
+import { createHandler } from '../../../daemon/inference/handler.ts'
+import { CHAT_SHAPE } from '../../../daemon/inference/openai/answer-shape.ts'
 import {
   parseChatRequest,
   plainMessages,
   samplingOf,
 } from '../../../daemon/inference/openai/chat-order.ts'
+import { chatWork, promptBytes } from '../../../daemon/inference/openai/chat-work.ts'
+import {
+  completionPlan,
+  parseCompletionRequest,
+} from '../../../daemon/inference/openai/completion-order.ts'
 import { EventStream, MAX_WAITING_BYTES } from '../../../daemon/inference/openai/event-stream.ts'
 import type { HttpResponse } from '../../../daemon/inference/openai/http.ts'
+import { StreamedAnswer } from '../../../daemon/inference/openai/streamed-answer.ts'
+import { activeTools } from '../../../daemon/inference/openai/tools.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { ChatRequest } from '../../../shared/wire/openai.ts'
 import { sseData, sseError } from '../../../shared/wire/sse.ts'
@@ -34,6 +44,7 @@ const fakeResponse = (reads: boolean) => {
   return { response, written, headers, trailers }
 }
 
+const ASKED = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }
 const USAGE = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }
 
 const setup = (reads: boolean) => {
@@ -89,8 +100,84 @@ t.test('a stream of events', async t => {
       stream.send(text)
       sent += sseData(text).length
     }
-    t.ok(sent > MAX_WAITING_BYTES && sent < MAX_WAITING_BYTES + 2048)
+    t.ok(sent > MAX_WAITING_BYTES && sent < MAX_WAITING_BYTES + 4096)
   })
+  t.test('waits for a reader that was sent a large piece at once', async t => {
+    const { stream, stalled } = setup(false)
+    stream.send('x'.repeat(4 * MAX_WAITING_BYTES))
+    stream.send('and the next')
+    t.equal(stalled(), 0)
+  })
+})
+
+t.test('a judged stream of several answers', async t => {
+  t.test('waits for the first of them alone, also when that ends early', async t => {
+    const { response, written } = fakeResponse(true)
+    const answer = new StreamedAnswer(response, {
+      head: { id: 'chatcmpl-1', created: 1, model: 'm' },
+      ...{ asked: undefined, logprobs: false, n: 2, judgeTokens: 9, shape: CHAT_SHAPE },
+      ...{ includeUsage: false, repeat: () => () => {}, cancel: () => {} },
+    })
+    answer.onStart({ maxTokens: 99, promptTokens: 1 })
+    answer.onTokens(0, [{ text: 'a', logprob: -1, top: [] }])
+    answer.onDelta(0, { type: 'content', text: 'a', tokens: [] })
+    answer.onDelta(1, { type: 'content', text: 'b', tokens: [] })
+    t.strictSame(written, [], 'nothing is judged yet')
+    answer.onFinish(0, 'stop')
+    t.match(written.join(''), /"content":"a".*"content":"b"/s)
+    answer.onDelta(1, { type: 'content', text: 'c', tokens: [] })
+    t.match(written.at(-1), /"content":"c"/)
+  })
+})
+
+t.test('the text that waits with a request', async t => {
+  const bytes = (more: Record<string, unknown>) => {
+    const body = parseChatRequest({
+      model: 'm',
+      messages: [{ role: 'user', content: 'hi' }],
+      ...more,
+    })
+    return promptBytes(chatWork(body, activeTools(body), () => 1))
+  }
+  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: 'x'.repeat(1000) } }
+  for (const [what, more] of [
+    ['stop strings', { stop: 'x'.repeat(1000) }],
+    ['calls of functions', { messages: [{ role: 'assistant', tool_calls: [call] }] }],
+    ['schemas', { response_format: { type: 'json_object' } }],
+  ] as const)
+    t.test(`counts ${what}`, async t => t.ok(bytes(more) >= 1000))
+  t.test('is that of all prompts', async t => {
+    const request = parseCompletionRequest({ model: 'm', prompt: ['abc', 'de'], stop: 'f' })
+    const { prompts } = completionPlan(request, 100, undefined, () => 1)
+    t.equal(prompts[0]?.[0]?.bytes, 6)
+  })
+})
+
+t.test('a request that fails after its answer has begun', async t => {
+  const closed = new Promise<unknown>(resolve => {
+    const { response } = fakeResponse(true)
+    response.on('close', () => resolve(response.destroyed))
+    const handle = createHandler({
+      engines: {
+        find: () => {
+          Object.assign(response, { headersSent: true })
+          throw new Error('a fault of ours')
+        },
+      },
+      ...{ catalogue: [], logger: pino({ level: 'silent' }), now: Date.now, newId: () => '1' },
+      ...{ newSeed: () => 1, repeat: () => () => {} },
+    })
+    const request = Object.assign(Readable.from([Buffer.from(JSON.stringify(ASKED))]), {
+      method: 'POST',
+      url: '/v1/chat/completions',
+      headers: { 'content-type': 'application/json' },
+    })
+    response.setHeader = () => {
+      throw new Error('the headers are sent')
+    }
+    handle(request, response)
+  })
+  t.equal(await closed, true, 'is cut off')
 })
 
 t.test('an error event carries the body under its name', async t => {

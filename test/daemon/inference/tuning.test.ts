@@ -14,6 +14,7 @@ import { LEAST_BYTES, Tuner, type TuningRequest } from '../../../daemon/inferenc
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { Catalogue } from '../../../shared/catalogue.ts'
 import { SMALL } from './fixtures.ts'
+import { TestClock } from './test-clock.ts'
 
 const logger = pino({ level: 'silent' })
 const never = new AbortController().signal
@@ -105,7 +106,14 @@ const setup = (t: Test, bytes: number) => {
     threads: undefined,
     timeoutSeconds: 60,
   }
-  return { orders, tuner, request }
+  const failing = () => {
+    const { spawn: fail } = fakeSpawn((order, listener) => {
+      orders.push(order)
+      listener.onReply({ type: 'failed', reason: 'no memory', transient: true })
+    })
+    return new Tuner({ file: join(folder, 'tuning.json'), again: false }, { ...parts, spawn: fail })
+  }
+  return { orders, tuner, request, failing }
 }
 
 t.test('a tuner', async t => {
@@ -132,6 +140,81 @@ t.test('a tuner', async t => {
     t.equal(await tuner().limits(request, never), undefined)
     t.equal(orders.length, 0)
     t.match(await tuner(true).limits(request, never), { slots: 4 }, 'unless it is told to')
+  })
+})
+
+t.test('a tuner in the life of a model', async t => {
+  t.test('does not measure again at every load what it could not', async t => {
+    const { orders, request, failing } = setup(t, LEAST_BYTES)
+    const tuner = failing()
+    t.equal(await tuner.limits(request, never), undefined)
+    t.equal(await tuner.limits(request, never), undefined)
+    t.equal(orders.length, 1)
+  })
+  t.test('starts no process for a model that is not wanted any more', async t => {
+    const { orders, tuner, request } = setup(t, LEAST_BYTES)
+    const life = new AbortController()
+    const reserve = async () => {
+      life.abort()
+      return () => {}
+    }
+    t.equal(await tuner().limits({ ...request, reserve }, life.signal), undefined)
+    t.equal(orders.length, 0)
+  })
+  t.test('has memory of its own, which is free again before the engine asks', async t => {
+    const folder = t.testdir()
+    const weights = join(folder, 'small.gguf')
+    writeRandomModel(weights, SMALL)
+    const time = new TestClock()
+    /** Time passes only while somebody waits for a look at the memory. */
+    const clock = {
+      now: time.now,
+      after: (ms: number, run: () => void) => {
+        if (ms === 1000) setImmediate(() => time.advance(ms))
+        return time.after(ms, run)
+      },
+    }
+    const reads: string[] = []
+    let measured = 0
+    const spawn = (_: number, listener: ChildListener) => ({
+      pid: 1,
+      send: (order: Order) => {
+        reads.push(order.type)
+        if (order.type === 'measure')
+          queueMicrotask(() => listener.onReply({ type: 'measured', rows: ROWS }))
+        else if (order.type === 'load')
+          queueMicrotask(() =>
+            listener.onReply({
+              ...{ type: 'ready', slots: 4, contextLength: 64, device: 'cpu', loadMs: 1 },
+            } as const),
+          )
+      },
+      kill: () => queueMicrotask(() => listener.onEnd('was ended by SIGKILL')),
+    })
+    const tuner = new Tuner(
+      { file: join(folder, 'tuning.json'), again: true },
+      { spawn, clock, logger, now: () => 1 },
+    )
+    const entry = { id: 'one', kind: 'chat', minimum_tier: 'free', context_length: 256, weights }
+    const totalBytes = 2 ** 40
+    const config = InferenceConfig.parse({ gpu: 'off' })
+    const engines = new Engines(Catalogue.parse([entry]), config, {
+      ...{ spawn, clock, logger, tuner },
+      fetch: async () => {},
+      readMemory: async () => {
+        reads.push('read')
+        // the samples are a little old: what has measured seems to be there still
+        const isOld = reads.includes('measure') && measured++ < 2
+        const usedBytes = isOld ? totalBytes : 0
+        return { kind: 'gpu', totalBytes, usedBytes, seenBytes: () => undefined }
+      },
+      places: { modelsDir: folder, hubUrl: 'http://127.0.0.1:1' },
+    })
+    const stop = new AbortController()
+    t.teardown(() => stop.abort())
+    await engines.start(stop.signal)
+    t.match(engines.reports(), [{ state: 'ready', slots: 4 }])
+    t.strictSame(reads, ['read', 'measure', 'read', 'read', 'read', 'load'])
   })
 })
 
