@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { GateDefinition } from '../../gates/definition.ts'
 import type { Caller } from '../../gates/gates.ts'
+import { isOwnSubject } from '../../gates/own-subject.ts'
 import { canonical } from '../../gates/plan-hash.ts'
 import { type GateRequest, publicStatus, REQUEST_STATES, stateAt } from '../../gates/request.ts'
 import { openSeats } from '../../gates/seats.ts'
@@ -98,6 +99,7 @@ export const Subject = z
   .string()
   .min(1)
   .max(200)
+  .refine(subject => !isOwnSubject(subject), 'is kept for what shoal asks by itself')
   .exactOptional()
   .describe('What it is about. A newer request of yours about it takes the place of an older one.')
 export const Summary = z.string().min(1).max(500).describe('One line for those who approve.')

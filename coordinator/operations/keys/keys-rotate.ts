@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
+import { requireHolder } from './key-rules.ts'
 import { KeyView, keyViewOf, ownKey } from './key-view.ts'
 
 export default defineOperation({
@@ -13,7 +14,9 @@ export default defineOperation({
   input: z.strictObject({ key_id: z.string() }),
   output: KeyView.extend({ secret: z.string() }),
   run: async ({ key_id }, context) => {
-    const { id, tenantId } = await ownKey(key_id, context)
+    const found = await ownKey(key_id, context)
+    requireHolder(found, context)
+    const { id, tenantId } = found
     const { key, secret } = await context.keys.rotate(id, { tenantId }, context.actor)
     return { ...keyViewOf(key), secret }
   },
