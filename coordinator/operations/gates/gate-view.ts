@@ -6,7 +6,7 @@ import { isOwnSubject } from '../../gates/own-subject.ts'
 import { canonical } from '../../gates/plan-hash.ts'
 import { type GateRequest, publicStatus, REQUEST_STATES, stateAt } from '../../gates/request.ts'
 import { openSeats } from '../../gates/seats.ts'
-import { visible } from '../../gates/visible.ts'
+import { visible, visibleDeep } from '../../gates/visible.ts'
 import type { Context } from '../context.ts'
 
 export const Status = z.enum(['approved', 'pending', 'blocked'])
@@ -58,13 +58,13 @@ export const requestViewOf = (
     gate_id: request.gateId,
     status: publicStatus(state),
     state,
-    reason: request.reason ?? null,
+    reason: request.reason === undefined ? null : visible(request.reason),
     requester_id: request.requesterId,
     subject: visible(request.subject),
     summary: visible(request.summary),
     plan_hash: request.planHash,
     plan_text: visible(canonical(request.plan, 'plan')),
-    evidence: request.evidence as z.core.util.JSONType,
+    evidence: visibleDeep(request.evidence) as z.core.util.JSONType,
     approvals_missing: state === 'pending' ? openSeats(definition?.approvals ?? [], approving) : 0,
     votes: request.votes.map(vote => ({
       person_id: vote.personId,
