@@ -5,6 +5,7 @@ import { ShoalError } from '../shared/errors.ts'
 import { joinTokenText } from '../shared/join-token.ts'
 import { columnsOf, type Format, type Printable, printed } from '../shared/print.ts'
 import { cellView, keyView, personView, tenantView, tokenView } from './admin/views.ts'
+import { acceptAudit } from './audit/accept.ts'
 import { type Actor, createAudit } from './audit/audit.ts'
 import { initialise } from './keys/bootstrap.ts'
 import { createCells } from './keys/cells.ts'
@@ -12,6 +13,7 @@ import { createToken, listTokens, requireSingleUse, revokeToken } from './keys/j
 import { KEY_KINDS, type KeyKind, ROLES, type Role } from './keys/key.ts'
 import { createKeys } from './keys/keys.ts'
 import { createPerson, listPeople } from './keys/people.ts'
+import type { Signing } from './keys/signing.ts'
 import { createTenant, listTenants } from './keys/tenants.ts'
 import type { Store } from './store/store.ts'
 import type { ServerIdentity } from './tls/own-certificate.ts'
@@ -37,6 +39,7 @@ export const addAdminCommands = (
   open: OpenStore,
   write: (text: string) => void = text => void process.stdout.write(text),
   identify: Identify = async () => undefined,
+  sign: OpenSigning = withoutSigning,
 ): void => {
   const format = new Option('--format <format>', 'how to print').choices(['text', 'json'])
   program.addOption(format.default('text'))
@@ -58,12 +61,18 @@ export const addAdminCommands = (
   addCellCommands(program.command('cell').description('enrolled cells'), onStore)
   addTenantCommands(program.command('tenant').description('tenants'), onStore)
   addPersonCommands(program.command('person').description('persons'), onStore)
-  addAuditCommands(program.command('audit').description('the audit chain'), onStore)
+  addAuditCommands(program.command('audit').description('the audit chain'), onStore, sign)
 }
 
 type OnStore = (run: Run, make?: boolean) => Promise<void>
 /** What the coordinator proves itself with; made when it is not there yet. */
 type Identify = () => Promise<ServerIdentity | undefined>
+
+/** The signing key of the coordinator whose store it is. */
+type OpenSigning = () => Promise<Pick<Signing, 'publicKey' | 'rotate'>>
+
+const withoutSigning: OpenSigning = () =>
+  Promise.reject(new ShoalError('config_invalid', 'there is no signing key at hand'))
 
 /** Only `authenticate` and enrolment say something to a log, and nothing here calls them. */
 const logger = { warn: () => {} }
@@ -234,7 +243,7 @@ const addPersonCommands = (person: Command, onStore: OnStore): void => {
     .action(() => onStore(async ({ ledger }) => (await listPeople(ledger, 'all')).map(personView)))
 }
 
-const addAuditCommands = (audit: Command, onStore: OnStore): void => {
+const addAuditCommands = (audit: Command, onStore: OnStore, sign: OpenSigning): void => {
   audit
     .command('verify')
     .description('check every link of the chain; fails when one is broken')
@@ -244,6 +253,15 @@ const addAuditCommands = (audit: Command, onStore: OnStore): void => {
         if (verdict.ok) return { ok: true, rows: verdict.rows, head: verdict.head.hash }
         throw new ShoalError('audit_broken', `the audit chain is broken: ${verdict.reason}`)
       }),
+    )
+  audit
+    .command('accept')
+    .description('accept the audit as it is, after a restore; with the coordinator stopped')
+    .requiredOption('--reason <text>', 'why rows that were seen are gone; kept in the audit')
+    .action(({ reason }: { reason: string }) =>
+      onStore(async ({ ledger }, by) => ({
+        ...(await acceptAudit(ledger, await sign(), reason, by)),
+      })),
     )
 }
 

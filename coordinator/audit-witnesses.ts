@@ -18,8 +18,13 @@ export const createWitnesses = ({ bus, fleet, logger }: WitnessParts) => {
   let told = new Set<string>()
   return (head: AuditHead): void => {
     const present = [...fleet.cells()].filter(cell => isPresent(cell.presence)).map(({ id }) => id)
-    const turn = present.filter(id => !told.has(id)).slice(0, CELLS_A_HEAD)
-    if (turn.length < CELLS_A_HEAD) told = new Set()
+    const next = present.filter(id => !told.has(id))
+    // the round ends here: whoever comes next begins another
+    if (next.length < CELLS_A_HEAD) {
+      next.push(...present.filter(id => told.has(id)))
+      told = new Set()
+    }
+    const turn = next.slice(0, CELLS_A_HEAD)
     for (const id of turn) {
       told.add(id)
       bus

@@ -40,10 +40,11 @@ export const createFleetIdentity = (parts: FleetIdentityParts): FleetIdentity =>
   return {
     trust: () => signing.trust(),
     rotateKey: async by => {
-      const trust = await signing.rotate()
-      const details = { key: trust.signing_key }
+      // the row first: a new key makes heads of the audit void, so an audit in doubt refuses it
+      const details = { replaces: signing.publicKey }
       const entry = { ...by, action: 'signing_key.rotate', subject: 'coordinator', details }
       await audit.append({ ...entry, outcome: 'done' })
+      const trust = await signing.rotate()
       for (const { id, announce } of fleet.cells())
         if (announce !== undefined) tell(id, announce.coordinator_key)
       return trust

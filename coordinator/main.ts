@@ -10,6 +10,7 @@ import { onStopSignals } from '../shared/stop-signals.ts'
 import { addBrokerCommands } from './admin/broker.ts'
 import { addAdminCommands } from './admin.ts'
 import { CoordinatorConfig } from './config.ts'
+import { openSigning } from './keys/signing.ts'
 import { serve } from './serve.ts'
 import { openStore, requireStore } from './store/store.ts'
 import { serverIdentity } from './tls/server-identity.ts'
@@ -105,6 +106,7 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
       async ({ make }) => openStore((make ? configured() : stored()).state_dir),
       text => void process.stdout.write(text),
       () => serverIdentity(configured()),
+      () => openSigning(stored().state_dir),
     )
   await program.parseAsync(argv, { from: 'user' })
 }

@@ -149,7 +149,7 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
     await store.close()
     logger.info('coordinator is down')
   }
-  const healthy = () => probe.trouble() === undefined
+  const healthy = () => storeProblem() === undefined
   return { url, healthy, waiting: plane.routing.queue.lengths, close }
 }
 

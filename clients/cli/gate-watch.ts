@@ -64,9 +64,16 @@ export const watchGates = async (
 
 /** Oldest first: what has waited longest is shown first. */
 const waiting = async ({ api }: Session): Promise<GateRequest[]> => {
-  const query = { state: 'pending', limit: 200 }
-  const answer = await api.call({ method: 'GET', path: '/v1/gates/requests', query })
-  return (answer as { requests: GateRequest[] }).requests.toReversed()
+  const all: GateRequest[] = []
+  let before: string | undefined
+  do {
+    const query = { state: 'pending', limit: 200, ...(before === undefined ? {} : { before }) }
+    const answer = await api.call({ method: 'GET', path: '/v1/gates/requests', query })
+    const { requests, next } = answer as { requests: GateRequest[]; next: string | null }
+    all.push(...requests)
+    before = next ?? undefined
+  } while (before !== undefined)
+  return all.toReversed()
 }
 
 /** All that is approved by a yes. What came over the network is made visible once more. */

@@ -46,6 +46,7 @@ export const guardAudit = (parts: AuditGuardParts): AuditGuard => {
   const path = join(parts.stateDir, FILE)
   let trouble: string | undefined
   let newest: AuditHead | undefined
+  let isChecked = false
 
   const alarm = (reason: string): void => {
     if (trouble !== undefined) return
@@ -63,12 +64,18 @@ export const guardAudit = (parts: AuditGuardParts): AuditGuard => {
 
   const checkAll = async (): Promise<void> => {
     const kept = await keptHead(path, logger)
-    if (kept !== undefined) await witnessed(kept, FILE)
-    const verdict = await verifyAudit(ledger, kept)
+    // one of an earlier key says nothing: `audit accept` makes those void
+    const seen = kept && isGenuineHead(kept, signer.publicKey) ? kept : undefined
+    if (seen !== undefined) await witnessed(seen, FILE)
+    const verdict = await verifyAudit(ledger, seen)
     if (!verdict.ok) alarm(verdict.reason)
+    isChecked = true
   }
 
   const sign = async (): Promise<void> => {
+    // what is kept must not be replaced before it was compared
+    if (!isChecked) await checkAll()
+    if (newest !== undefined) await witnessed(newest, 'this process')
     const row = await newestRow(ledger)
     if (row === undefined || trouble !== undefined) return
     if (row.seq === newest?.seq && newest.key_id === signer.publicKey) return

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Scope } from '../keys/scope.ts'
 import type { Ledger } from '../store/store.ts'
 import type { AuditRow } from '../store/tables.ts'
@@ -17,17 +18,58 @@ export interface AuditFilter {
   limit: number
 }
 
-/** A tenant sees its own rows and those that belong to no tenant: cells, the fleet, the policy. */
+/** Rows that are looked through in one turn of the event loop: about 10 ms. */
+const STEP = 20_000
+
+/**
+ * A tenant sees its own rows and those that belong to no tenant: cells, the fleet, the policy. What
+ * is seldom or not there makes a long search, so it goes step by step and lets others in between.
+ */
 export const queryAudit = async (
-  { read }: Ledger,
-  { from, to, action, actor, subject, outcome, after, order, limit }: AuditFilter,
+  ledger: Ledger,
+  filter: AuditFilter,
   scope: Scope,
+  step: number = STEP,
 ): Promise<AuditRow[]> => {
-  const newest = order === 'newest'
+  const { after, limit } = filter
+  const isNewest = filter.order === 'newest'
+  const { first, last } = await ends(ledger)
+  const rows: AuditRow[] = []
+  let low = isNewest ? 0 : Math.max(first, (after ?? 0) + 1)
+  let high = isNewest ? Math.min(last, (after ?? last + 1) - 1) : 0
+  while (rows.length < limit && (isNewest ? high >= first : low <= last)) {
+    if (isNewest) low = high - step + 1
+    else high = low + step - 1
+    const wanted = { ...filter, limit: limit - rows.length }
+    rows.push(...(await between(ledger, wanted, scope, low, high)))
+    if (isNewest) high = low - 1
+    else low = high + 1
+    await setImmediate()
+  }
+  return rows
+}
+
+const ends = async ({ read }: Ledger): Promise<{ first: number; last: number }> => {
+  const end = (order: 'asc' | 'desc') =>
+    read.selectFrom('audit').select('seq').orderBy('seq', order).limit(1).executeTakeFirst()
+  const [first, last] = await Promise.all([end('asc'), end('desc')])
+  return { first: first?.seq ?? 1, last: last?.seq ?? 0 }
+}
+
+/** Rows with numbers from `low` to `high`, both with them. */
+const between = (
+  { read }: Ledger,
+  { from, to, action, actor, subject, outcome, order, limit }: AuditFilter,
+  scope: Scope,
+  low: number,
+  high: number,
+): Promise<AuditRow[]> => {
   let query = read
     .selectFrom('audit')
     .selectAll()
-    .orderBy('seq', newest ? 'desc' : 'asc')
+    .where('seq', '>=', low)
+    .where('seq', '<=', high)
+    .orderBy('seq', order === 'newest' ? 'desc' : 'asc')
     .limit(limit)
   if (scope !== 'all')
     query = query.where(({ eb, or }) =>
@@ -41,7 +83,6 @@ export const queryAudit = async (
   if (action?.endsWith('*'))
     query = query.where('action', '>=', action.slice(0, -1)).where('action', '<', behind(action))
   else if (action !== undefined) query = query.where('action', '=', action)
-  if (after !== undefined) query = query.where('seq', newest ? '<' : '>', after)
   return query.execute()
 }
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 
 /** Every secret that shoal makes has one of these beginnings, so that it can be found in any text. */
-const SECRETS = /\b(svc-dev-|shl_join_)[A-Za-z0-9._-]{8,}/g
+const SECRETS = /(svc-dev-|shl_join_)[A-Za-z0-9._-]{8,}/g
 /** Members that hold what people wrote to a model, or what it answered. */
 const PROMPTS = new Set(['prompt', 'messages', 'input', 'content', 'completion', 'system'])
 /** Members that are secrets whatever they hold. */
@@ -19,14 +19,14 @@ export const redacted = (value: unknown, depth = 0): unknown => {
   if (depth > MAX_DEPTH) return HIDDEN
   if (Array.isArray(value)) return value.map(item => redacted(item, depth + 1))
   const members = Object.entries(value).map(([name, member]) => [
-    name,
+    name.replaceAll(SECRETS, HIDDEN),
     redactedMember(name, member, depth),
   ])
   return Object.fromEntries(members)
 }
 
 const redactedMember = (name: string, member: unknown, depth: number): unknown => {
-  if (SECRET_NAMES.test(name) && typeof member === 'string') return HIDDEN
+  if (SECRET_NAMES.test(name) && member !== null && typeof member !== 'boolean') return HIDDEN
   return PROMPTS.has(name) ? fingerprint(member) : redacted(member, depth + 1)
 }
 

@@ -162,6 +162,7 @@ export const createGates = (parts: GateParts): GateKeeper => {
       const same = open.find(one => isSame(one, row))
       if (same !== undefined) return { made: same, superseded: [] }
       await requireRoom(trx, row, now())
+      await requireFewToday(trx, row, now())
       await trx.insertInto('gate_requests').values(row).execute()
       await appendAudit(trx, { ...caller.by, ...requested(row), at: now() })
       const over: Change = { state: 'superseded', reason: `superseded by ${row.id}` }
@@ -341,6 +342,24 @@ const requireRoom = async (trx: Trx, row: NewRow, now: number): Promise<void> =>
 
 const isSame = (one: GateRequest, row: NewRow): boolean =>
   one.planHash === row.plan_hash && one.policyHash === row.policy_hash
+
+/** Requests stay, and each may hold twice the largest plan: nobody may fill the disk with them. */
+const MAX_A_DAY = 1000
+const DAY_MS = 86_400_000
+
+/** Ids begin with their time, so what is younger than a day has a greater one. */
+const requireFewToday = async (trx: Trx, row: NewRow, now: number): Promise<void> => {
+  const { made } = await trx
+    .selectFrom('gate_requests')
+    .select(({ fn }) => fn.countAll<number>().as('made'))
+    .where('tenant_id', '=', row.tenant_id)
+    .where('gate_id', '=', row.gate_id)
+    .where('id', '>', newId('gate', now - DAY_MS))
+    .where('requester_id', '=', row.requester_id)
+    .executeTakeFirstOrThrow()
+  if (made >= MAX_A_DAY)
+    throw new ShoalError('conflict', `you have asked ${made} times at ${row.gate_id} in a day`)
+}
 
 /** The roles that the keys of those who approved have now. */
 const rolesNow = async (

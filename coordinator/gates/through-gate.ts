@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely'
 import type { LedgerTables } from '../store/tables.ts'
 import type { Caller, GateKeeper, NewRequest } from './gates.ts'
+import { ownSubject } from './own-subject.ts'
 import type { GateRequest } from './request.ts'
 
 export type Passage<T> = { open: true; result: T } | { open: false; request: GateRequest }
@@ -16,7 +17,8 @@ export const throughGate = async <T>(
   caller: Caller,
   act: (trx: Transaction<LedgerTables>) => Promise<T>,
 ): Promise<Passage<T>> => {
-  const request = await gates.request(asked, caller)
+  const subject = ownSubject(asked.plan, asked.subject)
+  const request = await gates.request({ ...asked, subject }, caller)
   if (request.state !== 'approved') return { open: false, request }
   let result: T | undefined
   await gates.consume(request.id, caller, {

@@ -34,16 +34,25 @@ export const signApproval = (
   return { ...named, signature: signer.sign(PURPOSE, named) }
 }
 
+export interface ApprovalFacts {
+  publicKey: string
+  /** The gate that this must pass: anybody may ask for the same plan at one that asks less. */
+  gateId: string
+  planHash: string
+  now: number
+}
+
 /**
  * Why an approval does not allow this plan now; undefined when it does. Single use is not seen
  * here: the coordinator counts it, and a cell by the command's fence.
  */
 export const approvalFault = (
   approval: Approval,
-  { publicKey, planHash, now }: { publicKey: string; planHash: string; now: number },
+  { publicKey, gateId, planHash, now }: ApprovalFacts,
 ): string | undefined => {
   const { signature, ...body } = approval
   if (!isSignedBy(publicKey, PURPOSE, body, signature)) return 'the signature is not genuine'
+  if (approval.gate_id !== gateId) return 'it is of another gate'
   if (approval.plan_hash !== planHash) return 'it is for another plan'
   if (now >= approval.expires_at) return 'it has expired'
   if (new Set(approval.approver_ids).size !== approval.approver_ids.length)

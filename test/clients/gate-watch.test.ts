@@ -88,3 +88,19 @@ t.test('without a terminal what waits is shown and nobody is asked', async t => 
   t.strictSame(calls, [])
   t.match(out(), /gate_1/)
 })
+
+t.test('what waits longest is seen, however many wait behind it', async t => {
+  let out = ''
+  const pages = new Map<unknown, object>([
+    [undefined, { requests: [request('gate_3'), request('gate_2')], next: 'gate_2' }],
+    ['gate_2', { requests: [request('gate_1')], next: null }],
+  ])
+  const session = {
+    api: { call: async ({ query }: Call) => pages.get(query?.before) },
+    write: (text: string) => {
+      out += text
+    },
+  } as unknown as Session
+  await watchGates(session, { ask: undefined, signal: new AbortController().signal }, true)
+  t.strictSame(out.match(/gate_\d/g), ['gate_1', 'gate_2', 'gate_3'])
+})

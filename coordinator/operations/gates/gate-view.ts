@@ -2,10 +2,11 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { GateDefinition } from '../../gates/definition.ts'
 import type { Caller } from '../../gates/gates.ts'
+import { isOwnSubject } from '../../gates/own-subject.ts'
 import { canonical } from '../../gates/plan-hash.ts'
 import { type GateRequest, publicStatus, REQUEST_STATES, stateAt } from '../../gates/request.ts'
 import { openSeats } from '../../gates/seats.ts'
-import { visible } from '../../gates/visible.ts'
+import { visible, visibleDeep } from '../../gates/visible.ts'
 import type { Context } from '../context.ts'
 
 export const Status = z.enum(['approved', 'pending', 'blocked'])
@@ -57,13 +58,13 @@ export const requestViewOf = (
     gate_id: request.gateId,
     status: publicStatus(state),
     state,
-    reason: request.reason ?? null,
+    reason: request.reason === undefined ? null : visible(request.reason),
     requester_id: request.requesterId,
     subject: visible(request.subject),
     summary: visible(request.summary),
     plan_hash: request.planHash,
     plan_text: visible(canonical(request.plan, 'plan')),
-    evidence: request.evidence as z.core.util.JSONType,
+    evidence: visibleDeep(request.evidence) as z.core.util.JSONType,
     approvals_missing: state === 'pending' ? openSeats(definition?.approvals ?? [], approving) : 0,
     votes: request.votes.map(vote => ({
       person_id: vote.personId,
@@ -98,6 +99,7 @@ export const Subject = z
   .string()
   .min(1)
   .max(200)
+  .refine(subject => !isOwnSubject(subject), 'is kept for what shoal asks by itself')
   .exactOptional()
   .describe('What it is about. A newer request of yours about it takes the place of an older one.')
 export const Summary = z.string().min(1).max(500).describe('One line for those who approve.')

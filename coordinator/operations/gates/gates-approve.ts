@@ -9,7 +9,7 @@ export default defineOperation({
   path: '/v1/gates/requests/{request_id}/approve',
   access: 'operator',
   effect: 'write',
-  input: z.strictObject({ request_id: z.string(), reason: Reason }),
+  input: z.strictObject({ request_id: z.string().max(64), reason: Reason }),
   output: RequestView,
   run: async ({ request_id, reason }, context) =>
     viewFor(await context.gates.approve(request_id, callerOf(context), { reason }), context),

@@ -12,7 +12,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'read',
   input: z.strictObject({
-    gate_id: z.string(),
+    gate_id: z.string().max(128),
     request_id: z
       .string()
       .exactOptional()

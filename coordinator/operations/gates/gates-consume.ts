@@ -11,7 +11,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'write',
   input: z.strictObject({
-    request_id: z.string(),
+    request_id: z.string().max(64),
     plan: z
       .json()
       .describe('The plan that is about to be carried out; it must be the approved one.'),

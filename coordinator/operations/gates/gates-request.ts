@@ -10,7 +10,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'write',
   input: z.strictObject({
-    gate_id: z.string(),
+    gate_id: z.string().max(128),
     plan: z.json().describe('Exactly what is to be done; the approval is good for this alone.'),
     summary: Summary,
     subject: Subject,

@@ -11,10 +11,10 @@ export default defineOperation({
   access: 'operator',
   effect: 'read',
   input: z.strictObject({
-    gate_id: z.string().exactOptional(),
+    gate_id: z.string().max(128).exactOptional(),
     state: z.enum(REQUEST_STATES).exactOptional(),
     mine: z.boolean().default(false).describe('Only those that you asked.'),
-    before: z.string().exactOptional().describe('`next` of the page before.'),
+    before: z.string().max(64).exactOptional().describe('`next` of the page before.'),
     limit: z.int().min(1).max(200).default(50),
   }),
   output: z.object({ requests: z.array(RequestView), next: z.string().nullable() }),

@@ -9,7 +9,7 @@ export default defineOperation({
   path: '/v1/gates/requests/{request_id}',
   access: 'operator',
   effect: 'read',
-  input: z.strictObject({ request_id: z.string() }),
+  input: z.strictObject({ request_id: z.string().max(64) }),
   output: RequestView,
   run: async ({ request_id }, context) => {
     const { tenantId } = callerOf(context)

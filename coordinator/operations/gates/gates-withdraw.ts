@@ -9,7 +9,7 @@ export default defineOperation({
   path: '/v1/gates/requests/{request_id}/withdraw',
   access: 'operator',
   effect: 'write',
-  input: z.strictObject({ request_id: z.string() }),
+  input: z.strictObject({ request_id: z.string().max(64) }),
   output: RequestView,
   run: async ({ request_id }, context) =>
     viewFor(await context.gates.withdraw(request_id, callerOf(context)), context),

@@ -41,13 +41,15 @@ export const isAdministrator = ({ key }: Pick<Context, 'key'>): boolean =>
   key?.roles.includes('operator_admin') === true
 
 /**
- * A key of the caller's tenant: any for an administrator, else one of the caller's own person.
- * Throws `not_found` for every other, whether or not it exists.
+ * A key of the caller's tenant: any for an administrator, else one of the caller's own person. A
+ * program has only its own key: it does not act for the person. Throws `not_found` for every other,
+ * whether or not it exists.
  */
 export const ownKey = async (id: string, context: Context): Promise<Key> => {
   const { key, keys, tenantId = '' } = context
   const found = await keys.get(id, { tenantId })
-  if (found !== undefined && (isAdministrator(context) || found.personId === key?.personId))
-    return found
+  const isOwn =
+    found?.id === key?.id || (key?.kind === 'person' && found?.personId === key.personId)
+  if (found !== undefined && (isAdministrator(context) || isOwn)) return found
   throw new ShoalError('not_found', `no key ${id}`)
 }

@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { ownSubject } from '../../gates/own-subject.ts'
 import { KEY_KINDS, ROLES } from '../../keys/key.ts'
-import { getPerson } from '../../keys/people.ts'
-import type { Context } from '../context.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
 import { Pending } from '../pending.ts'
 import { KEY_GATE, type KeyPlan } from './key-plan.ts'
-import { isAdministrator, KeyView } from './key-view.ts'
+import { requireMayHave } from './key-rules.ts'
+import { KeyView } from './key-view.ts'
 
 export default defineOperation({
   id: 'keys-request',
@@ -34,12 +34,8 @@ export default defineOperation({
   run: async (input, context) => {
     const caller = callerOf(context)
     const { person_id = caller.person.personId, expires_at, ...rest } = input
-    if (person_id !== caller.person.personId && !isAdministrator(context))
-      throw new ShoalError('forbidden', 'only an administrator asks for the key of somebody else')
     if (expires_at !== undefined && Date.parse(expires_at) <= context.now())
       throw new ShoalError('invalid_request', 'expires_at is past', { param: 'expires_at' })
-    await requirePerson(person_id, context)
-    requireOwnTenants(rest.further_tenants, context)
     const plan: KeyPlan = {
       action: 'key.issue',
       tenant_id: caller.tenantId,
@@ -47,8 +43,13 @@ export default defineOperation({
       ...rest,
       expires_at: expires_at ?? null,
     }
-    const summary = `${rest.tier} key (${rest.kind}: ${rest.roles.join(', ')}) for ${person_id}`
-    const asked = { gateId: KEY_GATE, plan, summary }
+    await requireMayHave(plan, context)
+    const asked = {
+      gateId: KEY_GATE,
+      plan,
+      summary: summaryOf(plan, caller.person.personId),
+      subject: ownSubject(plan),
+    }
     const request = await context.gates.request(asked, caller)
     const when = request.state === 'approved' ? 'it is approved' : 'when it is approved'
     return new Pending(
@@ -58,19 +59,11 @@ export default defineOperation({
   },
 })
 
-const requirePerson = async (id: string, { store, tenantId = '' }: Context): Promise<void> => {
-  if ((await getPerson(store.ledger, id, { tenantId })) !== undefined) return
-  throw new ShoalError('invalid_request', `tenant ${tenantId} has no person ${id}`, {
-    param: 'person_id',
-  })
-}
-
-/** Nobody hands on what they do not have: the approvers of one tenant cannot open another. */
-const requireOwnTenants = (ids: readonly string[], { key }: Context): void => {
-  const own = key === undefined ? [] : [key.tenantId, ...key.furtherTenants]
-  const other = ids.find(id => !own.includes(id))
-  if (other === undefined) return
-  throw new ShoalError('tenant_forbidden', `your key does not act for ${other}`, {
-    param: 'further_tenants',
-  })
-}
+/** All that the key could do, in one line: nothing that opens something is only in the plan. */
+const summaryOf = (plan: KeyPlan, askerId: string): string =>
+  [
+    `${plan.tier} key (${plan.kind}: ${plan.roles.join(', ')}) for ${plan.person_id}`,
+    ...(plan.further_tenants.length === 0 ? [] : [`also in ${plan.further_tenants.join(', ')}`]),
+    ...(plan.person_id === askerId ? [] : [`its secret read by ${askerId}`]),
+    plan.expires_at === null ? 'without an end' : `until ${plan.expires_at}`,
+  ].join(', ')

@@ -9,7 +9,7 @@ export default defineOperation({
   path: '/v1/keys/{key_id}/retire',
   access: 'key',
   effect: 'write',
-  input: z.strictObject({ key_id: z.string() }),
+  input: z.strictObject({ key_id: z.string().max(64) }),
   output: KeyView,
   run: async ({ key_id }, context) => {
     const { id, tenantId } = await ownKey(key_id, context)

@@ -1,9 +1,11 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { isOwnSubject } from '../../gates/own-subject.ts'
 import { addKey, type IssuedKey } from '../../keys/issue.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
 import { KEY_GATE, KeyPlan } from './key-plan.ts'
+import { requireMayHave } from './key-rules.ts'
 import { KeyView, keyViewOf } from './key-view.ts'
 
 export default defineOperation({
@@ -13,7 +15,7 @@ export default defineOperation({
   path: '/v1/keys/requests/{request_id}/reveal',
   access: 'key',
   effect: 'write',
-  input: z.strictObject({ request_id: z.string() }),
+  input: z.strictObject({ request_id: z.string().max(64) }),
   output: KeyView.extend({ secret: z.string() }),
   run: async ({ request_id }, context) => {
     const caller = callerOf(context)
@@ -21,7 +23,10 @@ export default defineOperation({
     const request = await gates.get(request_id, { tenantId: caller.tenantId })
     if (request.gateId !== KEY_GATE || request.requesterId !== caller.person.personId)
       throw new ShoalError('not_found', `no request ${request_id}`)
+    if (!isOwnSubject(request.subject))
+      throw new ShoalError('forbidden', 'a key is asked for with keys-request')
     const plan = KeyPlan.parse(request.plan)
+    await requireMayHave(plan, context)
     let issued: IssuedKey | undefined
     await gates.consume(request_id, caller, {
       plan,

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
+import { requireHolder } from './key-rules.ts'
 import { KeyView, keyViewOf, ownKey } from './key-view.ts'
 
 export default defineOperation({
@@ -10,10 +11,12 @@ export default defineOperation({
   path: '/v1/keys/{key_id}/rotate',
   access: 'key',
   effect: 'write',
-  input: z.strictObject({ key_id: z.string() }),
+  input: z.strictObject({ key_id: z.string().max(64) }),
   output: KeyView.extend({ secret: z.string() }),
   run: async ({ key_id }, context) => {
-    const { id, tenantId } = await ownKey(key_id, context)
+    const found = await ownKey(key_id, context)
+    requireHolder(found, context)
+    const { id, tenantId } = found
     const { key, secret } = await context.keys.rotate(id, { tenantId }, context.actor)
     return { ...keyViewOf(key), secret }
   },

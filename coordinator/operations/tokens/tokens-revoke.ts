@@ -10,7 +10,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
-  input: z.strictObject({ token_id: z.string() }),
+  input: z.strictObject({ token_id: z.string().max(64) }),
   output: z.object({ id: z.string() }),
   run: async ({ token_id }, { store, actor }) => {
     await revokeToken(store.ledger, token_id, actor)

@@ -9,9 +9,11 @@ import {
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
+import { acceptAudit } from '../../../coordinator/audit/accept.ts'
 import { createAudit } from '../../../coordinator/audit/audit.ts'
 import { rowHash } from '../../../coordinator/audit/chain.ts'
 import { guardAudit } from '../../../coordinator/audit/guard.ts'
+import { openSigning } from '../../../coordinator/keys/signing.ts'
 import { openStore, type Store } from '../../../coordinator/store/store.ts'
 import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
 import type { AuditHead } from '../../../shared/wire/audit-head.ts'
@@ -57,9 +59,9 @@ const witnessedStore = async (t: Pick<Test, 'teardown'>) => {
   return { folder, store, head }
 }
 
-const reopened = async (folder: string) => {
+const reopened = async (folder: string, own = signer) => {
   const store = await openStore(folder, { pollMilliseconds: 0 })
-  const watched = guarding(store, folder)
+  const watched = guarding(store, folder, own)
   await watched.guard.checked
   watched.stop()
   return { store, ...watched }
@@ -226,3 +228,97 @@ const rewriteInPlace = async (store: Store): Promise<void> => {
     await trx.deleteFrom('audit').where('seq', '>', 10).execute()
   })
 }
+
+t.test('an older copy that was put back is accepted by a person, with a reason', async t => {
+  const folder = await temporaryFolder(t)
+  const signing = await openSigning(folder)
+  const first = await openStore(folder, { pollMilliseconds: 0 })
+  await append(first, 20)
+  const { signed, stop } = guarding(first, folder, signing)
+  const head = await signed
+  stop()
+  await first.close()
+  await rewrite(folder, deleteFrom(15))
+
+  const frozen = await reopened(folder, await openSigning(folder))
+  t.match(frozen.guard.trouble(), /row 20/)
+  await frozen.store.close()
+
+  const store = await openStore(folder, { pollMilliseconds: 0 })
+  const by = { actor: 'local:ada' }
+  const accept = (reason: string) => acceptAudit(store.ledger, signing, reason, by)
+  await t.rejects(accept(' '), { code: 'invalid_request', param: 'reason' })
+  const accepted = await accept('the disk failed')
+  t.match(accepted, { rows: 14, signing_key: signing.publicKey })
+  t.not(signing.publicKey, head.key_id)
+  await store.close()
+
+  const after = await reopened(folder, await openSigning(folder))
+  t.equal(after.guard.trouble(), undefined)
+  await after.guard.witnessed(head, 'cell_1')
+  t.equal(after.guard.trouble(), undefined, 'what a cell has kept is void')
+  await append(after.store, 1)
+  const rows = await after.store.ledger.read.selectFrom('audit').selectAll().execute()
+  const row = rows.find(({ action }) => action === 'audit.accept')
+  t.match(row, { actor: 'local:ada', details_json: /the disk failed/ })
+  await after.store.close()
+})
+
+t.test('a chain that is broken by itself is not accepted', async t => {
+  const folder = await temporaryFolder(t)
+  const store = await openStore(folder, { pollMilliseconds: 0 })
+  await append(store, 20)
+  await store.close()
+  await rewrite(folder, changed =>
+    changed.ledger.write(async trx => {
+      await trx.deleteFrom('audit').where('seq', '=', 7).execute()
+    }),
+  )
+  const broken = await openStore(folder, { pollMilliseconds: 0 })
+  const signing = await openSigning(folder)
+  const before = signing.publicKey
+  await t.rejects(acceptAudit(broken.ledger, signing, 'why not', { actor: 'a' }), {
+    code: 'audit_broken',
+  })
+  t.equal(signing.publicKey, before)
+  await broken.close()
+})
+
+t.test('rows cut off under a running coordinator are missed by itself', async t => {
+  const folder = await temporaryFolder(t)
+  const store = await openStore(folder, { pollMilliseconds: 0 })
+  await append(store, 20)
+  const stop = new AbortController()
+  let look = (): void => {}
+  let heads = 0
+  const broken = new Promise<void>(resolve => {
+    guardAudit({
+      ...{ ledger: store.ledger, signer, stateDir: folder, logger: silent, signal: stop.signal },
+      broadcast: () => {
+        heads++
+      },
+      publish: () => {
+        resolve()
+        return {} as never
+      },
+      now: () => 1000,
+      wait: () =>
+        new Promise(resolve => {
+          look = resolve
+          waiting()
+        }),
+    })
+  })
+  let waiting = (): void => {}
+  await new Promise<void>(resolve => {
+    waiting = resolve
+  })
+  t.equal(heads, 1)
+  await rewriteInPlace(store)
+  look()
+  await broken
+  t.equal(heads, 1, 'the shorter chain was not signed')
+  t.match(readFileSync(join(folder, 'audit-head.json'), 'utf8'), /"seq":20/)
+  stop.abort()
+  await store.close()
+})

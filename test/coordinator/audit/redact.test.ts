@@ -12,7 +12,10 @@ const secrets = [newSecret(KEY_PREFIX).text, newSecret(TOKEN_PREFIX).text]
 t.test('a secret never gets into the audit, wherever it stands', async t => {
   const store = await temporaryStore(t)
   for (const secret of secrets) {
-    const details = { text: `key ${secret}!`, list: [{ deep: secret }], credential: 'abc' }
+    const details = {
+      ...{ text: `key ${secret}!`, list: [{ deep: secret }], credential: 'abc' },
+      ...{ joined: `key_${secret}`, [secret]: 1, password: { value: 'abc' }, token: ['abc'] },
+    }
     await store.ledger.write(trx =>
       appendAudit(trx, { ...BY, action: 'test.secret', subject: 's', outcome: 'done', details }),
     )

@@ -3,7 +3,7 @@ import { Gates, shippedGates } from '../../../coordinator/gates/definition.ts'
 import { createGates, type GateKeeper } from '../../../coordinator/gates/gates.ts'
 import type { Person } from '../../../coordinator/gates/rules.ts'
 import { openSeats } from '../../../coordinator/gates/seats.ts'
-import { visible } from '../../../coordinator/gates/visible.ts'
+import { visible, visibleDeep } from '../../../coordinator/gates/visible.ts'
 import { createKeys } from '../../../coordinator/keys/keys.ts'
 import { createPerson } from '../../../coordinator/keys/people.ts'
 import { createTenant } from '../../../coordinator/keys/tenants.ts'
@@ -248,11 +248,13 @@ t.test('an approval that travels', async t => {
   await t.rejects(gates.approval(id, 'all'), { code: 'conflict' })
   await gates.approve(id, as(admin))
   const approval = await gates.approval(id, 'all')
-  const facts = { publicKey: signer.publicKey, planHash, now: clock.now }
+  const { gateId } = DEVICE
+  const facts = { publicKey: signer.publicKey, gateId, planHash, now: clock.now }
   t.equal(approvalFault(approval, facts), undefined)
   for (const [what, change, seen] of [
     ['another plan', {}, { ...facts, planHash: '0'.repeat(64) }],
     ['another coordinator', {}, { ...facts, publicKey: signerOf(newPrivateKey()).publicKey }],
+    ['what another gate guards', {}, { ...facts, gateId: 'gate.swarm-formation-live' }],
     ['a later time', {}, { ...facts, now: approval.expires_at }],
     ['a longer life', { expires_at: approval.expires_at + 1 }, facts],
     ['another approver', { approver_ids: ['zoe'] }, facts],
@@ -285,6 +287,16 @@ t.test('one person cannot bury the others in requests', async t => {
   t.match(await gates.request(DEVICE, as(admin)), { state: 'pending' }, 'others may ask')
 })
 
+t.test('one person cannot fill the disk with requests', async t => {
+  const { gates, builder, admin, clock } = await scene(t)
+  const ask = (n: number) => gates.request({ ...DEVICE, subject: 'same', plan: { n } }, as(builder))
+  for (let n = 0; n < 1000; n++) await ask(n)
+  await t.rejects(ask(1000), { code: 'conflict', message: /1000 times/ })
+  t.match(await gates.request(DEVICE, as(admin)), { state: 'pending' }, 'others may ask')
+  clock.now += 86_400_001
+  t.match(await ask(1000), { state: 'pending' }, 'a day later it goes on')
+})
+
 t.test('open seats count what is missing at least', t => {
   const seats = [['architect'], ['operator_admin']]
   const both = { personId: 'a', roles: ['architect', 'operator_admin'] }
@@ -297,6 +309,13 @@ t.test('open seats count what is missing at least', t => {
 
 t.test('an approver sees what hides', t => {
   t.equal(visible('move \u202e0.1\u202c m\u200b\n'), 'move \\u{202e}0.1\\u{202c} m\\u{200b}\\u{a}')
+  t.equal(
+    visible('a\u3164b\u00a0c\ufe0fd\u2800e\u034f'),
+    'a\\u{3164}b\\u{a0}c\\u{fe0f}d\\u{2800}e\\u{34f}',
+  )
+  t.strictSame(visibleDeep({ 'a\u200b': ['\u202e', 1, null] }), {
+    'a\\u{200b}': ['\\u{202e}', 1, null],
+  })
   t.equal(visible('Zürich 北京 🚀'), 'Zürich 北京 🚀')
   t.end()
 })

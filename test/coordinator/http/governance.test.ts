@@ -209,3 +209,87 @@ t.test('policy and gates as skills', async t => {
   t.match(second.json, { status: 'approved', request_id: first.json.request_id })
   t.match(await skill('hitl-gate', {}), { status: 422, json: { error: { param: 'gate_id' } } })
 })
+
+t.test('nobody becomes somebody else through a key', async t => {
+  const { demo, call, keys } = await scene(t)
+  const operatorId = demo.operator.slice('svc-dev-'.length).split('_')[0] ?? ''
+  const operator = await keys.get(operatorId, { tenantId: 'demo' })
+  const issue = async (more: object) => {
+    const { tenantId = '', personId = '' } = operator ?? {}
+    return keys.create({ tenantId, personId, tier: 'enterprise', ...more }, { actor: 'test' })
+  }
+
+  await t.test('an administrator cannot read a new secret of another person', async t => {
+    const approver = demo.approver_a.slice('svc-dev-'.length).split('_')[0]
+    const answer = await call(demo.operator, 'POST', `/v1/keys/${approver}/rotate`)
+    t.match(answer, { status: 403, json: { error: { message: /only for who holds it/ } } })
+    t.equal((await call(demo.approver_a, 'GET', '/v1/keys')).status, 200)
+  })
+  await t.test('a program cannot become its person', async t => {
+    const roles = ['client', 'operator_admin', 'builder'] as const
+    for (const kind of ['ai_agent', 'ci_pipeline', 'autonomous']) {
+      const { secret, key } = await issue({ kind, roles: [...roles] })
+      t.equal((await call(secret, 'POST', `/v1/keys/${operatorId}/rotate`)).status, 403, kind)
+      const asked = await call(secret, 'POST', '/v1/keys', { tier: 'free', roles })
+      t.match(asked, { status: 403, json: { error: { param: 'kind' } } })
+      t.equal((await call(secret, 'POST', '/v1/keys', { tier: 'free', kind })).status, 202)
+      t.equal((await call(secret, 'POST', `/v1/keys/${key.id}/rotate`)).status, 200, 'its own')
+    }
+    const client = await issue({ kind: 'ai_agent', roles: ['client'] })
+    t.equal((await call(client.secret, 'DELETE', `/v1/keys/${operatorId}`)).status, 404)
+  })
+  await t.test('nor read the key that its person has asked for', async t => {
+    const { secret } = await issue({ kind: 'ai_agent', roles: ['client'] })
+    const { request_id } = (await call(demo.operator, 'POST', '/v1/keys', { tier: 'pro' })).json
+    await call(demo.approver_a, 'POST', `/v1/gates/requests/${request_id}/approve`)
+    t.equal((await call(secret, 'POST', `/v1/keys/requests/${request_id}/reveal`)).status, 403)
+    const shown = await call(demo.operator, 'POST', `/v1/keys/requests/${request_id}/reveal`)
+    t.equal(shown.status, 200)
+  })
+  await t.test('a lesser key cannot become a greater one', async t => {
+    const { secret } = await issue({ roles: ['client'] })
+    t.equal((await call(secret, 'POST', `/v1/keys/${operatorId}/rotate`)).status, 403)
+    t.equal((await call(demo.operator, 'POST', `/v1/keys/${operatorId}/rotate`)).status, 200)
+  })
+  await t.test('who has no role in another tenant is not given one here', async t => {
+    const { secret } = await issue({ roles: ['client'], furtherTenants: ['other'] })
+    const body = { tier: 'free', roles: ['operator_admin'], further_tenants: ['other'] }
+    t.match(await call(secret, 'POST', '/v1/keys', body), {
+      status: 403,
+      json: { error: { param: 'roles' } },
+    })
+    const asked = await call(secret, 'POST', '/v1/keys', { ...body, roles: ['client'] })
+    const path = `/v1/gates/requests/${asked.json.request_id}`
+    t.match((await call(demo.approver_a, 'GET', path)).json, {
+      summary: /also in other, without an end/,
+    })
+  })
+})
+
+t.test('a request made by hand lets nothing of shoal through', async t => {
+  const { demo, call } = await scene(t)
+  const byHand = (gate: string, body: object) =>
+    call(demo.operator, 'POST', `/v1/gates/${gate}/requests`, { summary: 'harmless', ...body })
+  const approve = (id: string) => call(demo.approver_a, 'POST', `/v1/gates/requests/${id}/approve`)
+
+  const plan = {
+    ...{ action: 'key.issue', tenant_id: 'other', person_id: 'eve', tier: 'enterprise' },
+    ...{ roles: ['operator_admin'], kind: 'person', label: '', further_tenants: [] },
+    expires_at: null,
+  }
+  for (const own of [plan, { any: 'thing' }]) {
+    const { id } = (await byHand('gate.developer-api-key-approve', { plan: own })).json
+    t.equal((await approve(id)).json.state, 'approved')
+    const revealed = await call(demo.operator, 'POST', `/v1/keys/requests/${id}/reveal`)
+    t.match(revealed, { status: 403, json: { error: { message: /keys-request/ } } })
+  }
+  const tokens = { action: 'cell.enrol-many', uses: 500, tags: [], ttlMinutes: 30 }
+  const { id } = (await byHand('gate.cell-enroll', { plan: tokens })).json
+  await approve(id)
+  const asked = await call(demo.operator, 'POST', '/v1/tokens', { uses: 500, ttl_minutes: 30 })
+  t.equal(asked.status, 202, 'it asks in its own words')
+  t.match(await byHand('gate.cell-enroll', { plan: tokens, subject: 'shoal:x' }), {
+    status: 422,
+    json: { error: { param: 'subject' } },
+  })
+})

@@ -1,0 +1,72 @@
+import { TIER_NAMES } from '../../../shared/catalogue.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import type { Key } from '../../keys/key.ts'
+import { getPerson } from '../../keys/people.ts'
+import type { Context } from '../context.ts'
+import type { KeyPlan } from './key-plan.ts'
+import { isAdministrator } from './key-view.ts'
+
+/**
+ * Throws unless the caller may ask for this key and read its secret. Looked at when it is asked for
+ * and again when it is read: by then another key of the same person may be calling.
+ */
+export const requireMayHave = async (plan: KeyPlan, context: Context): Promise<void> => {
+  const { key, tenantId } = context
+  if (key === undefined) throw new ShoalError('auth_required', 'this needs a key')
+  if (plan.tenant_id !== tenantId)
+    throw new ShoalError('tenant_forbidden', `the key is for tenant ${plan.tenant_id}`)
+  if (plan.kind === 'person' && key.kind !== 'person')
+    throw new ShoalError('forbidden', `a key of kind ${key.kind} cannot get a person's key`, {
+      param: 'kind',
+    })
+  if (plan.person_id !== key.personId && !isAdministrator(context))
+    throw new ShoalError('forbidden', 'only an administrator asks for the key of somebody else')
+  await requirePerson(plan.person_id, context)
+  requireOwnTenants(plan, key)
+}
+
+const requirePerson = async (id: string, { store, tenantId = '' }: Context): Promise<void> => {
+  if ((await getPerson(store.ledger, id, { tenantId })) !== undefined) return
+  throw new ShoalError('invalid_request', `tenant ${tenantId} has no person ${id}`, {
+    param: 'person_id',
+  })
+}
+
+/**
+ * Nobody hands on what they do not have: the approvers of one tenant can neither open another nor
+ * give a role there.
+ */
+const requireOwnTenants = ({ further_tenants, roles }: KeyPlan, key: Key): void => {
+  if (further_tenants.length === 0) return
+  const own = [key.tenantId, ...key.furtherTenants]
+  const other = further_tenants.find(id => !own.includes(id))
+  if (other !== undefined)
+    throw new ShoalError('tenant_forbidden', `your key does not act for ${other}`, {
+      param: 'further_tenants',
+    })
+  const role = roles.find(each => !key.roles.includes(each))
+  if (role !== undefined)
+    throw new ShoalError('forbidden', `in other tenants your key is no ${role}`, { param: 'roles' })
+}
+
+/**
+ * Who is given a new secret of a key has that key. Throws `forbidden` unless it is the calling key
+ * itself, or a key of the same person, held by the person, that may do all that it may: else an
+ * administrator could vote as somebody else, and a program or a lesser key become its person.
+ */
+export const requireHolder = (wanted: Key, { key }: Pick<Context, 'key'>): void => {
+  if (key !== undefined && (key.id === wanted.id || maySame(key, wanted))) return
+  throw new ShoalError(
+    'forbidden',
+    `the secret of ${wanted.id} is only for who holds it; end it with keys-revoke and ask for another`,
+  )
+}
+
+const maySame = (key: Key, wanted: Key): boolean =>
+  key.kind === 'person' &&
+  key.personId === wanted.personId &&
+  TIER_NAMES.indexOf(wanted.tier) <= TIER_NAMES.indexOf(key.tier) &&
+  wanted.roles.every(role => key.roles.includes(role)) &&
+  [wanted.tenantId, ...wanted.furtherTenants].every(id =>
+    [key.tenantId, ...key.furtherTenants].includes(id),
+  )
