@@ -11,7 +11,8 @@ interface Answered {
   firstTokenMs: number
 }
 
-const agent = new Agent({ keepAlive: true, maxSockets: 64 })
+/** A connection for each request: a server may close an idle one just when it is used again. */
+const agent = new Agent({ keepAlive: false })
 
 /** One streamed chat completion, greedy. `cut` ends it after the first piece. */
 const ask = (
