@@ -299,9 +299,10 @@ t.test('the length of prompt chunks follows the speed of the machine', async t =
       return pace.chunkTokens
     })
   }
-  t.strictSame(lengths(0.1), [64, 128, 256, 256, 256, 256])
-  t.strictSame(lengths(2), [50, 50, 50, 50, 50, 50])
-  t.strictSame(lengths(50), [16, 16, 16, 16, 16, 16])
+  t.strictSame(lengths(0.1), [128, 256, 256, 256, 256, 256])
+  t.strictSame(lengths(0.6), [128, 128, 128, 128, 128, 128])
+  t.strictSame(lengths(2), [64, 64, 64, 64, 64, 64])
+  t.strictSame(lengths(50), [64, 64, 64, 64, 64, 64])
 })
 
 t.test('the outbox sends one message per step, and a sign of life without events', async t => {
