@@ -93,8 +93,9 @@ export const createKeys = ({ store, logger, now = Date.now }: KeysOptions): Keys
   ): Promise<Key> => {
     const key = await ledger.write(async trx => {
       const row = await existing(trx, id, scope)
-      const changed = { ...row, ...values(row) }
-      await trx.updateTable('keys').set(values(row)).where('id', '=', id).execute()
+      const next = values(row)
+      const changed = { ...row, ...next }
+      await trx.updateTable('keys').set(next).where('id', '=', id).execute()
       await recordKey(trx, changed, { ...entry, at: now() }, details)
       return keyOf(changed)
     })
