@@ -1,20 +1,25 @@
-import { hash } from 'node:crypto'
-import type { Transaction } from 'kysely'
-import { canonicalJson } from '../../shared/canonical-json.ts'
 import { ShoalError } from '../../shared/errors.ts'
-import { newId } from '../../shared/ids.ts'
 import type { Signer } from '../../shared/signing.ts'
 import { type Approval, signApproval } from '../../shared/wire/approval.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { Events } from '../events/bus.ts'
-import { keyOf } from '../keys/key.ts'
 import type { Scope } from '../keys/scope.ts'
-import type { Ledger, Store } from '../store/store.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { Store } from '../store/store.ts'
+import type { Caller, Decision, NewRequest, Trx, Use } from './asking.ts'
+import { auditOf } from './audit-of.ts'
 import type { Gates as Definitions, GateDefinition } from './definition.ts'
 import { passTime } from './high-water.ts'
-import { canonical, planHash } from './plan-hash.ts'
-import { type GateRequest, requestEnd, stateAt } from './request.ts'
+import {
+  isSame,
+  openRequests,
+  policyHash,
+  requested,
+  requireFewToday,
+  requireRoom,
+  rowOf,
+} from './new-row.ts'
+import { planHash } from './plan-hash.ts'
+import { type GateRequest, stateAt } from './request.ts'
 import {
   columnsOf,
   countPending,
@@ -23,40 +28,8 @@ import {
   readRequests,
   voteRowOf,
 } from './rows.ts'
-import { approve, type Change, type Person, reject, useFault, withdraw } from './rules.ts'
-
-type Trx = Transaction<LedgerTables>
-
-export interface NewRequest {
-  gateId: string
-  /** What it is about; the hash of the plan by default. */
-  subject?: string | undefined
-  summary: string
-  /** Exactly what is to be done. */
-  plan: unknown
-  evidence?: unknown
-}
-
-export interface Decision {
-  /** In the words of who decides. */
-  reason?: string | undefined
-}
-
-/** Who asks, for which tenant, and who is written into the audit. */
-export interface Caller {
-  person: Person
-  tenantId: string
-  by: Actor
-}
-
-export interface Use {
-  /** The plan that is about to be carried out. */
-  plan: unknown
-  /** Looks again at what the plan takes for granted; throws when it no longer holds. */
-  precondition?: () => Promise<void> | void
-  /** Part of what is carried out that belongs into the transaction of the use. */
-  within?: (trx: Trx) => Promise<void>
-}
+import { approve, type Change, reject, useFault, withdraw } from './rules.ts'
+import { noteRefusal, rolesNow, useUp } from './use.ts'
 
 /**
  * The gates: requests that are bound to one exact plan, decided by people, used once. Everything
@@ -272,167 +245,4 @@ export const createGates = (parts: GateParts): GateKeeper => {
   }
 }
 
-/** What a definition says, as a hash: a request is decided by the rules under which it was made. */
-export const policyHash = (definition: GateDefinition): string =>
-  hash('sha256', canonicalJson(definition))
-
 const isApproval = ({ decision }: GateRequest['votes'][number]): boolean => decision === 'approve'
-
-const rowOf = (
-  { gateId, subject, summary, plan, evidence = null }: NewRequest,
-  { person, tenantId }: Caller,
-  rules: GateDefinition,
-  now: number,
-) => {
-  const hashed = planHash(plan)
-  return {
-    id: newId('gate', now),
-    gate_id: gateId,
-    tenant_id: tenantId,
-    requester_id: person.personId,
-    requester_key_id: person.keyId,
-    subject: subject ?? hashed,
-    summary,
-    plan_json: canonical(plan, 'plan'),
-    plan_hash: hashed,
-    policy_hash: policyHash(rules),
-    evidence_json: canonical(evidence, 'evidence'),
-    state: 'pending',
-    reason: null,
-    created_at: now,
-    expires_at: requestEnd(rules, now),
-    approved_at: null,
-    approval_expires_at: null,
-    consumed_at: null,
-  }
-}
-type NewRow = ReturnType<typeof rowOf>
-
-/** The same person's requests about the same thing that wait or may be used. */
-const openRequests = async (trx: Trx, row: NewRow, now: number): Promise<GateRequest[]> => {
-  const found = await readRequests(
-    trx,
-    {
-      gateId: row.gate_id,
-      requesterId: row.requester_id,
-      subject: row.subject,
-      states: ['pending', 'approved'],
-      limit: 100,
-    },
-    { tenantId: row.tenant_id },
-  )
-  return found.filter(one => stateAt(one, now) === one.state)
-}
-
-/** More nobody looks through; and each may be as large as a plan may be. */
-const MAX_WAITING = 100
-
-const requireRoom = async (trx: Trx, row: NewRow, now: number): Promise<void> => {
-  const { waiting } = await trx
-    .selectFrom('gate_requests')
-    .select(({ fn }) => fn.countAll<number>().as('waiting'))
-    .where('tenant_id', '=', row.tenant_id)
-    .where('requester_id', '=', row.requester_id)
-    .where('state', '=', 'pending')
-    .where('expires_at', '>', now)
-    .executeTakeFirstOrThrow()
-  if (waiting >= MAX_WAITING)
-    throw new ShoalError('conflict', `${waiting} requests of yours wait already; withdraw some`)
-}
-
-const isSame = (one: GateRequest, row: NewRow): boolean =>
-  one.planHash === row.plan_hash && one.policyHash === row.policy_hash
-
-/** Requests stay, and each may hold twice the largest plan: nobody may fill the disk with them. */
-const MAX_A_DAY = 1000
-const DAY_MS = 86_400_000
-
-/** Ids begin with their time, so what is younger than a day has a greater one. */
-const requireFewToday = async (trx: Trx, row: NewRow, now: number): Promise<void> => {
-  const { made } = await trx
-    .selectFrom('gate_requests')
-    .select(({ fn }) => fn.countAll<number>().as('made'))
-    .where('tenant_id', '=', row.tenant_id)
-    .where('gate_id', '=', row.gate_id)
-    .where('id', '>', newId('gate', now - DAY_MS))
-    .where('requester_id', '=', row.requester_id)
-    .executeTakeFirstOrThrow()
-  if (made >= MAX_A_DAY)
-    throw new ShoalError('conflict', `you have asked ${made} times at ${row.gate_id} in a day`)
-}
-
-/** The roles that the keys of those who approved have now. */
-const rolesNow = async (
-  trx: Trx,
-  { votes }: GateRequest,
-  now: number,
-): Promise<Map<string, readonly string[]>> => {
-  const ids = votes.map(({ keyId }) => keyId)
-  if (ids.length === 0) return new Map()
-  const rows = await trx.selectFrom('keys').selectAll().where('id', 'in', ids).execute()
-  const live = rows
-    .map(keyOf)
-    .filter(({ revokedAt, expiresAt = Infinity }) => revokedAt === undefined && expiresAt > now)
-  return new Map(live.map(({ id, roles }) => [id, roles]))
-}
-
-/**
- * One conditional UPDATE decides who uses it; undefined for everybody else.
- */
-const useUp = async (
-  trx: Trx,
-  found: GateRequest,
-  by: Actor,
-  now: number,
-): Promise<GateRequest | undefined> => {
-  const { numUpdatedRows } = await trx
-    .updateTable('gate_requests')
-    .set({ state: 'consumed', consumed_at: now })
-    .where('id', '=', found.id)
-    .where('state', '=', 'approved')
-    .where('plan_hash', '=', found.planHash)
-    .where('approval_expires_at', '>', now)
-    .executeTakeFirst()
-  if (numUpdatedRows !== 1n) return undefined
-  await appendAudit(trx, { ...by, ...auditOf(found, { state: 'consumed' }), at: now })
-  return readRequest(trx, found.id, 'all')
-}
-
-/** A use that was refused is on record, and its error. */
-const noteRefusal = async (
-  ledger: Ledger,
-  found: GateRequest,
-  fault: string,
-  by: Actor,
-): Promise<ShoalError> => {
-  const entry = { ...by, ...auditOf(found, { state: 'consumed' }), outcome: 'refused' as const }
-  await ledger.write(trx =>
-    appendAudit(trx, { ...entry, details: { ...entry.details, why: fault } }),
-  )
-  return new ShoalError('forbidden', fault)
-}
-
-const requested = (row: NewRow) => ({
-  tenant: row.tenant_id,
-  action: 'gate.request',
-  subject: row.id,
-  outcome: 'done' as const,
-  details: { gate: row.gate_id, plan_hash: row.plan_hash, person: row.requester_id },
-})
-
-const auditOf = (
-  { id, gateId, tenantId, planHash }: GateRequest,
-  { state, vote, reason }: Change,
-) => ({
-  tenant: tenantId,
-  action: `gate.${vote?.decision ?? state}`,
-  subject: id,
-  outcome: 'done' as const,
-  details: {
-    gate: gateId,
-    plan_hash: planHash,
-    state,
-    ...(vote === undefined ? {} : { person: vote.personId, key: vote.keyId }),
-    ...(reason === undefined ? {} : { reason }),
-  },
-})

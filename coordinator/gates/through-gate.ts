@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely'
 import type { LedgerTables } from '../store/tables.ts'
-import type { Caller, GateKeeper, NewRequest } from './gates.ts'
+import type { Caller, NewRequest } from './asking.ts'
+import type { GateKeeper } from './gates.ts'
 import { ownSubject } from './own-subject.ts'
 import type { GateRequest } from './request.ts'
 

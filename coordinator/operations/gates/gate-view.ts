@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import type { Caller } from '../../gates/asking.ts'
 import type { GateDefinition } from '../../gates/definition.ts'
-import type { Caller } from '../../gates/gates.ts'
 import { isOwnSubject } from '../../gates/own-subject.ts'
 import { canonical } from '../../gates/plan-hash.ts'
 import { type GateRequest, publicStatus, REQUEST_STATES, stateAt } from '../../gates/request.ts'

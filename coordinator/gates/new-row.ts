@@ -1,0 +1,104 @@
+import { hash } from 'node:crypto'
+import { canonicalJson } from '../../shared/canonical-json.ts'
+import { ShoalError } from '../../shared/errors.ts'
+import { newId } from '../../shared/ids.ts'
+import type { Caller, NewRequest, Trx } from './asking.ts'
+import type { GateDefinition } from './definition.ts'
+import { canonical, planHash } from './plan-hash.ts'
+import { type GateRequest, requestEnd, stateAt } from './request.ts'
+import { readRequests } from './rows.ts'
+
+/** What a definition says, as a hash: a request is decided by the rules under which it was made. */
+export const policyHash = (definition: GateDefinition): string =>
+  hash('sha256', canonicalJson(definition))
+
+export const rowOf = (
+  { gateId, subject, summary, plan, evidence = null }: NewRequest,
+  { person, tenantId }: Caller,
+  rules: GateDefinition,
+  now: number,
+) => {
+  const hashed = planHash(plan)
+  return {
+    id: newId('gate', now),
+    gate_id: gateId,
+    tenant_id: tenantId,
+    requester_id: person.personId,
+    requester_key_id: person.keyId,
+    subject: subject ?? hashed,
+    summary,
+    plan_json: canonical(plan, 'plan'),
+    plan_hash: hashed,
+    policy_hash: policyHash(rules),
+    evidence_json: canonical(evidence, 'evidence'),
+    state: 'pending',
+    reason: null,
+    created_at: now,
+    expires_at: requestEnd(rules, now),
+    approved_at: null,
+    approval_expires_at: null,
+    consumed_at: null,
+  }
+}
+type NewRow = ReturnType<typeof rowOf>
+
+/** The same person's requests about the same thing that wait or may be used. */
+export const openRequests = async (trx: Trx, row: NewRow, now: number): Promise<GateRequest[]> => {
+  const found = await readRequests(
+    trx,
+    {
+      gateId: row.gate_id,
+      requesterId: row.requester_id,
+      subject: row.subject,
+      states: ['pending', 'approved'],
+      limit: 100,
+    },
+    { tenantId: row.tenant_id },
+  )
+  return found.filter(one => stateAt(one, now) === one.state)
+}
+
+/** More nobody looks through; and each may be as large as a plan may be. */
+const MAX_WAITING = 100
+
+export const requireRoom = async (trx: Trx, row: NewRow, now: number): Promise<void> => {
+  const { waiting } = await trx
+    .selectFrom('gate_requests')
+    .select(({ fn }) => fn.countAll<number>().as('waiting'))
+    .where('tenant_id', '=', row.tenant_id)
+    .where('requester_id', '=', row.requester_id)
+    .where('state', '=', 'pending')
+    .where('expires_at', '>', now)
+    .executeTakeFirstOrThrow()
+  if (waiting >= MAX_WAITING)
+    throw new ShoalError('conflict', `${waiting} requests of yours wait already; withdraw some`)
+}
+
+export const isSame = (one: GateRequest, row: NewRow): boolean =>
+  one.planHash === row.plan_hash && one.policyHash === row.policy_hash
+
+/** Requests stay, and each may hold twice the largest plan: nobody may fill the disk with them. */
+const MAX_A_DAY = 1000
+const DAY_MS = 86_400_000
+
+/** Ids begin with their time, so what is younger than a day has a greater one. */
+export const requireFewToday = async (trx: Trx, row: NewRow, now: number): Promise<void> => {
+  const { made } = await trx
+    .selectFrom('gate_requests')
+    .select(({ fn }) => fn.countAll<number>().as('made'))
+    .where('tenant_id', '=', row.tenant_id)
+    .where('gate_id', '=', row.gate_id)
+    .where('id', '>', newId('gate', now - DAY_MS))
+    .where('requester_id', '=', row.requester_id)
+    .executeTakeFirstOrThrow()
+  if (made >= MAX_A_DAY)
+    throw new ShoalError('conflict', `you have asked ${made} times at ${row.gate_id} in a day`)
+}
+
+export const requested = (row: NewRow) => ({
+  tenant: row.tenant_id,
+  action: 'gate.request',
+  subject: row.id,
+  outcome: 'done' as const,
+  details: { gate: row.gate_id, plan_hash: row.plan_hash, person: row.requester_id },
+})

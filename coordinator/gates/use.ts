@@ -1,0 +1,59 @@
+import { ShoalError } from '../../shared/errors.ts'
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import { keyOf } from '../keys/key.ts'
+import type { Ledger } from '../store/store.ts'
+import type { Trx } from './asking.ts'
+import { auditOf } from './audit-of.ts'
+import type { GateRequest } from './request.ts'
+import { readRequest } from './rows.ts'
+
+/** The roles that the keys of those who approved have now. */
+export const rolesNow = async (
+  trx: Trx,
+  { votes }: GateRequest,
+  now: number,
+): Promise<Map<string, readonly string[]>> => {
+  const ids = votes.map(({ keyId }) => keyId)
+  if (ids.length === 0) return new Map()
+  const rows = await trx.selectFrom('keys').selectAll().where('id', 'in', ids).execute()
+  const live = rows
+    .map(keyOf)
+    .filter(({ revokedAt, expiresAt = Infinity }) => revokedAt === undefined && expiresAt > now)
+  return new Map(live.map(({ id, roles }) => [id, roles]))
+}
+
+/**
+ * One conditional UPDATE decides who uses it; undefined for everybody else.
+ */
+export const useUp = async (
+  trx: Trx,
+  found: GateRequest,
+  by: Actor,
+  now: number,
+): Promise<GateRequest | undefined> => {
+  const { numUpdatedRows } = await trx
+    .updateTable('gate_requests')
+    .set({ state: 'consumed', consumed_at: now })
+    .where('id', '=', found.id)
+    .where('state', '=', 'approved')
+    .where('plan_hash', '=', found.planHash)
+    .where('approval_expires_at', '>', now)
+    .executeTakeFirst()
+  if (numUpdatedRows !== 1n) return undefined
+  await appendAudit(trx, { ...by, ...auditOf(found, { state: 'consumed' }), at: now })
+  return readRequest(trx, found.id, 'all')
+}
+
+/** A use that was refused is on record, and its error. */
+export const noteRefusal = async (
+  ledger: Ledger,
+  found: GateRequest,
+  fault: string,
+  by: Actor,
+): Promise<ShoalError> => {
+  const entry = { ...by, ...auditOf(found, { state: 'consumed' }), outcome: 'refused' as const }
+  await ledger.write(trx =>
+    appendAudit(trx, { ...entry, details: { ...entry.details, why: fault } }),
+  )
+  return new ShoalError('forbidden', fault)
+}
