@@ -10,7 +10,7 @@ nav{padding:1rem 1.5rem;font-size:.875rem}
 nav b{display:block;margin-top:.75rem}
 nav a{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 @media(min-width:64rem){
-body{display:grid;grid-template-rows:auto 1fr;grid-template-columns:20rem 1fr}
+body{display:grid;grid-template-rows:auto 1fr;grid-template-columns:20rem minmax(0,1fr)}
 header{order:0}
 nav{grid-row:1/3;position:sticky;top:0;height:100vh;overflow:auto;border-right:1px solid var(--line)}
 }
