@@ -90,8 +90,9 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
       throw new ShoalError('draining', 'the coordinator is stopping', { retryAfterSeconds: 5 })
     const span = traceInference(request, { id: asked.model })
     running.add()
+    let admission: Admission | undefined
     try {
-      const admission = await quota.admit(subjectOf(request), startedAt)
+      admission = await quota.admit(subjectOf(request), startedAt)
       const answerHeaders = await app.answerHeaders(request)
       const body = isAuto ? bodyFor(request.body) : once(request.rawBody ?? EMPTY)
       const affinity = affinityOf(request.body, affinityPrefixChars)
@@ -114,13 +115,14 @@ export const createInference = (app: FastifyInstance, parts: InferenceParts) => 
       }
       await (isAuto ? askCascade(call, steps) : ask(call, asked.model)).catch((error: unknown) => {
         logger.error({ err: error, request: request.id }, 'dispatch failed')
-        admission.refund()
+        call.admission.refund()
         for (const watch of call.kept.values())
           watch.ended({ status: 'discarded', usage: undefined })
         span.end({}, error)
         reply.raw.destroy()
       })
     } catch (error) {
+      admission?.refund()
       span.end({}, error)
       throw error
     } finally {
