@@ -13,6 +13,7 @@ import { Catalogue } from '../shared/catalogue.ts'
 import { TRAILER_USAGE } from '../shared/wire/link.ts'
 
 import { compare } from './engine/compare.ts'
+import type { EngineServer } from './engine/server.ts'
 import { startCell, startLlamaServer } from './engine/servers.ts'
 import { cpuMs, type Row, report } from './measure.ts'
 
@@ -76,8 +77,10 @@ const randomWeights = (folder: string): string => {
 type Settings = Parameters<typeof startCell>[0]
 
 const measureBeside = async (binary: string, settings: Settings): Promise<void> => {
-  const servers = [await startCell(settings), await startLlamaServer(binary, settings)]
+  const servers: EngineServer[] = []
   try {
+    servers.push(await startCell(settings))
+    servers.push(await startLlamaServer(binary, settings))
     const { speeds, latencies } = await compare(servers, settings.slots)
     report('engine-beside-llama-server', { slots: SLOTS, threads: settings.threads }, speeds)
     console.table(latencies)

@@ -33,9 +33,10 @@ export const startServer = async (
     env: { PATH: process.env.PATH, ...env },
   })
   let ended = false
-  child.once('exit', () => {
-    ended = true
-  })
+  for (const event of ['exit', 'error'])
+    child.once(event, () => {
+      ended = true
+    })
   for (;;) {
     const answer = await fetch(url + path).catch(() => undefined)
     if (answer?.ok) break

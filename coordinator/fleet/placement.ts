@@ -1,7 +1,7 @@
 import type { EngineReport, Sample } from '../../shared/wire/telemetry.ts'
 import type { Rank } from './engine.ts'
 
-/** Above this share of its memory a cell loads nothing, unless it is configured otherwise. */
+/** Above this share of its memory a cell loads nothing. One that is set otherwise judges by its own. */
 const LIMIT_PERCENT = 95
 
 export const STEP = { ready: 0, loading: 1, fits: 2, unknown: 3, evicts: 4, refused: 5 } as const
