@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
+import { logOutput } from './log-output.ts'
 
 export interface LogLimit {
   /** Lines with one message that are written in a window; more are counted. */
@@ -9,6 +10,8 @@ export interface LogLimit {
 }
 
 const LIMIT: LogLimit = { lines: 20, windowMs: 10_000, nowMs: () => performance.now() }
+
+const STANDARD_OUTPUT = 1
 
 /** pino's number of the level. */
 const WARN = 40
@@ -27,7 +30,7 @@ const redact = SECRETS.flatMap(key => [key, `*.${key}`, `*.*.${key}`])
  */
 export const createLogger = (
   options: LoggerOptions,
-  destination?: DestinationStream,
+  destination: DestinationStream = logOutput(STANDARD_OUTPUT),
   limit: LogLimit = LIMIT,
 ): Logger => {
   const allow = createLimiter(limit)
@@ -43,8 +46,7 @@ export const createLogger = (
       else method.apply(this, args)
     },
   }
-  const all = { base: null, redact, ...options, hooks }
-  return destination === undefined ? pino(all) : pino(all, destination)
+  return pino({ base: null, redact, ...options, hooks }, destination)
 }
 
 /** How many lines were left out since the last one, or undefined when this one is left out too. */
