@@ -16,7 +16,7 @@ export interface Database<T> extends Writer<T> {
   pragma(text: string): unknown
 }
 
-export interface DatabaseOptions extends Omit<WriterOptions, 'isBusy'> {
+export interface DatabaseOptions<T> extends Omit<WriterOptions<T>, 'isBusy'> {
   name: string
   synchronous: Synchronous
   migrations: Record<string, Migration>
@@ -25,7 +25,7 @@ export interface DatabaseOptions extends Omit<WriterOptions, 'isBusy'> {
 /** Opens or makes the file, readable by its owner alone, and brings its schema up to date. */
 export const openDatabase = async <T>(
   path: string,
-  { name, synchronous, migrations, ...options }: DatabaseOptions,
+  { name, synchronous, migrations, ...options }: DatabaseOptions<T>,
 ): Promise<Database<T>> => {
   await makePrivate(path)
   const writing = connect(path, 'writer', synchronous)

@@ -10,16 +10,23 @@ export type Work<T, R> = (trx: Transaction<T>) => Promise<R>
 
 export interface Writer<T> {
   /** Resolves after COMMIT, so what it answers is on the disk. */
-  write<R>(work: Work<T, R>): Promise<R>
+  write<R>(work: Work<T, R>, options?: WriteOptions): Promise<R>
   /** Refuses every write from now on, with `audit_broken`; reading goes on. */
   freeze(reason: string): void
   /** Finishes what is queued and refuses what comes later. */
   close(): Promise<void>
 }
 
-export interface WriterOptions {
+export interface WriteOptions {
+  /** For what belongs to the freezing itself. */
+  evenFrozen?: boolean
+}
+
+export interface WriterOptions<T> {
   /** True for a failure to get the lock that another process holds. */
   isBusy: (error: unknown) => boolean
+  /** Why nothing may be written, by what is in the file: another process may have found it. */
+  refusal?: ((trx: Transaction<T>) => Promise<string | undefined>) | undefined
   wait?: (milliseconds: number) => Promise<unknown>
   /** Works that may wait: a disk that hangs must not fill the memory. */
   queueLimit?: number
@@ -29,6 +36,7 @@ interface Entry<T> {
   work: Work<T, unknown>
   resolve: (result: unknown) => void
   reject: (reason: unknown) => void
+  evenFrozen: boolean
 }
 
 /** Works per transaction, so that a flood of them cannot stop the event loop for long. */
@@ -43,7 +51,7 @@ const LOCK_ATTEMPTS = 1000
  */
 export const createWriter = <T>(
   db: Kysely<T>,
-  { isBusy, wait = setTimeout, queueLimit = 50_000 }: WriterOptions,
+  { isBusy, refusal, wait = setTimeout, queueLimit = 50_000 }: WriterOptions<T>,
 ): Writer<T> => {
   const queue: Entry<T>[] = []
   let running: Promise<void> | undefined
@@ -72,9 +80,10 @@ export const createWriter = <T>(
     const trx = await begin()
     try {
       const settles: (() => void)[] = []
-      const [first] = batch
-      if (batch.length === 1 && first) settles.push(await alone(trx, first))
-      else for (const entry of batch) settles.push(await attempt(trx, entry))
+      const why = await refusal?.(trx)
+      for (const entry of batch)
+        if (why !== undefined && !entry.evenFrozen) settles.push(() => entry.reject(inDoubt(why)))
+        else settles.push(await (batch.length === 1 ? alone : attempt)(trx, entry))
       await trx.commit().execute()
       return settles
     } catch (error) {
@@ -94,12 +103,15 @@ export const createWriter = <T>(
   }
   const start = () => db.startTransaction().execute()
 
-  const write = <R>(work: Work<T, R>): Promise<R> => {
+  const write: Writer<T>['write'] = <R>(
+    work: Work<T, R>,
+    { evenFrozen = false }: WriteOptions = {},
+  ): Promise<R> => {
     if (closed) return Promise.reject(new ShoalError('store_unavailable', 'the store is closed'))
-    if (frozen !== undefined) return Promise.reject(new ShoalError('audit_broken', frozen))
+    if (frozen !== undefined && !evenFrozen) return Promise.reject(inDoubt(frozen))
     if (queue.length >= queueLimit) return Promise.reject(overloaded(queueLimit))
     return new Promise((resolve, reject) => {
-      queue.push({ work, resolve: resolve as Entry<T>['resolve'], reject })
+      queue.push({ work, resolve: resolve as Entry<T>['resolve'], reject, evenFrozen })
       running ??= drain()
     })
   }
@@ -115,6 +127,8 @@ export const createWriter = <T>(
 
   return { write, freeze, close }
 }
+
+const inDoubt = (why: string): ShoalError => new ShoalError('audit_broken', why)
 
 const overloaded = (queued: number): ShoalError =>
   new ShoalError('store_unavailable', `${queued} changes wait for the disk`, {

@@ -16,7 +16,12 @@ export const migrate = async <T>(
   const unknown = done.find(migration => !Object.hasOwn(migrations, migration))
   if (unknown !== undefined) throw tooNew(name, unknown)
   if (done.length === Object.keys(migrations).length) return
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
+  // two that were made at the same time have the same number: either may have come first
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: async () => migrations },
+    allowUnorderedMigrations: true,
+  })
   const { error } = await migrator.migrateToLatest()
   if (error !== undefined) throw error
 }

@@ -81,6 +81,24 @@ export const makeAppendOnly = async (db: Kysely<unknown>, table: string): Promis
   }
 }
 
+/** From now on rows up to the number in the one row of another table may be deleted, no others. */
+export const allowPurge = async (
+  db: Kysely<unknown>,
+  { table, upTo }: { table: string; upTo: string },
+): Promise<void> => {
+  await sql`drop trigger ${sql.ref(`${table}_no_delete`)}`.execute(db)
+  await sql`create trigger ${sql.ref(`${table}_no_delete`)}
+    before delete on ${sql.table(table)}
+    when not exists (select 1 from ${sql.table(upTo)} where seq >= old.seq)
+    begin select raise(abort, ${sql.lit(`${table} is append-only`)}); end`.execute(db)
+  await sql`create trigger ${sql.ref(`${upTo}_no_delete`)}
+    before delete on ${sql.table(upTo)}
+    begin select raise(abort, ${sql.lit(`${upTo} stays`)}); end`.execute(db)
+  await sql`create trigger ${sql.ref(`${upTo}_only_up`)}
+    before update on ${sql.table(upTo)} when new.seq <= old.seq
+    begin select raise(abort, ${sql.lit(`${upTo} only goes up`)}); end`.execute(db)
+}
+
 /** Names of the triggers of a table. */
 export const triggersOf = async <T>(db: Kysely<T>, table: string): Promise<string[]> => {
   const found = await sql<{ name: string }>`select name from sqlite_master

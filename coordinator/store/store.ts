@@ -3,9 +3,12 @@ import { chmod, mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts'
-import { ledgerMigrations, recordMigrations } from './migrations.ts'
+import { ledgerMigrations } from './migrations.ts'
+import { recordMigrations } from './record-migrations.ts'
+import type { RecordTables } from './record-tables.ts'
 import { type Revisions, watchRevisions } from './revisions.ts'
-import type { LedgerTables, RecordTables } from './tables.ts'
+import type { LedgerTables } from './tables.ts'
+import { readTrouble, refusalFor } from './trouble.ts'
 
 export type Ledger = Database<LedgerTables>
 export type Records = Database<RecordTables>
@@ -21,7 +24,7 @@ export interface Store {
   close(): Promise<void>
 }
 
-export interface StoreOptions extends Pick<DatabaseOptions, 'wait' | 'queueLimit'> {
+export interface StoreOptions extends Pick<DatabaseOptions<unknown>, 'wait' | 'queueLimit'> {
   /** How often to look for changes by other processes; 0 for never. */
   pollMilliseconds?: number
 }
@@ -41,6 +44,10 @@ export const openStore = async (
     name: 'ledger.db',
     synchronous: 'full',
     migrations: ledgerMigrations,
+    refusal: async trx => {
+      const reason = await readTrouble(trx)
+      return reason === undefined ? undefined : refusalFor(reason)
+    },
   })
   const records = await openRecords(join(folder, 'records.db'), ledger, options)
   const revisions = watchRevisions(ledger, pollMilliseconds)

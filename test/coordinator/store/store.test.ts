@@ -2,6 +2,8 @@ import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Transaction } from 'kysely'
 import t from 'tap'
+import { openDatabase } from '../../../coordinator/store/database.ts'
+import { ledgerMigrations } from '../../../coordinator/store/migrations.ts'
 import { bumpRevision } from '../../../coordinator/store/revisions.ts'
 import { openStore, type Store } from '../../../coordinator/store/store.ts'
 import type { LedgerTables } from '../../../coordinator/store/tables.ts'
@@ -55,6 +57,26 @@ t.test('opening', async t => {
     })
     await store.close()
     await t.rejects(openStore(folder), { code: 'config_invalid', message: /9999_newer/ })
+  })
+
+  t.test('a ledger that has some of the newest migrations gets the others', async t => {
+    const names = Object.keys(ledgerMigrations)
+    const twins = names.filter(name => /^001[45]_/.test(name))
+    const before = names.slice(0, names.indexOf(twins[0] as string))
+    for (const some of [[], ...twins.map(name => [name])]) {
+      const folder = await temporaryFolder(t)
+      const kept = [...before, ...some].map(name => [name, ledgerMigrations[name]])
+      const older = await openDatabase<LedgerTables>(join(folder, 'ledger.db'), {
+        ...{ name: 'ledger.db', synchronous: 'full', migrations: Object.fromEntries(kept) },
+      })
+      await older.write(trx => addTenant(trx, 'a'))
+      await older.close()
+      const store = await temporaryStore(t, folder)
+      const tenant = await store.ledger.read.selectFrom('tenants').selectAll().execute()
+      t.strictSame(tenant, [{ id: 'a', name: 'a', created_at: 1, disabled_at: null }], `${some}`)
+      for (const table of ['policies', 'key_claims', 'audit_checkpoint', 'audit_trouble'] as const)
+        t.strictSame(await store.ledger.read.selectFrom(table).selectAll().execute(), [], table)
+    }
   })
 
   t.test('a file that is no database is refused as unusable', async t => {

@@ -1,0 +1,66 @@
+export interface GateTables {
+  gate_requests: GateRequestRow
+  gate_votes: GateVoteRow
+  clocks: ClockRow
+  policies: PolicyRow
+}
+
+/** One request at a gate; `coordinator/gates/request.ts` says what its columns mean. */
+export interface GateRequestRow {
+  id: string
+  gate_id: string
+  tenant_id: string
+  requester_id: string
+  requester_key_id: string
+  /** What it is about; a newer request about the same thing takes the place of this one. */
+  subject: string
+  summary: string
+  plan_json: string
+  plan_hash: string
+  policy_hash: string
+  evidence_json: string
+  state: string
+  reason: string | null
+  created_at: number
+  expires_at: number
+  approved_at: number | null
+  approval_expires_at: number | null
+  consumed_at: number | null
+}
+
+/** What one person said to one request. */
+export interface GateVoteRow {
+  request_id: string
+  person_id: string
+  decision: 'approve' | 'reject'
+  key_id: string
+  roles_json: string
+  reason: string
+  at: number
+}
+
+/** The latest time that was seen, so that a clock that was set back is noticed. */
+export interface ClockRow {
+  name: string
+  at: number
+}
+
+/** One policy that took the place of another. Rows are never changed; the newest one holds. */
+export interface PolicyRow {
+  /** 1, 2, 3 …: in the order in which they took effect. */
+  number: number
+  /** Its own name for itself. */
+  version: string
+  hash: string
+  document_json: string
+  /** What it took the place of. */
+  replaced_hash: string
+  /** What the configuration said when it took effect. */
+  configured_hash: string
+  /** The request at the gate; null for one that was accepted on the machine itself. */
+  request_id: string | null
+  /** A person, or `local:<user>`. */
+  changed_by: string
+  changed_at: number
+  reason: string
+}

@@ -1,0 +1,54 @@
+/** Who may do what: tenants, persons, and their keys. */
+export interface KeyTables {
+  tenants: TenantRow
+  persons: PersonRow
+  keys: KeyRow
+  key_claims: KeyClaimRow
+}
+
+export interface TenantRow {
+  id: string
+  name: string
+  created_at: number
+  /** Since when none of its keys opens anything; null while they do. */
+  disabled_at: number | null
+}
+
+export interface PersonRow {
+  id: string
+  tenant_id: string
+  name: string
+  created_at: number
+  /** Since when none of the person's keys opens anything; null while they do. */
+  disabled_at: number | null
+}
+
+export interface KeyRow {
+  id: string
+  digest: string
+  /** Of the secret that was live before the last rotation, while both are accepted. */
+  previous_digest: string | null
+  tenant_id: string
+  /** Tenants beside `tenant_id` the key may act for. */
+  further_tenants_json: string
+  person_id: string
+  tier: string
+  roles_json: string
+  kind: string
+  label: string
+  created_at: number
+  expires_at: number | null
+  revoked_at: number | null
+  last_used_at: number | null
+}
+
+/** A visitor who has asked for a key: whoever has the token reads it. */
+export interface KeyClaimRow {
+  id: string
+  digest: string
+  /** The visitor's name at the gates. */
+  requester_id: string
+  tenant_id: string
+  created_at: number
+  expires_at: number
+}

@@ -1,0 +1,81 @@
+import type { Kysely } from 'kysely'
+import type { Migration } from 'kysely/migration'
+
+/* Migrations of the records by name, in order. One that was released is never changed. */
+
+const usageTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('usage')
+    .addColumn('id', 'text', column => column.primaryKey().notNull())
+    .addColumn('request_id', 'text', column => column.notNull())
+    .addColumn('at', 'bigint', column => column.notNull())
+    .addColumn('key_id', 'text', column => column.notNull())
+    .addColumn('tenant_id', 'text', column => column.notNull())
+    .addColumn('model', 'text', column => column.notNull())
+    .addColumn('cell_id', 'text', column => column.notNull())
+    .addColumn('route', 'text', column => column.notNull())
+    .addColumn('status', 'text', column => column.notNull())
+    .addColumn('prompt_tokens', 'integer')
+    .addColumn('completion_tokens', 'integer')
+    .addColumn('duration_ms', 'integer', column => column.notNull())
+    .execute()
+  await schema.createIndex('usage_key').on('usage').columns(['key_id', 'at']).execute()
+  await schema.createIndex('usage_tenant').on('usage').columns(['tenant_id', 'at']).execute()
+}
+
+const seriesTables = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('series')
+    .addColumn('cell_id', 'text', column => column.notNull())
+    .addColumn('resolution_seconds', 'integer', column => column.notNull())
+    .addColumn('at', 'bigint', column => column.notNull())
+    .addColumn('buckets_json', 'text', column => column.notNull())
+    .addPrimaryKeyConstraint('series_key', ['cell_id', 'resolution_seconds', 'at'])
+    .execute()
+  await schema
+    .createTable('series_cells')
+    .addColumn('cell_id', 'text', column => column.primaryKey().notNull())
+    .addColumn('late_until', 'bigint', column => column.notNull())
+    .execute()
+}
+
+/** For the requests of the last hour. */
+const usageByTime = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema.createIndex('usage_status').on('usage').columns(['status', 'at']).execute()
+}
+
+/** Sealed hours of usage, and which rows are in one already. */
+const usageBuckets = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema.alterTable('usage').addColumn('cached_tokens', 'integer').execute()
+  await schema
+    .alterTable('usage')
+    .addColumn('sealed', 'integer', column => column.notNull().defaultTo(0))
+    .execute()
+  await schema.createIndex('usage_sealed').on('usage').columns(['sealed', 'at', 'id']).execute()
+  let table = schema
+    .createTable('usage_buckets')
+    .addColumn('hour_at', 'bigint', column => column.notNull())
+    .addColumn('key_id', 'text', column => column.notNull())
+    .addColumn('tenant_id', 'text', column => column.notNull())
+    .addColumn('model', 'text', column => column.notNull())
+  for (const sum of ['ok', 'cancelled', 'failed', 'prompt_tokens', 'cached_tokens'])
+    table = table.addColumn(sum, 'bigint', column => column.notNull())
+  for (const sum of ['completion_tokens', 'duration_ms'])
+    table = table.addColumn(sum, 'bigint', column => column.notNull())
+  await table
+    .addPrimaryKeyConstraint('usage_buckets_key', ['hour_at', 'key_id', 'tenant_id', 'model'])
+    .execute()
+  for (const owner of ['key', 'tenant'])
+    await schema
+      .createIndex(`usage_buckets_${owner}`)
+      .on('usage_buckets')
+      .columns([`${owner}_id`, 'hour_at'])
+      .execute()
+}
+
+export const recordMigrations: Record<string, Migration> = {
+  '0001_usage': { up: usageTable },
+  '0002_series': { up: seriesTables },
+  '0003_usage_status': { up: usageByTime },
+  '0004_usage_buckets': { up: usageBuckets },
+}

@@ -1,0 +1,68 @@
+import type { Generated } from 'kysely'
+
+/** The tables of the records: what may lose its last moments. */
+export interface RecordTables {
+  usage: UsageRow & Sealable
+  usage_buckets: UsageBucketRow
+  series: SeriesRow
+  series_cells: SeriesCellRow
+}
+
+export interface UsageRow {
+  /** Of ours. */
+  id: string
+  /** What the client may have chosen: one value may stand in many rows. */
+  request_id: string
+  at: number
+  key_id: string
+  tenant_id: string
+  model: string
+  /** Empty when no cell took it. */
+  cell_id: string
+  route: string
+  /** `discarded`: an answer of the cascade that nobody got; its request is counted by another row. */
+  status: 'ok' | 'cancelled' | 'failed' | 'discarded'
+  /** Null where the cell could not tell. */
+  prompt_tokens: number | null
+  completion_tokens: number | null
+  /** Of the prompt, those that were still in the engine's memory. */
+  cached_tokens: number | null
+  duration_ms: number
+}
+
+export interface Sealable {
+  /** 1 when the row is in its bucket. */
+  sealed: Generated<number>
+}
+
+/** Sums of what began in one hour. */
+export interface UsageBucketRow {
+  /** Beginning of the hour, UTC. */
+  hour_at: number
+  key_id: string
+  tenant_id: string
+  model: string
+  /** Requests by how they ended. */
+  ok: number
+  cancelled: number
+  failed: number
+  prompt_tokens: number
+  cached_tokens: number
+  completion_tokens: number
+  duration_ms: number
+}
+
+/** Values of one cell over a span of time; `coordinator/fleet/bucket.ts` knows the form. */
+export interface SeriesRow {
+  cell_id: string
+  resolution_seconds: number
+  /** Beginning of the span. */
+  at: number
+  buckets_json: string
+}
+
+export interface SeriesCellRow {
+  cell_id: string
+  /** When the newest late sample was taken that was counted, by the cell's clock. */
+  late_until: number
+}
