@@ -46,7 +46,12 @@ export class Latest {
       reasons.push(this.#silence(facts, silentMs))
       return unknownSample(facts)
     })
-    return { gpus, ...(reasons.length > 0 && { reason: reasons.join('; ') }) }
+    const times = this.#sorted().map(({ at }) => at)
+    return {
+      gpus,
+      ...(reasons.length > 0 && { reason: reasons.join('; ') }),
+      ...(times.length > 0 && { takenAt: Math.min(...times) }),
+    }
   }
 
   #sorted() {

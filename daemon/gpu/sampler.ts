@@ -14,6 +14,8 @@ export interface GpuSampler {
 export interface GpuReading {
   gpus: GpuSample[]
   reason?: string
+  /** When the oldest of them was taken: milliseconds of a clock that never goes back. */
+  takenAt?: number
 }
 
 /** For a cell without a GPU that we know how to watch. */
@@ -41,9 +43,11 @@ export const combined = (samplers: GpuSampler[]): GpuSampler => ({
   sample: () => {
     const readings = samplers.map(sampler => sampler.sample())
     const reasons = readings.flatMap(({ reason }) => reason ?? [])
+    const times = readings.flatMap(({ takenAt }) => takenAt ?? [])
     return {
       gpus: readings.flatMap(({ gpus }) => gpus),
       ...(reasons.length > 0 && { reason: reasons.join('; ') }),
+      ...(times.length > 0 && { takenAt: Math.min(...times) }),
     }
   },
 })

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
 import type { Catalogue, CatalogueEntry } from '../../shared/catalogue.ts'
+import { ShoalError } from '../../shared/errors.ts'
 import type { Metric } from '../../shared/metrics/metric.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import type { Clock } from './clock.ts'
@@ -102,7 +103,8 @@ export class Engines {
 
   /** Never starts an engine. */
   reports(): EngineReport[] {
-    return this.#engines.map(engine => engine.report())
+    const { memory_limit_percent } = this.#config
+    return this.#engines.map(engine => ({ ...engine.report(), memory_limit_percent }))
   }
 
   /** Of the engine processes that run now. */
@@ -186,12 +188,25 @@ export class Engines {
   }
 }
 
-const groupByWeights = (catalogue: Catalogue, places: WeightsPlaces): CatalogueEntry[][] => [
-  ...Map.groupBy(
-    catalogue,
-    entry => `${entry.kind} ${resolveWeights(entry, places).file}`,
-  ).values(),
-]
+/** What the report of a cell has room for: so many engines, and so many ids of each. */
+const MOST = 256
+
+const groupByWeights = (catalogue: Catalogue, places: WeightsPlaces): CatalogueEntry[][] => {
+  const groups = [
+    ...Map.groupBy(
+      catalogue,
+      entry => `${entry.kind} ${resolveWeights(entry, places).file}`,
+    ).values(),
+  ]
+  const largest = Math.max(0, ...groups.map(({ length }) => length))
+  if (groups.length > MOST)
+    throw tooMany(`it names ${groups.length} different weights; a cell serves at most ${MOST}`)
+  if (largest > MOST)
+    throw tooMany(`${largest} of its ids have the same weights; at most ${MOST} may`)
+  return groups
+}
+
+const tooMany = (why: string): ShoalError => new ShoalError('config_invalid', `catalogue: ${why}`)
 
 /** Where nothing is measured. */
 const DEFAULT_SLOTS = 8

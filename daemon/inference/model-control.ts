@@ -15,7 +15,11 @@ export interface ModelControl {
   load(model: string): Promise<ModelStanding>
   /** @throws ShoalError conflict while it is pinned or answers requests */
   unload(model: string): Promise<ModelStanding>
-  /** Has it stay loaded, over restarts too, and loads it. */
+  /**
+   * Has it stay loaded, over restarts too, and loads it.
+   *
+   * @throws ShoalError store_unavailable when that cannot be written down, as `unpin` does
+   */
   pin(model: string): Promise<ModelStanding>
   unpin(model: string): Promise<ModelStanding>
 }
@@ -47,7 +51,14 @@ export const createModelControl = ({ engines, pins, clock }: ModelControlParts):
     await soon(find(model).load())
     return standing(model, find(model))
   }
-  const setPinned = async (model: string, pinned: boolean): Promise<void> => {
+  let last: Promise<unknown> = Promise.resolve()
+  /** One after the other: of two at once, one would write over what the other has pinned. */
+  const setPinned = (model: string, pinned: boolean): Promise<void> => {
+    const done = last.then(() => writePinned(model, pinned))
+    last = done.catch(() => {})
+    return done
+  }
+  const writePinned = async (model: string, pinned: boolean): Promise<void> => {
     find(model)
     const before = await pins.read()
     const after = new Set(before)

@@ -2,6 +2,7 @@
  * What the daemon and an engine child say to each other over the child's IPC channel. Both run
  * the same version, so nothing here is negotiated.
  */
+import type { CallShape } from './tool-syntax.ts'
 import type { Measured } from './tuning/choose.ts'
 
 export type Order = LoadOrder | MeasureOrder | ChatOrder | EmbedOrder | CancelOrder
@@ -64,6 +65,22 @@ export interface Grammar {
   param: string
 }
 
+/** Which functions an answer may call, and what must stand in it besides. */
+export interface CallRules {
+  /** GBNF without the rule `root`. */
+  rules: string
+  /** Those that may be called; `rule` is the name of the rule for the arguments. */
+  functions: readonly { name: string; rule: string }[]
+  /** Absent: the model may call or write what it likes, and each call is held once it has begun. */
+  whole?: boolean
+  /** With `whole`: the name of a rule for what may stand instead of calls. */
+  instead?: string
+  /** More than one call in an answer. */
+  parallel: boolean
+  /** The field of the request that the rules were made of. */
+  param: string
+}
+
 /** Neutral values: 1, 1, any, [], 0, 0, []. */
 export interface Sampling {
   /** 0 is greedy. */
@@ -93,6 +110,8 @@ export interface ChatOrder {
   grammar?: Grammar
   /** Put into the prompt. */
   tools?: readonly PlainTool[]
+  /** With `tools`, and instead of a grammar. */
+  calls?: CallRules
   /** The tokens and their log-probabilities are wanted, with so many alternatives each. */
   topLogprobs?: number
   /** Only of so many tokens at the beginning; what follows comes without. */
@@ -181,6 +200,8 @@ export type JobEvent =
       cachedTokens: number
       /** The bound that holds: asked, or what the context leaves. */
       maxTokens: number
+      /** With `tools`: the form in which the answer calls them. */
+      callShape?: CallShape
     }
   /** With `topLogprobs` also the tokens; their texts together are the text. */
   | { type: 'text'; job: number; text: string; tokens?: readonly TokenInfo[] }

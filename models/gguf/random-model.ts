@@ -8,6 +8,8 @@ export interface RandomModel extends LlamaShape {
   /** Equal seeds and shapes give equal files. */
   seed: number
   poolingType?: PoolingType
+  /** The last tokens of the vocabulary, which the model does not write by itself. */
+  words?: readonly string[]
 }
 
 const LETTERS = 'etaoinshrdlucmfwypvbgkjqxz'
@@ -20,7 +22,7 @@ const PIECE_VALUES = 1 << 16
  */
 export const writeRandomModel = (path: string, model: RandomModel): void => {
   checkShape(model)
-  const tokenizer = fillerTokenizer(model.vocabularySize)
+  const tokenizer = fillerTokenizer(model.vocabularySize, model.words ?? [])
   const random = randomNumbers(model.seed)
   const metadata = {
     ...llamaMetadata({
@@ -59,7 +61,8 @@ const checkShape = (model: RandomModel): void => {
 }
 
 /** Tokens beyond the bytes are made by adding one letter to an earlier token, shortest first. */
-const fillerTokenizer = (size: number): Tokenizer => {
+const fillerTokenizer = (wholeSize: number, ending: readonly string[]): Tokenizer => {
+  const size = wholeSize - ending.length
   const tokens = [...CONTROL_TOKENS, ...byteTokens()]
   const merges: string[] = []
   const words = [...LETTERS]
@@ -71,7 +74,7 @@ const fillerTokenizer = (size: number): Tokenizer => {
       words.push(word + letter)
     }
   }
-  return { tokens, merges }
+  return { tokens: [...tokens, ...ending], merges }
 }
 
 const tensorValues = (

@@ -1,6 +1,9 @@
 import * as z from 'zod'
 import { isSignedBy, PublicKey, Signature, type Signer } from '../signing.ts'
 
+/** People that one approval can name. */
+export const MAX_APPROVERS = 16
+
 /**
  * An approval as it travels: who has the coordinator's public key can check it without asking
  * anybody. Times are unix milliseconds by the coordinator's clock.
@@ -14,7 +17,7 @@ export const Approval = z.strictObject({
   policy_hash: z.string().regex(/^[0-9a-f]{64}$/),
   requester_id: z.string().max(128),
   /** Different people, none of them the requester. */
-  approver_ids: z.array(z.string().max(128)).min(1).max(16),
+  approver_ids: z.array(z.string().max(128)).min(1).max(MAX_APPROVERS),
   approved_at: z.int().nonnegative(),
   expires_at: z.int().nonnegative(),
   /** Public key of the coordinator that signed. */

@@ -1,12 +1,11 @@
 import * as z from 'zod'
 import { FinishReason, Sampling, Usage } from './openai.ts'
+import { optional } from './optional.ts'
 
 /**
  * The legacy completions of the OpenAI REST API (openai/openai-openapi: CreateCompletionRequest,
  * CreateCompletionResponse): a prompt is continued as it is, without the model's chat template.
  */
-const optional = <T extends z.ZodType>(type: T) => type.nullable().exactOptional()
-
 const MAX_PROMPTS = 128
 const MAX_TOKEN_IDS = 131_072
 

@@ -9,6 +9,7 @@ import {
   ToolCallDelta,
   ToolChoice,
 } from './openai-tools.ts'
+import { optional } from './optional.ts'
 
 /**
  * The request and answer shapes of the OpenAI REST API as far as shoal serves them
@@ -22,7 +23,7 @@ const MAX_TOKEN_IDS = 131_072
 const TextPart = z.strictObject({ type: z.literal('text'), text: z.string() })
 
 const Content = z.union([z.string(), z.array(TextPart).min(1).max(MAX_PARTS)], {
-  error: 'content must be a string or an array of text parts',
+  error: 'must be a string or an array of text parts',
 })
 
 /** A list that holds nothing, as some libraries write what an answer did not have. */
@@ -56,8 +57,6 @@ export const ChatMessage = z.discriminatedUnion('role', [
   }),
 ])
 export type ChatMessage = z.infer<typeof ChatMessage>
-
-const optional = <T extends z.ZodType>(type: T) => type.nullable().exactOptional()
 
 /** The parameters of sampling that every engine must honour exactly. */
 export const Sampling = {
@@ -149,9 +148,11 @@ const neutral: Record<keyof typeof Refused, (value: unknown) => boolean> = {
   verbosity: () => false,
 }
 
+const NEUTRAL = Object.entries(neutral)
+
 /** The first field of a valid request that asks for something that is not served. */
 export const unservedField = (request: ChatRequest): string | undefined =>
-  Object.entries(neutral).find(([name, isNeutral]) => {
+  NEUTRAL.find(([name, isNeutral]) => {
     const value = request[name as keyof typeof Refused]
     return value !== undefined && value !== null && !isNeutral(value)
   })?.[0]
@@ -169,7 +170,7 @@ export const EmbeddingRequest = z.strictObject({
         .min(1)
         .max(2048),
     ],
-    { error: 'input must be a non-empty string, or an array of non-empty strings or token ids' },
+    { error: 'must be a non-empty string, or an array of non-empty strings or token ids' },
   ),
   encoding_format: optional(z.enum(['float', 'base64'])),
   dimensions: optional(z.int().min(1)),

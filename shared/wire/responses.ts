@@ -1,13 +1,12 @@
 import * as z from 'zod'
 import { firstIssue } from './openai.ts'
+import { optional } from './optional.ts'
 
 /**
  * The request of OpenAI's Responses API as far as shoal serves it (openai/openai-openapi,
  * CreateResponse; openresponses.org). Requests are strict; items that some model could take but
  * none here does are known, so that the refusal names them.
  */
-const optional = <T extends z.ZodType>(type: T) => type.nullable().exactOptional()
-
 const MAX_ITEMS = 4096
 const MAX_PARTS = 4096
 const MAX_TOOLS = 128
@@ -115,7 +114,7 @@ export type TextFormat = z.infer<typeof TextFormat>
 export const ResponsesRequest = z.strictObject({
   model: z.string().min(1).max(128),
   input: z.union([z.string(), z.array(InputItem).min(1).max(MAX_ITEMS)], {
-    error: 'input must be a string or a non-empty array of items',
+    error: 'must be a string or a non-empty array of items',
   }),
   /** Put before the input, as a system message. */
   instructions: optional(z.string()),

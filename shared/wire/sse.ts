@@ -18,10 +18,12 @@ export const SSE_DONE = 'data: [DONE]\n\n'
 
 /** Keeps connections open while nothing is sent; clients ignore it. */
 export const SSE_KEEPALIVE = ': keepalive\n\n'
+/** How often: proxies close connections on which nothing is said. */
+export const SSE_KEEPALIVE_MS = 15_000
 
 /**
  * A failure in the middle of a stream; nothing follows. The event has a name for clients that
  * look at it, and the body under `data.error` for those that do not: OpenAI's client (7.55)
  * makes an APIError with `code` of both.
  */
-export const sseError = (error: ShoalError): string => `event: error\n${sseData(errorBody(error))}`
+export const sseError = (error: ShoalError): string => sseEvent('error', errorBody(error))

@@ -82,6 +82,8 @@ export const EngineReport = z.object({
   idle_seconds: z.int().nonnegative().exactOptional(),
   /** Estimate of what it takes, or would take when it were loaded. */
   memory_bytes: z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).exactOptional(),
+  /** Above this share of its memory in use the cell loads nothing; 95 when it does not say. */
+  memory_limit_percent: z.number().min(0).max(100).exactOptional(),
 })
 export type EngineReport = z.infer<typeof EngineReport>
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { LlamaModel } from 'node-llama-cpp'
 import type { ChatOrder, JobEvent, LoadOrder, StepCounts } from '../protocol.ts'
+import type { CallShape } from '../tool-syntax.ts'
 import { Batching } from './batching.ts'
 import { ChatTemplate } from './chat-template.ts'
 import { createChatContext } from './context.ts'
@@ -58,7 +59,7 @@ export class ChatEngine {
 
   /** Resolves after the last event of the job; the slot is then free. */
   async run(order: ChatOrder, emit: Emit, isCancelled: () => boolean): Promise<void> {
-    const prompt = this.#tokens(order)
+    const { prompt, callShape } = this.#read(order)
     const tell = order.echo ? echoing(this.#model, order, emit) : emit
     if (order.maxTokens === 0) {
       for (const event of emptyAnswer(order, prompt.length)) tell(event)
@@ -75,6 +76,7 @@ export class ChatEngine {
         slot,
         prefix,
         prompt,
+        callShape,
         order,
         emit: tell,
         isCancelled,
@@ -84,20 +86,21 @@ export class ChatEngine {
     }
   }
 
-  #tokens(order: ChatOrder): number[] {
+  #read(order: ChatOrder): { prompt: number[]; callShape?: CallShape } {
     const characters = charactersOf(order)
     if (characters > this.#mostCharacters) throw tooLong(`${characters} characters`, order)
-    const prompt =
+    const read =
       order.prompt === undefined
         ? this.#rendered(order)
-        : rawPrompt(this.#model, this.#tokenizer, order.prompt)
-    if (prompt.length < order.contextLength) return prompt
-    throw tooLong(`${prompt.length} tokens`, order)
+        : { prompt: rawPrompt(this.#model, this.#tokenizer, order.prompt) }
+    if (read.prompt.length < order.contextLength) return read
+    throw tooLong(`${read.prompt.length} tokens`, order)
   }
 
-  #rendered({ messages, tools }: ChatOrder): number[] {
-    const pieces = this.#template.render(messages, randomBytes(16).toString('hex'), tools)
-    return tokenizePieces(pieces, this.#tokenizer)
+  #rendered({ messages, tools }: ChatOrder): { prompt: number[]; callShape: CallShape } {
+    const nonce = randomBytes(16).toString('hex')
+    const { pieces, callShape } = this.#template.render(messages, nonce, tools)
+    return { prompt: tokenizePieces(pieces, this.#tokenizer), callShape }
   }
 }
 

@@ -1,23 +1,31 @@
 import { Template } from '@huggingface/jinja'
 import type { PlainMessage, PlainTool } from '../protocol.ts'
-import { CALL_BEGIN } from '../tool-syntax.ts'
+import { type CallShape, callShapeOf } from '../tool-syntax.ts'
 import { type Piece, renderPrompt, type TemplateVariables } from './prompt.ts'
 import { Refusal } from './refusal.ts'
-import { spellOutTools } from './spelled-tools.ts'
+import { hasShortIds, shortenCallIds } from './short-call-ids.ts'
+import { SPELLED_SHAPE, spellOutTools } from './spelled-tools.ts'
+
+export interface Rendered {
+  pieces: Piece[]
+  /** How calls stand in the prompt, and so in the answer. */
+  callShape: CallShape
+}
 
 /** The chat template that a model carries (`tokenizer.chat_template`). */
 export class ChatTemplate {
   readonly #template: Template
   readonly #variables: TemplateVariables
-  /** The template writes tools, and calls in the form that is looked for in answers. */
-  readonly knowsTools: boolean
+  /** How the template writes calls; undefined when it knows no tools, or in no form of ours. */
+  readonly callShape: CallShape | undefined
 
   /** @throws when the template cannot be parsed or cannot render one plain message */
   constructor(source: string, variables: TemplateVariables) {
     this.#template = new Template(source)
     this.#variables = variables
     renderPrompt(this.#template, TRIAL, variables, 'trial')
-    this.knowsTools = source.includes(CALL_BEGIN) && this.#showsTool()
+    const shape = callShapeOf(source)
+    this.callShape = shape !== undefined && this.#showsTool(shape) ? shape : undefined
   }
 
   /** @throws Refusal when the template does not take these roles in this order */
@@ -25,13 +33,18 @@ export class ChatTemplate {
     messages: readonly PlainMessage[],
     nonce: string,
     tools: readonly PlainTool[] = [],
-  ): Piece[] {
+  ): Rendered {
     const usesTools =
       tools.length > 0 || messages.some(({ role, calls }) => role === 'tool' || calls)
     const merged = mergeLeadingSystem(messages)
-    if (!usesTools) return this.#render(merged, nonce)
-    const native = this.knowsTools ? this.#tryRender(merged, nonce, tools) : undefined
-    return native ?? this.#render(spellOutTools(merged, tools), nonce)
+    if (!usesTools) return { pieces: this.#render(merged, nonce), callShape: SPELLED_SHAPE }
+    const { callShape } = this
+    const pieces = callShape && this.#tryRender(merged, nonce, tools, callShape)
+    if (callShape && pieces) return { pieces, callShape }
+    return {
+      pieces: this.#render(spellOutTools(merged, tools), nonce),
+      callShape: SPELLED_SHAPE,
+    }
   }
 
   #render(messages: readonly PlainMessage[], nonce: string): Piece[] {
@@ -57,18 +70,20 @@ export class ChatTemplate {
     messages: readonly PlainMessage[],
     nonce: string,
     tools: readonly PlainTool[],
+    shape: CallShape,
   ): Piece[] | undefined {
     try {
       const given = tools.length > 0 ? tools : undefined
-      return renderPrompt(this.#template, messages, this.#variables, nonce, given)
+      const named = hasShortIds(shape) ? shortenCallIds(messages) : messages
+      return renderPrompt(this.#template, named, this.#variables, nonce, given)
     } catch {
       return undefined
     }
   }
 
-  #showsTool(): boolean {
+  #showsTool(shape: CallShape): boolean {
     const tool = { name: 'trial_of_tools', description: '', parameters: { type: 'object' } }
-    const pieces = this.#tryRender(TRIAL, 'trial', [tool])
+    const pieces = this.#tryRender(TRIAL, 'trial', [tool], shape)
     return pieces?.some(({ text }) => text.includes(tool.name)) ?? false
   }
 }

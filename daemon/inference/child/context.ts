@@ -27,7 +27,11 @@ export const createChatContext = async (
     threads: { ideal: threads, min: threads },
     flashAttention: flashAttentionFor(model),
     failedCreationRemedy: false,
-    batching: { itemPrioritizationStrategy: batching.strategy },
+    batching: {
+      // At once, without a turn of the event loop: the strategy itself waits for the other slots.
+      dispatchSchedule: dispatch => queueMicrotask(dispatch),
+      itemPrioritizationStrategy: batching.strategy,
+    },
   })
   const turnstile = new Turnstile()
   const made = Array.from(

@@ -1,12 +1,11 @@
 import type { LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp'
 import type { ChatOrder, EndReason, JobEvent } from '../protocol.ts'
-import { CALL_BEGIN, CALL_END } from '../tool-syntax.ts'
+import { type CallShape, callMarks } from '../tool-syntax.ts'
+import { AnswerHold } from './answer-hold.ts'
 import { AnswerText, type Shown } from './answer-text.ts'
 import { metadataFor, type Sampled, tokenInfo } from './chances.ts'
-import { grammarOptions } from './grammar-state.ts'
 import { detokenizer } from './model.ts'
 import type { PromptPace } from './prompt-pace.ts'
-import { Refusal } from './refusal.ts'
 import { samplingOptions } from './sampling.ts'
 import type { Slot } from './slot.ts'
 import { TokenTrail } from './token-trail.ts'
@@ -17,6 +16,8 @@ export interface Generation {
   /** Tokens of the prompt that the slot's cache holds already. */
   prefix: number
   prompt: readonly number[]
+  /** How calls stand in the answer; absent where no template was rendered. */
+  callShape?: CallShape | undefined
   pace: PromptPace
   order: ChatOrder
   emit: (event: JobEvent) => void
@@ -25,27 +26,30 @@ export interface Generation {
 
 /** One answer, from the first event to the last. @throws Refusal before the first */
 export const generate = async (generation: Generation): Promise<void> => {
-  const { model, slot, prompt, order, emit } = generation
+  const { model, slot, prompt, order, emit, callShape = 'hermes' } = generation
   const maxTokens = Math.min(order.maxTokens ?? Infinity, order.contextLength - prompt.length)
   const generated: Token[] = []
+  const hold = await AnswerHold.create(model, order, callShape)
   const options = {
     ...samplingOptions(model, order.sampling, () => generated, maxTokens),
-    ...(order.grammar && (await grammarOptions(model, order.grammar))),
+    ...(hold && { grammarEvaluationState: hold.grammarEvaluationState }),
   }
   // One token must be left to evaluate: it gives the first token of the answer.
   const cachedTokens = await slot.keep(Math.min(generation.prefix, prompt.length - 1))
-  emit({ type: 'start', job: order.job, promptTokens: prompt.length, cachedTokens, maxTokens })
+  const facts = { promptTokens: prompt.length, cachedTokens, maxTokens }
+  emit({ type: 'start', job: order.job, ...facts, ...(order.tools && { callShape }) })
   await slot.whileActive(async () => {
     const rest = await readPrompt(generation, cachedTokens)
     const reason =
       rest === undefined
         ? 'cancelled'
-        : await answer(
-            generation,
-            sampledTokens(generation, rest, options),
+        : await answer(generation, sampledTokens(generation, rest, options), {
             generated,
             maxTokens,
-          ).catch(error => giveUp(order, error))
+            hold,
+          }).catch(error => {
+            throw hold?.blame(error) ?? error
+          })
     emit({ type: 'end', job: order.job, reason, completionTokens: generated.length })
   })
 }
@@ -100,25 +104,20 @@ const firstTold = async function* (
   }
 }
 
-/**
- * A grammar that leaves none of the model's tokens makes the engine fail. That is the request's
- * fault, and must not count against the engine.
- */
-const giveUp = ({ grammar }: ChatOrder, error: Error): never => {
-  if (grammar === undefined) throw error
-  const message = `the model cannot write what ${grammar.param} asks for: ${error.message}`
-  throw new Refusal('invalid_request', message, grammar.param)
+interface Answering {
+  generated: Token[]
+  maxTokens: number
+  hold: AnswerHold | undefined
 }
 
 /** Nothing but the engine may be awaited in this loop: the other slots wait for it. */
 const answer = async (
   generation: Generation,
   tokens: AsyncIterable<Sampled>,
-  generated: Token[],
-  maxTokens: number,
+  { generated, maxTokens, hold }: Answering,
 ): Promise<EndReason> => {
   const { model, slot, isCancelled } = generation
-  const show = shower(generation)
+  const show = shower(generation, hold)
   for await (const sampled of tokens) {
     if (isCancelled()) return 'cancelled'
     if (model.isEogToken(sampled.token)) {
@@ -127,6 +126,11 @@ const answer = async (
     }
     generated.push(sampled.token)
     if (show(sampled)) return 'stop'
+    if (hold?.opening) await hold.opening
+    if (hold?.ended) {
+      show(undefined)
+      return 'stop'
+    }
     if (generated.length >= maxTokens) break
     const pause = slot.pause()
     if (pause) await pause
@@ -135,9 +139,9 @@ const answer = async (
 }
 
 /** Emits what each token adds to the text, or at the end what was held back; true at a stop. */
-const shower = ({ model, order, emit }: Generation) => {
+const shower = ({ model, order, callShape, emit }: Generation, hold: AnswerHold | undefined) => {
   const { job, topLogprobs } = order
-  const marks = order.tools === undefined ? [] : [CALL_BEGIN, CALL_END]
+  const marks = order.tools && callShape ? callMarks(callShape) : []
   const text = new AnswerText<Token>(detokenizer(model, marks), order.sampling.stop)
   const trail = new TokenTrail()
   const textOf = (token: Token): string => model.detokenize([token])
@@ -151,6 +155,7 @@ const shower = ({ model, order, emit }: Generation) => {
   }
   return (sampled: Sampled | undefined): boolean => {
     const shown = sampled ? text.push(sampled.token) : text.end()
+    if (sampled) hold?.follow(shown.piece)
     if (topLogprobs !== undefined) withTokens(shown, sampled)
     else if (shown.text !== '') emit({ type: 'text', job, text: shown.text })
     return shown.stopped

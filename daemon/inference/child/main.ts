@@ -52,7 +52,7 @@ const load = async (order: LoadOrder): Promise<void> => {
 
 const measureOnly = async (order: MeasureOrder): Promise<void> => {
   try {
-    const model = await loadModel({ ...order, threads: Math.max(...order.threads) })
+    const model = await loadModel({ ...order, kind: 'chat', threads: Math.max(...order.threads) })
     send({ type: 'measured', rows: await measure(model, order) })
   } catch (error) {
     send({ type: 'failed', reason: (error as Error).message, transient: isTransient(error) })

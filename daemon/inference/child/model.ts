@@ -9,9 +9,15 @@ import type { LoadOrder } from '../protocol.ts'
 import type { Detokenize } from './text.ts'
 import type { Tokenizer } from './tokens.ts'
 
-/** Loads the weights. Nothing is compiled or downloaded. `onProgress` hears shares, 0 to 1. */
+/**
+ * Loads the weights. Nothing is compiled or downloaded. `onProgress` hears shares, 0 to 1.
+ *
+ * @param order.kind embedding contexts work at the same time and share the threads. One chat
+ * context has all of them to itself: it is not bounded here, because the engine would then ask for
+ * its share anew in each step.
+ */
 export const loadModel = async (
-  order: Pick<LoadOrder, 'file' | 'gpu' | 'threads'>,
+  order: Pick<LoadOrder, 'file' | 'gpu' | 'threads' | 'kind'>,
   onProgress: (share: number) => void = () => {},
 ): Promise<LlamaModel> => {
   const llama = await getLlama({
@@ -19,7 +25,7 @@ export const loadModel = async (
     build: 'never',
     skipDownload: true,
     progressLogs: false,
-    maxThreads: order.threads,
+    maxThreads: order.kind === 'chat' ? 0 : order.threads,
     logLevel: LlamaLogLevel.warn,
     logger: (level, message) => process.stderr.write(`${level}: ${message}\n`),
   })

@@ -1,5 +1,7 @@
 import type { PlainCall, PlainMessage, PlainTool } from '../protocol.ts'
-import { CALL_BEGIN, CALL_END } from '../tool-syntax.ts'
+import { CALL_BEGIN, CALL_END, type CallShape } from '../tool-syntax.ts'
+
+export const SPELLED_SHAPE: CallShape = 'hermes'
 
 /**
  * Tools, calls and their answers as plain text, for models whose chat template knows none. It is

@@ -39,11 +39,12 @@ export const download = async (order: Download): Promise<void> => {
   // after a loss of power the end of a part may be empty: only a digest would tell
   const part = await PartFile.open(file, sha256 !== undefined, signal)
   let kept = false
+  let promised: string | undefined
   try {
     for (let failures = 0; ; ) {
       const before = part.bytes
       try {
-        await attempt(part, order)
+        promised = await attempt(part, order)
         break
       } catch (error) {
         if (signal.aborted || isFinal(error)) throw explained(error)
@@ -53,32 +54,48 @@ export const download = async (order: Download): Promise<void> => {
         await wait(backoffMs(failures - 1), signal)
       }
     }
-    kept = await complete(part, order)
+    kept = await complete(part, { file, sha256: sha256 ?? promised })
   } finally {
     if (!kept) await part.close().catch(() => {})
   }
 }
 
-const attempt = async (part: PartFile, order: Download): Promise<void> => {
+/** Answers with the digest that the hub promises, if it does. */
+const attempt = async (part: PartFile, order: Download): Promise<string | undefined> => {
   if (part.bytes > 0 && part.validator === undefined) await part.restart()
   const { url, authorization, stallSeconds, clock, signal, makeRoom } = order
   const { bytes: from, validator } = part
   const asked = { url, authorization, from, validator, stallSeconds, clock, signal }
   const answer = await requestPart(asked)
   try {
+    requirePromised(answer, order)
     if (answer.from === 0) {
       await part.restart()
       await part.belongsTo(answer.validator)
     }
-    await makeRoom({ totalBytes: answer.totalBytes, haveBytes: part.bytes })
+    const totalBytes = answer.totalBytes ?? answer.promised.totalBytes
+    await makeRoom({ totalBytes, haveBytes: part.bytes })
     await receive(part, answer, order)
+    return answer.promised.sha256
   } finally {
     answer.close()
   }
 }
 
+/** The hub knows before forty gigabytes have come that they are not what they should be. */
+const requirePromised = ({ promised, totalBytes }: PartAnswer, { url, sha256 }: Download): void => {
+  if (sha256 !== undefined && promised.sha256 !== undefined && promised.sha256 !== sha256)
+    throw new DownloadError(
+      `${url.host} has another file there: its sha256 is ${promised.sha256}, not ${sha256}`,
+      'never',
+    )
+  const promisedBytes = promised.totalBytes
+  if (promisedBytes !== undefined && totalBytes !== undefined && promisedBytes !== totalBytes)
+    throw new Error(`${totalBytes} bytes are offered of a file of ${promisedBytes}`)
+}
+
 const receive = async (part: PartFile, answer: PartAnswer, order: Download): Promise<void> => {
-  const { totalBytes, body } = answer
+  const { totalBytes = answer.promised.totalBytes, body } = answer
   const mostBytes = totalBytes ?? order.maxBytes
   order.onProgress(part.bytes, totalBytes)
   if (part.bytes === totalBytes) return
@@ -99,7 +116,10 @@ const requireMagic = (chunk: Buffer): void => {
   if (!'GGUF'.startsWith(magic)) throw new DownloadError('what comes is no GGUF file', 'never')
 }
 
-const complete = async (part: PartFile, { file, sha256 }: Download): Promise<true> => {
+const complete = async (
+  part: PartFile,
+  { file, sha256 }: Pick<Download, 'file' | 'sha256'>,
+): Promise<true> => {
   const digest = part.digest()
   if (sha256 !== undefined && digest !== sha256) {
     await part.remove()

@@ -34,6 +34,10 @@ export class ModelFolder {
   readonly #options: ModelFolderOptions
   readonly #downloads = new Shared<readonly [number, number | undefined]>()
 
+  /** Bytes of the files that are on their way, once it is known. */
+  readonly #coming = new Map<string, number>()
+  #turn: Promise<void> = Promise.resolve()
+
   constructor(options: ModelFolderOptions) {
     this.#options = options
   }
@@ -53,12 +57,30 @@ export class ModelFolder {
         stallSeconds,
         clock,
         maxBytes,
-        makeRoom: size => this.#makeRoom(file, size),
+        makeRoom: size => this.#inTurn(() => this.#makeRoom(file, size)),
         onProgress: (bytes, total) => tell([bytes, total]),
         signal: abort,
         ...(wait !== undefined && { wait }),
-      })
+      }).finally(() => this.#coming.delete(file))
     await this.#downloads.join(file, begin, at => onProgress(...at), signal)
+  }
+
+  /** Of two that look at once, each would take what there is for its own. */
+  #inTurn(run: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(run)
+    this.#turn = done.catch(() => {})
+    return done
+  }
+
+  /** What others that are on their way will take besides. */
+  #restBytes(file: string, held: readonly { path: string; bytes: number }[]): number {
+    let restBytes = 0
+    for (const [other, totalBytes] of this.#coming) {
+      if (other === file) continue
+      const part = held.find(({ path }) => path === other || path === partName(other))
+      restBytes += Math.max(0, totalBytes - (part?.bytes ?? 0))
+    }
+    return restBytes
   }
 
   async #makeRoom(
@@ -68,18 +90,23 @@ export class ModelFolder {
     const { maxBytes, folder, freeBytes = freeOf } = this.#options
     const others = (await filesOf(folder)).filter(({ path }) => !path.startsWith(file))
     const spare = others.filter(({ path }) => !this.#isWanted(path)).sort((a, b) => a.at - b.at)
-    const heldBytes = (): number => others.reduce((sum, { bytes }) => sum + bytes, totalBytes)
+    const restBytes = this.#restBytes(file, others)
+    const heldBytes = (): number =>
+      others.reduce((sum, { bytes }) => sum + bytes, totalBytes + restBytes)
     const missing = async (): Promise<string | undefined> => {
       if (heldBytes() > maxBytes)
         return `${folder} would hold ${printBytes(heldBytes())} of at most ${printBytes(maxBytes)}`
       const free = await freeBytes(folder)
-      const needed = totalBytes - haveBytes + RESERVE_BYTES
+      const needed = totalBytes - haveBytes + restBytes + RESERVE_BYTES
       if (free === undefined || free >= needed) return undefined
       return `the disk has ${printBytes(free)} free, and ${printBytes(needed)} are needed`
     }
     for (;;) {
       const reason = await missing()
-      if (reason === undefined) return
+      if (reason === undefined) {
+        this.#coming.set(file, totalBytes)
+        return
+      }
       const oldest = spare.shift()
       if (oldest === undefined) throw new DownloadError(reason, 'later')
       await rm(oldest.path, { force: true })
@@ -88,8 +115,8 @@ export class ModelFolder {
   }
 
   #isWanted(path: string): boolean {
-    const wanted = this.#options.wanted()
-    return [...wanted].some(file => path === file || path === partName(file))
+    const wanted = [...this.#options.wanted(), ...this.#coming.keys()]
+    return wanted.some(file => path === file || path === partName(file))
   }
 }
 

@@ -27,6 +27,8 @@ export interface PartAnswer {
   totalBytes: number | undefined
   /** A name of this version that later requests can refer to. */
   validator: string | undefined
+  /** What a hub says of the file before it redirects to where the bytes are. */
+  promised: { sha256?: string; totalBytes?: number }
   body: AsyncIterable<Buffer>
   /** Lets go of the connection. */
   close(): void
@@ -44,12 +46,14 @@ const LEAST_BYTES_PER_SECOND = 1024
  */
 export const requestPart = async (request: PartRequest): Promise<PartAnswer> => {
   let { url } = request
+  let promised: PartAnswer['promised'] = {}
   for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
     const watched = await send(url, request)
     const { response } = watched
     const next = redirection(response)
-    if (next === undefined) return answer(watched, request)
+    if (next === undefined) return { ...answer(watched, url, request), promised }
     watched.close()
+    if (url.origin === request.url.origin) promised = { ...promised, ...linked(response.headers) }
     url = follow(url, next)
   }
   throw new DownloadError(`${request.url.host} redirects more than ${MAX_REDIRECTS} times`, 'never')
@@ -132,16 +136,18 @@ const follow = (from: URL, location: string): URL => {
   }
 }
 
-const answer = ({ response, body, close }: Watched, request: PartRequest): PartAnswer => {
+type Understood = Omit<PartAnswer, 'promised'>
+
+const answer = ({ response, body, close }: Watched, at: URL, request: PartRequest): Understood => {
   try {
-    return { ...understood(response, request), body, close }
+    return { ...understood(response, at, request), body, close }
   } catch (error) {
     close()
     throw error
   }
 }
 
-const understood = (response: http.IncomingMessage, { from, url }: PartRequest) => {
+const understood = (response: http.IncomingMessage, at: URL, { from, url }: PartRequest) => {
   const { statusCode = 0, headers } = response
   const validator = validatorOf(headers)
   const range = /^bytes (?:(\d+)-\d+|\*)\/(\d+)$/.exec(headers['content-range'] ?? '')
@@ -154,8 +160,31 @@ const understood = (response: http.IncomingMessage, { from, url }: PartRequest) 
   // what we have is of something else
   if (statusCode === 206 || statusCode === 416) throw new UnusablePart()
   const passing = statusCode >= 500 || statusCode === 408 || statusCode === 429
-  const message = `${url.host} answers ${statusCode} for ${url.pathname}`
-  throw new DownloadError(message, passing ? 'now' : 'never')
+  const expired = statusCode === 403 && at.origin !== url.origin
+  const message = `${at.host} answers ${statusCode} for ${at.pathname}${saidBy(headers)}`
+  throw new DownloadError(message, passing || expired ? 'now' : 'never')
+}
+
+/**
+ * Of a file in large file storage, the hub tells its sha256 and its size with the redirect
+ * (huggingface_hub, `get_hf_file_metadata`). The tag of any other file is no sha256.
+ */
+const linked = (headers: http.IncomingHttpHeaders): PartAnswer['promised'] => {
+  const tag = /^"?([0-9a-f]{64})"?$/.exec(String(headers['x-linked-etag'] ?? ''))?.[1]
+  const size = /^\d{1,15}$/.exec(String(headers['x-linked-size'] ?? ''))?.[0]
+  return {
+    ...(tag !== undefined && { sha256: tag }),
+    ...(size !== undefined && { totalBytes: Number(size) }),
+  }
+}
+
+const MAX_SAID_LENGTH = 200
+
+/** Why the hub refuses: a repository that is gated or not there, a revision that is none. */
+const saidBy = (headers: http.IncomingHttpHeaders): string => {
+  const said = String(headers['x-error-message'] ?? headers['x-error-code'] ?? '')
+  const plain = said.replace(/[^\x20-\x7e]/g, '').slice(0, MAX_SAID_LENGTH)
+  return plain === '' ? '' : `: ${plain}`
 }
 
 /** The server cannot go on from where we are: begin anew. */

@@ -1,9 +1,13 @@
 import type { Leaf, Node, Shape } from './node.ts'
 
+/** Characters of constants that unions may write anew, all together. */
+const MAX_MERGED = 100_000
+
 /** The leaves that nodes stand for, with unions and references resolved, each node once. */
 export class Leaves {
   readonly #defs: Shape['defs']
   readonly #known = new Map<Node, readonly Leaf[] | undefined>()
+  #merged = 0
 
   constructor(defs: Shape['defs']) {
     this.#defs = defs
@@ -12,7 +16,8 @@ export class Leaves {
   /**
    * All constants are one leaf; where any value will do, that is the only one.
    *
-   * @throws Error when a reference leads back to itself
+   * @throws Error when a reference leads back to itself, or when lists of constants that are
+   *   referred to again and again would make a grammar of many times the schema's size
    */
   of(node: Node): readonly Leaf[] {
     if (node.kind === 'ref') return this.of(this.#passing(node.to))
@@ -32,6 +37,9 @@ export class Leaves {
     const literals = all.filter(leaf => leaf.kind === 'literal')
     if (literals.length < 2) return all
     const texts = [...new Set(literals.flatMap(leaf => leaf.texts))]
+    this.#merged += texts.reduce((sum, { length }) => sum + length, 0)
+    if (this.#merged > MAX_MERGED)
+      throw new Error(`its alternatives repeat more than ${MAX_MERGED} characters of constants`)
     return [...all.filter(leaf => leaf.kind !== 'literal'), { kind: 'literal', texts }]
   }
 

@@ -21,7 +21,12 @@ export class Rules {
 
   /** The grammar that begins with this expression. */
   text(root: string): string {
-    const rules = [['root', root], ...Object.entries(BASICS), ...this.#rules]
+    return `root ::= ${root}\n${this.body()}`
+  }
+
+  /** The rules without a beginning. */
+  body(): string {
+    const rules = [...Object.entries(BASICS), ...this.#rules]
     return rules.map(([name, rule]) => `${name} ::= ${rule}`).join('\n')
   }
 

@@ -38,11 +38,18 @@ const LOOK_MS = 1000
  */
 export const makeRoom = async (seeker: RoomSeeker, parts: MakeRoomParts): Promise<void> => {
   const { leftovers, clock, logger } = parts
+  const startedAt = clock.now()
   for (;;) {
     const memory = await parts.readMemory(parts.device, pidsOf(others(seeker, parts)))
     // nothing is awaited between the plan and the promise: two engines never get the same memory
     const { plan, holders } = planFor(seeker, parts, memory)
     if (seeker.signal.aborted) return
+    const waits = clock.now() - startedAt < SETTLE_MS && isOlder(memory, startedAt)
+    if (waits && hasToEnd(plan)) {
+      // what was true then may be no reason to end somebody now
+      await look(clock)
+      continue
+    }
     if (plan === undefined || plan.fits) {
       seeker.promise()
       const ending = holders.filter(({ name }) => plan?.evict.includes(name))
@@ -54,9 +61,21 @@ export const makeRoom = async (seeker: RoomSeeker, parts: MakeRoomParts): Promis
       return
     }
     if (!plan.ever || leftovers.quietMs > SETTLE_MS) throw noRoom(seeker, plan, memory, holders)
-    await new Promise<void>(resolve => clock.after(LOOK_MS, resolve))
+    await look(clock)
   }
 }
+
+const look = (clock: Clock): Promise<void> =>
+  new Promise(resolve => {
+    clock.after(LOOK_MS, resolve)
+  })
+
+const isOlder = (memory: MemoryReading | undefined, at: number): boolean =>
+  memory?.takenAt !== undefined && memory.takenAt < at
+
+/** It fits, or might, only when other engines end. */
+const hasToEnd = (plan: RoomPlan | undefined): boolean =>
+  plan !== undefined && (plan.fits ? plan.evict.length > 0 : plan.ever)
 
 const others = ({ name }: RoomSeeker, { engines }: MakeRoomParts): readonly RoomHolder[] =>
   engines.filter(engine => engine.name !== name)
@@ -67,12 +86,26 @@ const planFor = (seeker: RoomSeeker, parts: MakeRoomParts, memory: MemoryReading
   const { limitPercent } = parts
   const holders = others(seeker, parts).filter(({ resident }) => resident !== undefined)
   const residents = holders.map(({ pid, resident }) => {
+    const held = resident as Omit<Resident, 'seenBytes'>
     const seenBytes = pid === undefined ? 0 : memory?.seenBytes(pid)
-    return { ...(resident as Resident), seenBytes }
+    return { ...held, seenBytes: isShown(held, memory) ? held.needBytes : seenBytes }
   })
   const plan = memory && planRoom({ ...seeker, limitPercent, memory, residents })
   return { plan, holders }
 }
+
+/**
+ * What was loaded on a GPU before the sample is in its sum, whatever the list of its processes says:
+ * that is older, and some drivers have none. Of the host's memory weights are never seen.
+ */
+const isShown = (
+  { readyAt }: Omit<Resident, 'seenBytes'>,
+  memory: MemoryReading | undefined,
+): boolean =>
+  memory?.kind === 'gpu' &&
+  readyAt !== undefined &&
+  memory.takenAt !== undefined &&
+  readyAt < memory.takenAt
 
 const noRoom = (
   { needBytes }: RoomSeeker,

@@ -7,6 +7,8 @@ export interface Resident {
   seenBytes: number | undefined
   /** Milliseconds, by a clock that never jumps. */
   lastUsedAt: number
+  /** When it was loaded, by the same clock; absent until then. */
+  readyAt?: number | undefined
   /** It answers, loads, or has somebody waiting. */
   busy: boolean
   pinned: boolean

@@ -8,6 +8,8 @@ export interface MemoryReading extends Memory {
   kind: 'gpu' | 'host'
   /** What of it a process has; undefined when the machine does not tell. */
   seenBytes(pid: number): number | undefined
+  /** When it was read, by the clock of the engines; absent when that is now. */
+  takenAt?: number
 }
 
 /** Undefined when it is not known; then nothing is refused. */
@@ -16,14 +18,20 @@ export type ReadMemory = (
   pids: number[],
 ) => Promise<MemoryReading | undefined>
 
-/** @param gpus the newest sample of the cell's GPUs; undefined while nobody knows whether it has any */
+/** The newest sample of the cell's GPUs. */
+export interface SeenGpus {
+  gpus: readonly GpuSample[]
+  takenAt?: number
+}
+
+/** @param seen undefined while nobody knows whether the cell has GPUs */
 export const memoryReader =
-  (gpus: () => readonly GpuSample[] | undefined, procFolder = '/proc'): ReadMemory =>
+  (seen: () => SeenGpus | undefined, procFolder = '/proc'): ReadMemory =>
   (device, pids) => {
-    const seen = device === 'gpu' ? gpus() : []
-    if (seen === undefined) return Promise.resolve(undefined)
-    const own = seen.filter(hasOwnMemory)
-    return own.length > 0 ? Promise.resolve(gpuMemory(own)) : hostMemory(pids, procFolder)
+    const found = device === 'gpu' ? seen() : { gpus: [] }
+    if (found === undefined) return Promise.resolve(undefined)
+    const own = { ...found, gpus: found.gpus.filter(hasOwnMemory) }
+    return own.gpus.length > 0 ? Promise.resolve(gpuMemory(own)) : hostMemory(pids, procFolder)
   }
 
 /** One that shares the host's memory is counted there. */
@@ -31,13 +39,14 @@ const hasOwnMemory = ({ unified_memory, vram_total_bytes }: GpuSample): boolean 
   !unified_memory && vram_total_bytes !== null
 
 /** The engine spreads the layers over all GPUs, so their memory counts together. */
-const gpuMemory = (gpus: readonly GpuSample[]): MemoryReading | undefined => {
+const gpuMemory = ({ gpus, takenAt }: SeenGpus): MemoryReading | undefined => {
   if (gpus.some(({ vram_used_bytes }) => vram_used_bytes === null)) return undefined
   const sum = (of: (gpu: GpuSample) => number | null) =>
     gpus.reduce((total, gpu) => total + (of(gpu) ?? 0), 0)
   const processes = gpus.map(gpu => gpu.processes)
   return {
     kind: 'gpu',
+    ...(takenAt !== undefined && { takenAt }),
     totalBytes: sum(gpu => gpu.vram_total_bytes),
     usedBytes: sum(gpu => gpu.vram_used_bytes),
     seenBytes: pid => {

@@ -1,34 +1,55 @@
-import { CALL_BEGIN, CALL_END } from '../tool-syntax.ts'
+import { CALL_SYNTAX, type CallShape, type CallSyntax } from '../tool-syntax.ts'
 import { ArgumentsText } from './arguments-text.ts'
+import { isOpenHead, readHead } from './call-head.ts'
 
 /** What an answer turns out to be, piece by piece. */
 export type Part =
-  | { type: 'content'; text: string }
+  /** `at`: where it begins in the whole text, in characters of JavaScript. */
+  | { type: 'content'; text: string; at: number }
   | { type: 'call'; name: string }
   /** Of the last call. */
   | { type: 'arguments'; text: string }
 
-/** `{"name": …, "arguments": ` as models write it; nothing but the arguments is left. */
-const HEAD = /^\s*\{\s*"name"\s*:\s*"([\w-]{1,64})"\s*,\s*"(?:arguments|parameters)"\s*:\s*(?=\{)/
-
 /** What is held back for longer than this is not waited for: looking again and again has a price. */
 const MAX_SPACE = 512
 const MAX_HEAD = 16_384
+
+/** What ends a call in a list of them, and whether another one follows. */
+const LIST_TAIL = /^(?:\s*,\s*"id"\s*:\s*"[^"]*")?\s*\}\s*([,\]])/
 
 /**
  * Finds the calls in the text of an answer while it grows. Text that may still become a call is
  * held back; a call of an unknown function, or one that is broken, is text.
  */
 export class CallSplitter {
+  readonly #shape: CallShape
+  readonly #syntax: CallSyntax
   readonly #names: ReadonlySet<string>
   #state: 'text' | 'head' | 'arguments' | 'tail' = 'text'
   #held = ''
-  /** Before the call; shown only when it turns out to be none. */
-  #space = ''
+  /** Where that begins in the whole text. */
+  #at = 0
+  /** White space and the mark of a call; shown only when it turns out to be none. */
+  #opened = ''
+  /** A call may begin here without a mark. */
+  #bare: boolean
   #arguments = new ArgumentsText()
 
-  constructor(names: Iterable<string>) {
+  constructor(names: Iterable<string>, shape: CallShape = 'hermes') {
     this.#names = new Set(names)
+    this.#shape = shape
+    this.#syntax = CALL_SYNTAX[shape]
+    this.#bare = this.#syntax.bare
+  }
+
+  /** Of the text before this place it is known what it is. */
+  get decided(): number {
+    return this.#state === 'head' ? this.#at - this.#opened.length : this.#at
+  }
+
+  /** The arguments of the last call have not come to their end. */
+  get isCut(): boolean {
+    return this.#state === 'arguments'
   }
 
   push(text: string): Part[] {
@@ -42,9 +63,8 @@ export class CallSplitter {
   end(): Part[] {
     const parts: Part[] = []
     if (this.#state === 'head') this.#wholeCall(this.#held, '', parts)
-    else if (this.#state === 'text' && this.#held !== '')
-      parts.push({ type: 'content', text: this.#held })
-    this.#held = ''
+    else if (this.#state === 'text') this.#content(this.#held, parts)
+    this.#drop(this.#held.length)
     return parts
   }
 
@@ -63,50 +83,65 @@ export class CallSplitter {
   }
 
   #text(parts: Part[]): boolean {
-    const at = this.#held.indexOf(CALL_BEGIN)
+    if (this.#bare) {
+      const space = /^[\s;]*/.exec(this.#held)?.[0].length ?? 0
+      if (space === this.#held.length && space <= MAX_SPACE) return false
+      this.#bare = false
+      if (this.#held[space] === '{') return this.#open(space)
+    }
+    const { begin } = this.#syntax
+    const at = this.#held.indexOf(begin)
     const before = at >= 0 ? this.#held.slice(0, at) : this.#held.slice(0, this.#safe())
     const shown = at >= 0 ? before.trimEnd() : before
-    if (shown !== '') parts.push({ type: 'content', text: shown })
-    if (at < 0) {
-      this.#held = this.#held.slice(shown.length)
-      return false
-    }
-    this.#space = before.slice(shown.length)
-    this.#held = this.#held.slice(at + CALL_BEGIN.length)
+    this.#content(shown, parts)
+    this.#drop(shown.length)
+    return at >= 0 && this.#open(at - shown.length + begin.length)
+  }
+
+  /** So many characters belong to a call, if it is one. */
+  #open(length: number): true {
+    this.#opened = this.#held.slice(0, length)
+    this.#drop(length)
     this.#state = 'head'
     return true
   }
 
   /** Length of the text that no call can begin in; white space before a call is not shown. */
   #safe(): number {
+    const { begin } = this.#syntax
     const text = this.#held
-    let length = Math.min(CALL_BEGIN.length - 1, text.length)
-    while (length > 0 && !CALL_BEGIN.startsWith(text.slice(-length))) length--
+    let length = Math.min(begin.length - 1, text.length)
+    while (length > 0 && !begin.startsWith(text.slice(-length))) length--
     const free = text.slice(0, text.length - length)
     const shown = free.trimEnd().length
     return free.length - shown > MAX_SPACE ? free.length : shown
   }
 
   #head(parts: Part[]): boolean {
-    const found = HEAD.exec(this.#held)
-    if (found && this.#names.has(found[1] as string)) {
-      parts.push({ type: 'call', name: found[1] as string })
-      this.#held = this.#held.slice(found[0].length)
+    const head = readHead(this.#shape, this.#held)
+    if (head && this.#names.has(head.name)) {
+      parts.push({ type: 'call', name: head.name })
+      this.#drop(head.length)
       this.#arguments = new ArgumentsText()
       this.#state = 'arguments'
       return true
     }
-    const end = this.#held.indexOf(CALL_END)
-    if (end < 0) return this.#held.length > MAX_HEAD && this.#giveUp(parts)
-    this.#wholeCall(this.#held.slice(0, end), CALL_END, parts)
-    this.#held = this.#held.slice(end + CALL_END.length)
+    const { end } = this.#syntax
+    if (end === '') {
+      const isOpen = this.#held.length <= MAX_SPACE && isOpenHead(this.#shape, this.#held)
+      return !isOpen && this.#giveUp(parts)
+    }
+    const at = this.#held.indexOf(end)
+    if (at < 0) return this.#held.length > MAX_HEAD && this.#giveUp(parts)
+    this.#wholeCall(this.#held.slice(0, at), end, parts)
+    this.#drop(at + end.length)
     this.#state = 'text'
     return this.#held !== ''
   }
 
   #giveUp(parts: Part[]): boolean {
-    parts.push({ type: 'content', text: this.#space + CALL_BEGIN + this.#held })
-    this.#held = ''
+    parts.push({ type: 'content', text: this.#opened + this.#held, at: this.decided })
+    this.#drop(this.#held.length)
     this.#state = 'text'
     return false
   }
@@ -114,27 +149,54 @@ export class CallSplitter {
   #body(parts: Part[]): boolean {
     const text = this.#arguments.take(this.#held)
     if (text !== '') parts.push({ type: 'arguments', text })
-    this.#held = this.#held.slice(text.length)
+    this.#drop(text.length)
     if (this.#arguments.complete) this.#state = 'tail'
     return this.#arguments.complete
   }
 
   /** What comes between the arguments and the end of the call means nothing. */
   #tail(): boolean {
-    const end = this.#held.indexOf(CALL_END)
-    if (end < 0) this.#held = this.#held.slice(1 - CALL_END.length)
-    if (end < 0) return false
-    this.#held = this.#held.slice(end + CALL_END.length)
+    if (this.#shape === 'mistral-args') return this.#over(0)
+    if (this.#shape === 'mistral') return this.#listTail()
+    const end = this.#syntax.end || '}'
+    const at = this.#held.indexOf(end)
+    if (at >= 0) return this.#over(at + end.length)
+    this.#drop(Math.max(0, this.#held.length - end.length + 1))
+    return false
+  }
+
+  #listTail(): boolean {
+    const found = LIST_TAIL.exec(this.#held)
+    if (found === null) return this.#held.length > MAX_SPACE && this.#over(this.#held.length)
+    if (found[1] === ']') return this.#over(found[0].length)
+    return this.#open(found[0].length)
+  }
+
+  #over(length: number): true {
+    this.#drop(length)
+    this.#bare = this.#syntax.bare
     this.#state = 'text'
     return true
   }
 
   /** A call that is written in another order, or none at all. */
   #wholeCall(body: string, end: string, parts: Part[]): void {
-    const call = readCall(body)
-    if (call === undefined || !this.#names.has(call.name))
-      parts.push({ type: 'content', text: `${this.#space}${CALL_BEGIN}${body}${end}` })
-    else parts.push({ type: 'call', name: call.name }, { type: 'arguments', text: call.arguments })
+    const call = this.#syntax.end === '' ? undefined : readCall(body)
+    if (call !== undefined && this.#names.has(call.name))
+      parts.push({ type: 'call', name: call.name }, { type: 'arguments', text: call.arguments })
+    else {
+      const text = `${this.#opened}${body}${end}`
+      parts.push({ type: 'content', text, at: this.decided })
+    }
+  }
+
+  #content(text: string, parts: Part[]): void {
+    if (text !== '') parts.push({ type: 'content', text, at: this.#at })
+  }
+
+  #drop(length: number): void {
+    this.#held = this.#held.slice(length)
+    this.#at += length
   }
 }
 

@@ -1,6 +1,5 @@
 import type { ChatRequest } from '../../../shared/wire/openai.ts'
 import type { ChatOrder } from '../protocol.ts'
-import { CALL_END } from '../tool-syntax.ts'
 import { answerGrammar } from './answer-grammar.ts'
 import { plainMessages, samplingOf, seedOfChoice } from './chat-order.ts'
 import type { ActiveTools } from './tools.ts'
@@ -16,19 +15,13 @@ export const chatWork = (
   body: ChatRequest,
   active: ActiveTools | undefined,
   newSeed: () => number,
-): Pick<ChatWork, 'type' | 'messages' | 'sampling' | 'grammar' | 'tools'> => {
-  const grammar = answerGrammar(body.response_format, active)
-  const sampling = samplingOf(body, newSeed)
-  // one call is enough: nothing is to follow it
-  const stop = active && !active.parallel ? [...sampling.stop, CALL_END] : sampling.stop
-  return {
-    type: 'chat',
-    messages: plainMessages(body),
-    sampling: { ...sampling, stop },
-    ...(grammar && { grammar }),
-    ...(active && { tools: active.tools }),
-  }
-}
+): Pick<ChatWork, 'type' | 'messages' | 'sampling' | 'grammar' | 'tools' | 'calls'> => ({
+  type: 'chat',
+  messages: plainMessages(body),
+  sampling: samplingOf(body, newSeed),
+  ...answerGrammar(body.response_format, active),
+  ...(active && { tools: active.tools }),
+})
 
 /** The same for each of the answers, with seeds of their own. */
 export const perChoice = (work: ChatWork, n: number): ChatWork[] =>
@@ -42,11 +35,13 @@ export const promptBytes = ({
   messages,
   tools = [],
   grammar,
+  calls,
   sampling,
-}: Pick<ChatWork, 'messages' | 'tools' | 'grammar' | 'sampling'>): number =>
+}: Pick<ChatWork, 'messages' | 'tools' | 'grammar' | 'calls' | 'sampling'>): number =>
   [
     ...messages.flatMap(({ text, calls = [] }) => [text, ...calls.map(call => call.arguments)]),
     ...tools.map(tool => JSON.stringify(tool)),
     ...sampling.stop,
     grammar?.text ?? '',
+    calls?.rules ?? '',
   ].reduce((sum, { length }) => sum + length, 0)

@@ -1,10 +1,10 @@
-import { ShoalError } from '../../../shared/errors.ts'
 import { HEADER_JUDGE, HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
 import type { ChatRequest } from '../../../shared/wire/openai.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { type AnswerShape, CHAT_SHAPE } from './answer-shape.ts'
 import { invalid, parseChatRequest } from './chat-order.ts'
 import { chatWork, perChoice, promptBytes } from './chat-work.ts'
+import type { Callable } from './choice.ts'
 import { Choices, type ChoicesListener } from './choices.ts'
 import type { RouteContext } from './context.ts'
 import { type HttpRequest, type HttpResponse, readJson, whenAborted } from './http.ts'
@@ -49,7 +49,7 @@ export const answerChat = (
   const maxTokens = smallest(asked, headerNumber(request, HEADER_MAX_TOKENS))
   const judgeTokens = headerNumber(request, HEADER_JUDGE)
   const active = activeTools(body)
-  const wanted = wantedLogprobs(body, active)
+  const wanted = body.logprobs === true ? (body.top_logprobs ?? 0) : undefined
   const judged = body.stream === true ? judgeTokens : undefined
   const work = {
     ...chatWork(body, active, context.newSeed),
@@ -68,7 +68,7 @@ export const answerChat = (
       engine: tracedDoor(engine, { operation: 'chat', body, request, gone }),
       works: perChoice(work, body.n ?? 1),
       bytes: promptBytes(work),
-      names: active?.tools.map(({ name }) => name),
+      callable: active && callableOf(active),
       newId: context.newId,
     },
     listener,
@@ -77,13 +77,10 @@ export const answerChat = (
   whenAborted(gone, cancel)
 }
 
-/** Alternatives of each token that the caller wants to see; undefined when not even the token. */
-const wantedLogprobs = (body: ChatRequest, active: ActiveTools | undefined): number | undefined => {
-  if (body.logprobs !== true) return undefined
-  if (active === undefined) return body.top_logprobs ?? 0
-  const message = 'logprobs are not served together with tools'
-  throw new ShoalError('unsupported_parameter', message, { param: 'logprobs' })
-}
+const callableOf = ({ tools, parallel }: ActiveTools): Callable => ({
+  names: tools.map(({ name }) => name),
+  most: parallel ? Number.POSITIVE_INFINITY : 1,
+})
 
 /** What the coordinator sends along: the tier's bound, or tokens to judge. */
 export const headerNumber = (request: HttpRequest, name: string): number | undefined => {

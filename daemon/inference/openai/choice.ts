@@ -1,6 +1,8 @@
 import type { FinishReason } from '../../../shared/wire/openai.ts'
 import type { EndReason, TokenInfo } from '../protocol.ts'
+import type { CallShape } from '../tool-syntax.ts'
 import { CallSplitter, type Part } from './call-splitter.ts'
+import { ContentTokens } from './content-tokens.ts'
 
 /** A piece of one answer. */
 export type ChoiceDelta =
@@ -9,32 +11,65 @@ export type ChoiceDelta =
   | { type: 'call'; call: number; id: string; name: string }
   | { type: 'arguments'; call: number; text: string }
 
+/** The functions that an answer may call. */
+export interface Callable {
+  names: readonly string[]
+  /** Calls in one answer; those that a model writes beyond are left out. */
+  most: number
+}
+
 /** One answer: text, or text and calls where there are functions to call. */
 export class Choice {
-  readonly #splitter: CallSplitter | undefined
+  readonly #callable: Callable | undefined
   readonly #newId: () => string
+  #splitter: CallSplitter | undefined
+  readonly #tokens = new ContentTokens()
   #calls = 0
 
-  /** @param names of the functions that may be called; undefined when none is to be looked for */
-  constructor(names: readonly string[] | undefined, newId: () => string) {
-    this.#splitter = names && new CallSplitter(names)
+  /** @param callable undefined when no call is to be looked for */
+  constructor(callable: Callable | undefined, newId: () => string) {
+    this.#callable = callable
     this.#newId = newId
+  }
+
+  /** @param shape how the answer writes its calls */
+  start(shape: CallShape | undefined): void {
+    this.#splitter = this.#callable && new CallSplitter(this.#callable.names, shape)
   }
 
   take(text: string, tokens: readonly TokenInfo[]): ChoiceDelta[] {
     if (this.#splitter === undefined) return [{ type: 'content', text, tokens }]
-    return this.#splitter.push(text).map(part => this.#delta(part))
+    this.#tokens.push(tokens)
+    return this.#deltas(this.#splitter.push(text), this.#splitter.decided)
   }
 
   end(reason: EndReason): { deltas: ChoiceDelta[]; finish: FinishReason } {
-    const deltas = (this.#splitter?.end() ?? []).map(part => this.#delta(part))
+    const deltas = this.#deltas(this.#splitter?.end() ?? [], Number.POSITIVE_INFINITY)
     if (reason === 'length') return { deltas, finish: 'length' }
-    return { deltas, finish: this.#calls > 0 ? 'tool_calls' : 'stop' }
+    // a stop string within the arguments: what there is of the call cannot be made
+    const isCall = this.#calls > 0 && this.#splitter?.isCut !== true
+    return { deltas, finish: isCall ? 'tool_calls' : 'stop' }
   }
 
-  #delta(part: Part): ChoiceDelta {
-    if (part.type === 'content') return { ...part, tokens: [] }
-    if (part.type === 'arguments') return { ...part, call: this.#calls - 1 }
-    return { type: 'call', call: this.#calls++, id: `call_${this.#newId()}`, name: part.name }
+  #deltas(parts: readonly Part[], decided: number): ChoiceDelta[] {
+    const deltas = parts.flatMap(part => this.#delta(part))
+    const tokens = this.#tokens.take(decided)
+    if (tokens.length === 0) return deltas
+    const last = deltas.findLast(delta => delta.type === 'content')
+    if (last === undefined) return [{ type: 'content', text: '', tokens }, ...deltas]
+    last.tokens = tokens
+    return deltas
+  }
+
+  #delta(part: Part): ChoiceDelta[] {
+    if (part.type === 'content') {
+      this.#tokens.said(part.at, part.text.length)
+      return [{ type: 'content', text: part.text, tokens: [] }]
+    }
+    if (part.type === 'call') this.#calls++
+    const call = this.#calls - 1
+    if (call >= (this.#callable?.most ?? 0)) return []
+    if (part.type === 'arguments') return [{ ...part, call }]
+    return [{ type: 'call', call, id: `call_${this.#newId()}`, name: part.name }]
   }
 }

@@ -2,7 +2,7 @@ import type { ShoalError } from '../../../shared/errors.ts'
 import type { FinishReason, Usage } from '../../../shared/wire/openai.ts'
 import type { EngineEvent, Work } from '../jobs.ts'
 import type { TokenInfo } from '../protocol.ts'
-import { Choice, type ChoiceDelta } from './choice.ts'
+import { type Callable, Choice, type ChoiceDelta } from './choice.ts'
 import type { EngineDoor } from './context.ts'
 
 /** What is told of the answers to one request. After `onEnd` or `onError` nothing follows. */
@@ -24,7 +24,7 @@ export interface ChoicesOptions {
   /** Of the prompt. */
   bytes: number
   /** Functions that may be called; undefined when none is to be looked for. */
-  names: readonly string[] | undefined
+  callable: Callable | undefined
   newId: () => string
 }
 
@@ -41,10 +41,13 @@ export class Choices {
   #over = false
 
   /** @throws ShoalError when the engine does not take the request */
-  constructor({ engine, works, bytes, names, newId }: ChoicesOptions, listener: ChoicesListener) {
+  constructor(
+    { engine, works, bytes, callable, newId }: ChoicesOptions,
+    listener: ChoicesListener,
+  ) {
     this.#listener = listener
     this.#running = works.length
-    this.#choices = works.map(() => new Choice(names, newId))
+    this.#choices = works.map(() => new Choice(callable, newId))
     try {
       for (const [index, work] of works.entries()) {
         const follows = index > 0
@@ -65,7 +68,7 @@ export class Choices {
 
   #hear(index: number, event: EngineEvent): void {
     if (this.#over) return
-    if (event.type === 'start') this.#start(event)
+    if (event.type === 'start') this.#start(index, event)
     else if (event.type === 'text') this.#text(index, event.text, event.tokens ?? [])
     else if (event.type === 'end') this.#end(index, event)
     else if (event.type === 'error') {
@@ -75,7 +78,9 @@ export class Choices {
   }
 
   /** The prompt counts once, whatever number of answers there are. */
-  #start({ promptTokens, cachedTokens, maxTokens }: Extract<EngineEvent, { type: 'start' }>): void {
+  #start(index: number, event: Extract<EngineEvent, { type: 'start' }>): void {
+    const { promptTokens, cachedTokens, maxTokens, callShape } = event
+    this.#choices[index]?.start(callShape)
     if (this.#usage.prompt_tokens > 0) return
     this.#usage.prompt_tokens = promptTokens
     this.#usage.prompt_tokens_details = { cached_tokens: cachedTokens }

@@ -161,6 +161,7 @@ t.test('nvidia-smi', async t => {
     t.equal(sampler.sample().gpus[0]?.utilization_percent, 37)
     clock = 12_501
     t.strictSame(sampler.sample(), {
+      takenAt: 0,
       gpus: [
         {
           index: 0,

@@ -89,6 +89,41 @@ t.test('batching waits for all active slots, but not for ever', async t => {
   t.equal(steps, 2)
 })
 
+t.test('stop strings are found wherever they stand, and however the text is cut', async t => {
+  let state = 7
+  const below = (most: number): number => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
+    return (state >>> 8) % most
+  }
+  const word = (most: number): string =>
+    Array.from({ length: 1 + below(most) }, () => 'ab'[below(2)]).join('')
+  for (let round = 0; round < 500; round++) {
+    const stops = Array.from({ length: 1 + below(3) }, () => word(6))
+    const pieces = Array.from({ length: 12 }, () => word(4))
+    const matcher = new StopMatcher(stops)
+    let shown = ''
+    let stopped = false
+    for (const [index, piece] of pieces.entries()) {
+      const told = matcher.push(piece)
+      shown += told.text
+      stopped = told.stopped
+      const text = pieces.slice(0, index + 1).join('')
+      const found = stops.map(stop => text.indexOf(stop)).filter(at => at >= 0)
+      t.equal(stopped, found.length > 0, `${stops} in ${text}`)
+      if (stopped) t.equal(shown, text.slice(0, Math.min(...found)))
+      if (stopped) break
+    }
+    if (!stopped) t.equal(shown + matcher.flush(), pieces.join(''))
+  }
+})
+
+t.test('a long stop string that comes to nothing costs no more than the text', async t => {
+  const length = 200_000
+  const matcher = new StopMatcher(['x', 'y'].map(end => 'a'.repeat(length) + end))
+  for (let at = 0; at < length; at += 100) matcher.push('a'.repeat(100))
+  t.equal(matcher.push('c').text.length, length + 1)
+})
+
 t.test('the turnstile stops others until the last worker is done', async t => {
   const turnstile = new Turnstile()
   t.equal(turnstile.closed, undefined)
@@ -277,7 +312,10 @@ t.test('a chat template', async t => {
   })
   t.test('without a system role gets its text with the first question', async t => {
     const template = new ChatTemplate(NO_SYSTEM, variables)
-    t.equal(joined(template.render([system('be brief'), user('hi')], 'n')), '[be brief\n\nhi]')
+    t.equal(
+      joined(template.render([system('be brief'), user('hi')], 'n').pieces),
+      '[be brief\n\nhi]',
+    )
     t.equal(foldSystem([user('hi')]), undefined)
   })
   t.test('that refuses the messages says which field is wrong', async t => {

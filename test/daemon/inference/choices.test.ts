@@ -11,10 +11,14 @@ import { choiceLogprobs } from '../../../daemon/inference/openai/logprobs.ts'
 import { activeTools } from '../../../daemon/inference/openai/tools.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 
+/** A part without its place. */
+type Plain = { type: 'content'; text: string } | Exclude<Part, { type: 'content' }>
+
 /** Neighbours of one kind as one: how a text was cut does not matter. */
-const joined = (parts: readonly Part[]): Part[] => {
-  const all: Part[] = []
-  for (const part of parts) {
+const joined = (parts: readonly Part[]): Plain[] => {
+  const all: Plain[] = []
+  for (const whole of parts) {
+    const part = whole.type === 'content' ? content(whole.text) : whole
     const last = all.at(-1)
     if (last?.type === 'content' && part.type === 'content') last.text += part.text
     else if (last?.type === 'arguments' && part.type === 'arguments') last.text += part.text
@@ -23,7 +27,7 @@ const joined = (parts: readonly Part[]): Part[] => {
   return all
 }
 
-const content = (text: string): Part => ({ type: 'content', text })
+const content = (text: string): Plain => ({ type: 'content', text })
 const call = (name: string, args: string): Part[] => [
   { type: 'call', name },
   { type: 'arguments', text: args },
@@ -189,7 +193,7 @@ t.test('several answers to one request', async t => {
         cancelled++
       }
     }
-    const options = { works: Array(count).fill(WORK), bytes: 1, names: undefined }
+    const options = { works: Array(count).fill(WORK), bytes: 1, callable: undefined }
     const choices = new Choices({ engine: { submit }, newId: () => 'id', ...options }, listener)
     const send = (job: number, event: Record<string, unknown>) =>
       jobs[job]?.hear({ job, ...event } as EngineEvent)
@@ -247,6 +251,7 @@ const TOOLS = [
   { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } },
   { type: 'function', function: { name: 'g', description: 'does g', strict: true } },
 ]
+const named = (name: string) => ({ type: 'function', function: { name } })
 const parse = (more: Record<string, unknown>) =>
   parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more })
 
@@ -285,16 +290,30 @@ t.test('the grammar of an answer', async t => {
   }
   const json = { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'null' } } }
   t.test('is there only when something is asked of its form', async t => {
-    for (const free of [{}, { response_format: { type: 'text' } }, { tools: TOOLS }])
-      t.equal(grammar(free), undefined)
-    t.match(grammar({ response_format: { type: 'json_object' } }), { param: 'response_format' })
-    t.match(grammar({ tools: TOOLS, tool_choice: 'required' }), { param: 'tools', text: /f.*g/ })
+    for (const free of [{}, { response_format: { type: 'text' } }]) t.strictSame(grammar(free), {})
+    const held = grammar({ response_format: { type: 'json_object' } })
+    t.match(held, { grammar: { param: 'response_format' } })
+    const functions = [{ name: 'f' }, { name: 'g' }]
+    t.match(grammar({ tools: TOOLS, tool_choice: 'required' }), {
+      calls: { param: 'tools', functions, whole: true, parallel: true },
+    })
+    const free = grammar({ tools: TOOLS })
+    t.match(free, { calls: { param: 'tools', functions } })
+    t.equal(free.calls?.whole, undefined, 'the model may call or not')
+  })
+  t.test('is made once for tools that come again, and only for those', async t => {
+    const calls = (more: Record<string, unknown>) => grammar({ tools: TOOLS, ...more }).calls
+    t.equal(calls({}), calls({}))
+    t.not(calls({}), calls({ parallel_tool_calls: false }))
+    t.equal(calls({ parallel_tool_calls: false })?.parallel, false)
+    t.match(grammar({ tools: TOOLS.slice(1) }).calls?.functions, [{ name: 'g' }])
+    const names = (index: number) => grammar({ tools: [named(`t${index}`)] }).calls?.functions
+    for (let index = 0; index < 40; index++) t.match(names(index), [{ name: `t${index}` }])
   })
   t.test('allows calls beside the form where both are asked', async t => {
-    t.match(
-      grammar({ tools: TOOLS, response_format: json })?.text,
-      /^root ::= r0 \| r\d+ r\d+\{0,15\}/,
-    )
+    const { calls, grammar: none } = grammar({ tools: TOOLS, response_format: json })
+    t.match(calls, { whole: true, instead: 'r0', param: 'response_format' })
+    t.equal(none, undefined)
   })
   t.test('names the place of what it cannot hold', async t => {
     const schema = { type: 'object', properties: { a: { type: 'string', pattern: 'x' } } }
@@ -304,7 +323,10 @@ t.test('the grammar of an answer', async t => {
       code,
       param: 'tools.0.function.parameters.properties.a.pattern',
     })
-    t.equal(grammar({ tools: [tool] }), undefined, 'a model that chooses freely is not held to it')
+    const free = grammar({ tools: [tool] }).calls
+    t.match(free?.functions, [{ name: 'f' }], 'a model that chooses freely is held to an object')
+    const wrong = { ...tool, function: { name: 'f', parameters: { type: 'thing' } } }
+    t.match(grammar({ tools: [wrong] }).calls?.functions, [{ name: 'f' }])
     const json_schema = { name: 'x', schema }
     t.throws(() => grammar({ response_format: { type: 'json_schema', json_schema } }), {
       code,

@@ -23,6 +23,7 @@ import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { Catalogue } from '../../../shared/catalogue.ts'
 import { parseWeightsSource } from '../../../shared/weights-source.ts'
 import { SMALL } from './fixtures.ts'
+import { type HubFile, startHub } from './hub.ts'
 import { TestClock } from './test-clock.ts'
 
 const MIB = 1024 * 1024
@@ -172,6 +173,82 @@ t.test('the token of the hub', async t => {
       message: /^inference.hub_token_file: ENOENT/,
     })
     t.equal(at.requests.length, 0)
+  })
+})
+
+t.test('weights of a hub', async t => {
+  /** A hub with one file, and a folder that fetches from it. */
+  const setupHub = async (t: Test, file: Partial<HubFile> = {}, token?: string) => {
+    const hub = await startHub(t, { 'o/r/v1/q/f.gguf': { content: CONTENT, ...file } })
+    const modelsDir = join(mkdtempSync(join(scratch, 'hub-')), 'models')
+    const hubTokenFile =
+      token === undefined ? undefined : join(t.testdir({ token: `${token}\n` }), 'token')
+    const folder = new ModelFolder({
+      ...{ folder: modelsDir, maxBytes: 10 * MIB, stallSeconds: 60, clock: new TestClock() },
+      ...{ wanted: () => new Set<string>(), hubTokenFile, freeBytes: async () => undefined },
+      wait: async () => {},
+    })
+    const fetch = async (text = 'hf:o/r/q/f.gguf@v1', checked = true): Promise<Buffer> => {
+      const entry = { id: 'm', kind: 'chat', minimum_tier: 'free', context_length: 512 }
+      const sum = checked ? { sha256: SHA256 } : { unchecked: true }
+      const [parsed] = Catalogue.parse([{ ...entry, weights: text, ...sum }])
+      const places = { modelsDir, hubUrl: hub.url }
+      const weights = resolveWeights(parsed as Catalogue[number], places)
+      await folder.fetch(weights, () => {}, new AbortController().signal)
+      return readFileSync(weights.file)
+    }
+    return { hub, fetch }
+  }
+
+  t.test('come from the storage that it signs an address of, without the token', async t => {
+    const { hub, fetch } = await setupHub(t, { gated: { token: 'hf_x' } }, 'hf_x')
+    t.ok((await fetch()).equals(CONTENT))
+    t.equal(hub.requests[0]?.headers.authorization, 'Bearer hf_x')
+    t.equal(hub.storage.requests.length, 1)
+  })
+  t.test('go on where they were, with an address that is signed anew', async t => {
+    const { hub, fetch } = await setupHub(t)
+    hub.faults.push('cut', 'expired')
+    t.ok((await fetch()).equals(CONTENT))
+    t.equal(hub.requests.length, 3)
+    t.match(hub.storage.requests[2]?.headers.range, /^bytes=\d+-$/)
+  })
+  t.test('keep the token when the repository has another name', async t => {
+    const token = 'hf_x'
+    const hub = await startHub(t, {
+      'o/r/v1/q/f.gguf': { content: CONTENT, movedTo: 'n/r' },
+      'n/r/v1/q/f.gguf': { content: CONTENT, gated: { token } },
+    })
+    const file = join(t.testdir({ token }), 'token')
+    const at = await setup(t, [], { hubTokenFile: file })
+    const weights = at.weights('/x', SHA256, 'hf:o/r/q/f.gguf@v1')
+    const url = new URL(`${hub.url}${weights.url?.pathname}`)
+    await at.fetchOnce({ ...weights, url })
+    t.ok(readFileSync(weights.file).equals(CONTENT))
+  })
+  for (const [title, token, text, message] of [
+    ['that is gated', undefined, undefined, /answers 401 .*Access to model o\/r is restricted/],
+    ['that gives this token nothing', 'hf_y', undefined, /answers 403 .*restricted/],
+    ['that has no such repository', undefined, 'hf:o/x/q/f.gguf@v1', /401 .*Invalid username/],
+    ['that has no such revision', 'hf_x', 'hf:o/r/q/f.gguf@v2', /404 .*Invalid rev id: v2/],
+    ['that has no such file', 'hf_x', 'hf:o/r/g.gguf@v1', /404 .*Entry not found/],
+  ] as const)
+    t.test(`${title} are refused once, in the words of the hub`, async t => {
+      const { hub, fetch } = await setupHub(t, { gated: { token: 'hf_x' } }, token)
+      await t.rejects(fetch(text), { again: 'never', message })
+      t.equal(hub.requests.length, 1)
+    })
+  t.test('that are others by now are refused before a byte of them comes', async t => {
+    const { fetch } = await setupHub(t, { etag: 'a'.repeat(64) })
+    await t.rejects(fetch(), { again: 'never', message: /has another file there/ })
+  })
+  t.test('that nobody checks are held to what the hub says of them', async t => {
+    const wrong = await setupHub(t, { etag: 'a'.repeat(64) })
+    await t.rejects(wrong.fetch(undefined, false), { message: /its sha256 is/ })
+    const right = await setupHub(t)
+    t.ok((await right.fetch(undefined, false)).equals(CONTENT))
+    const small = await setupHub(t, { etag: 'c0ffee' })
+    t.ok((await small.fetch(undefined, false)).equals(CONTENT), 'not every tag is a digest')
   })
 })
 
@@ -397,6 +474,30 @@ t.test('the folder', async t => {
       [true, true, false, true],
     )
     t.ok(existsSync(join(modelsDir, 'mine.gguf')))
+  })
+
+  t.test('has room for what is on its way already', async t => {
+    const other = Buffer.concat([CONTENT, Buffer.from('other')])
+    let finish: () => void = () => {}
+    const slow: Answer = (_, response) => {
+      response.writeHead(200, { 'content-length': CONTENT.length, etag: '"one"' })
+      response.write(CONTENT.subarray(0, 1024))
+      finish = () => response.end(CONTENT.subarray(1024))
+    }
+    const answers = [slow, serveFile({ content: other })]
+    const { folder, fetchOnce, weights } = await setup(t, answers, { maxBytes: 1.5 * MIB })
+    let first: Promise<void> = Promise.resolve()
+    await new Promise<void>(resolve => {
+      const progress = (done: number): void => {
+        if (done > 0) resolve()
+      }
+      first = folder.fetch(weights(), progress, new AbortController().signal)
+    })
+    const second = weights('/other.gguf', hash('sha256', other))
+    await t.rejects(fetchOnce(second), { again: 'later', message: /would hold/ })
+    finish()
+    await first
+    t.ok(readFileSync(weights().file).equals(CONTENT))
   })
 
   t.test('keeps what the catalogue names, and says that it is full', async t => {

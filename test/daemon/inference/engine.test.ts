@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { Admission } from '../../../daemon/inference/admission.ts'
 import { InferenceConfig } from '../../../daemon/inference/config.ts'
 import { Engine } from '../../../daemon/inference/engine.ts'
-import type { ChildListener } from '../../../daemon/inference/engine-child.ts'
+import { type ChildListener, poolThreads } from '../../../daemon/inference/engine-child.ts'
 import type { EngineOptions, EngineParts } from '../../../daemon/inference/engine-options.ts'
 import { Engines } from '../../../daemon/inference/engines.ts'
 import { gpuMayBePresent } from '../../../daemon/inference/gpu-present.ts'
@@ -21,6 +21,12 @@ import { SMALL } from './fixtures.ts'
 import { TestClock } from './test-clock.ts'
 
 const LIMITS = { slots: 1, queue: 2, queueBytes: 100, queueTimeoutSeconds: 30 }
+
+t.test('an engine process has a pool thread for each slot, but not more than CPUs', async t => {
+  t.equal(poolThreads(8, 16), 8)
+  t.equal(poolThreads(16, 4), 4)
+  t.equal(poolThreads(1, 1), 2)
+})
 
 t.test('admission', async t => {
   const setup = (limits = LIMITS) => {

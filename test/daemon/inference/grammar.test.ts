@@ -248,3 +248,20 @@ t.test('a hostile schema is refused or small, and never followed for long', asyn
     t.throws(() => safeShape(schema, 's'), { code: 'unsupported_parameter' }, title)
   }
 })
+
+t.test(
+  'a list of constants that is referred to again and again is refused, not written out',
+  async t => {
+    const many = { enum: Array.from({ length: 900 }, (_, index) => `${index}`.padStart(90, 'x')) }
+    const names = Array.from({ length: 250 }, (_, index) => `p${index}`)
+    const either = (name: string) => ({ anyOf: [{ $ref: '#/$defs/many' }, { const: name }] })
+    const schema = (count: number) => ({
+      $defs: { many },
+      type: 'object',
+      properties: Object.fromEntries(names.slice(0, count).map(name => [name, either(name)])),
+      required: names.slice(0, count),
+    })
+    t.throws(() => safeShape(schema(250), 'x'), { code: 'unsupported_parameter', param: 'x' })
+    t.doesNotThrow(() => safeShape(schema(1), 'x'))
+  },
+)

@@ -141,6 +141,78 @@ t.test('two engines that ask at the same time never get the same memory', async 
   t.strictSame([...promised], ['a'])
 })
 
+t.test('room is made by what a GPU shows', async t => {
+  /** One model that has nothing to do, and a sample of a GPU that the test replaces. */
+  const setup = (readyAt: number) => {
+    const clock = new TestClock()
+    const ended: string[] = []
+    const world = { usedBytes: 60, takenAt: 0, listedBytes: undefined as number | undefined }
+    const idle = {
+      name: 'idle',
+      pid: 7,
+      resident: { name: 'idle', needBytes: 40, lastUsedAt: 0, readyAt, busy: false, pinned: false },
+      unload: () => ended.push('idle'),
+    }
+    const parts = {
+      ...{ clock, engines: [idle], device: 'gpu' as const, limitPercent: 100 },
+      logger: pino({ level: 'silent' }),
+      readMemory: async () => ({
+        ...{ kind: 'gpu' as const, totalBytes: 100, usedBytes: world.usedBytes },
+        ...{ takenAt: world.takenAt, seenBytes: () => world.listedBytes },
+      }),
+      leftovers: new Leftovers(clock),
+    }
+    const seek = (needBytes: number) =>
+      makeRoom(
+        {
+          ...{ name: 'new', needBytes, mayEvict: true, promise: () => {} },
+          signal: new AbortController().signal,
+        },
+        parts,
+      )
+    /** Lets looks follow each other until the time is over. */
+    const pass = async (ms: number) => {
+      for (let passed = 0; passed < ms; passed += 1000) {
+        await new Promise(resolve => setImmediate(resolve))
+        clock.advance(1000)
+      }
+    }
+    return { clock, ended, world, seek, pass }
+  }
+  t.test('a newer sample is waited for before another model ends', async t => {
+    const { clock, ended, world, seek, pass } = setup(-1)
+    clock.advance(10_000)
+    const done = seek(50)
+    await pass(3000)
+    t.strictSame(ended, [], 'the sample is from before')
+    Object.assign(world, { usedBytes: 40, takenAt: 12_000 })
+    await pass(2000)
+    await done
+    t.strictSame(ended, [], 'and somebody else has gone meanwhile')
+  })
+  t.test('but not for ever', async t => {
+    const { clock, ended, seek, pass } = setup(-1)
+    clock.advance(10_000)
+    const done = seek(50)
+    await pass(17_000)
+    await done
+    t.strictSame(ended, ['idle'])
+  })
+  t.test('what was loaded before the sample does not count twice', async t => {
+    for (const listedBytes of [undefined, 0]) {
+      const { ended, world, seek } = setup(-1)
+      world.listedBytes = listedBytes
+      await seek(40)
+      t.strictSame(ended, [])
+    }
+  })
+  t.test('what was loaded after it counts as used', async t => {
+    const { ended, seek } = setup(1)
+    await seek(20)
+    t.strictSame(ended, ['idle'])
+  })
+})
+
 t.test('the memory that is read', async t => {
   const gpu = (more: Partial<GpuSample> = {}): GpuSample => ({
     index: 0,
@@ -165,20 +237,26 @@ t.test('the memory that is read', async t => {
   t.test('is that of all GPUs together', async t => {
     const processes = [{ pid: 7, name: 'node', used_bytes: 5 * GIB }]
     const both = [gpu({ processes }), gpu({ index: 1, id: 'GPU-1', processes })]
-    const memory = await memoryReader(() => both)('gpu', [7])
+    const memory = await memoryReader(() => ({ gpus: both }))('gpu', [7])
     t.match(memory, { kind: 'gpu', totalBytes: 160 * GIB, usedBytes: 60 * GIB })
     t.equal(memory?.seenBytes(7), 10 * GIB)
     t.equal(memory?.seenBytes(8), 0)
   })
   t.test('of a process is not known where the driver does not tell', async t => {
-    const memory = await memoryReader(() => [gpu()])('gpu', [7])
+    const memory = await memoryReader(() => ({ gpus: [gpu()] }))('gpu', [7])
     t.equal(memory?.seenBytes(7), undefined)
     const processes = [{ pid: 7, name: 'node', used_bytes: null }]
-    t.equal((await memoryReader(() => [gpu({ processes })])('gpu', [7]))?.seenBytes(7), undefined)
+    t.equal(
+      (await memoryReader(() => ({ gpus: [gpu({ processes })] }))('gpu', [7]))?.seenBytes(7),
+      undefined,
+    )
   })
   t.test('is not known while the driver says nothing', async t => {
     t.equal(await memoryReader(() => undefined, folder)('gpu', []), undefined)
-    t.equal(await memoryReader(() => [gpu({ vram_used_bytes: null })])('gpu', []), undefined)
+    t.equal(
+      await memoryReader(() => ({ gpus: [gpu({ vram_used_bytes: null })] }))('gpu', []),
+      undefined,
+    )
   })
   for (const [title, gpus, device] of [
     ['without a GPU', [], 'gpu'],
@@ -186,11 +264,11 @@ t.test('the memory that is read', async t => {
     ['when the engines do not use the GPU', [gpu()], 'host'],
   ] as const)
     t.test(`is the host's ${title}; mapped weights do not count`, async t => {
-      const memory = await memoryReader(() => gpus, folder)(device, [7, 8])
+      const memory = await memoryReader(() => ({ gpus }), folder)(device, [7, 8])
       t.match(memory, { kind: 'host', totalBytes: 1000 * 1024, usedBytes: 400 * 1024 })
       t.strictSame([memory?.seenBytes(7), memory?.seenBytes(8)], [90 * 1024, undefined])
     })
   t.test('is not known without meminfo', async t => {
-    t.equal(await memoryReader(() => [], '/nonexistent')('host', []), undefined)
+    t.equal(await memoryReader(() => ({ gpus: [] }), '/nonexistent')('host', []), undefined)
   })
 })

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -8,6 +9,7 @@ import type { FetchWeights } from '../../../daemon/inference/engine-options.ts'
 import { Engines } from '../../../daemon/inference/engines.ts'
 import type { EngineEvent, Work } from '../../../daemon/inference/jobs.ts'
 import { createModelControl } from '../../../daemon/inference/model-control.ts'
+import { pinsFile } from '../../../daemon/inference/pins.ts'
 import type { Order, Reply } from '../../../daemon/inference/protocol.ts'
 import { Tenure } from '../../../daemon/inference/tenure.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
@@ -511,4 +513,61 @@ t.test('an operator', async t => {
     clock.advance(HOUR_MS / 60)
     t.strictSame([states(), children.length], ['ready cold cold', 2])
   })
+})
+
+t.test('pins are kept, however many there are', async t => {
+  const pins = pinsFile(t.testdir())
+  const many = new Set(Array.from({ length: 1000 }, (_, index) => `model-${index}`))
+  await pins.write(many)
+  t.strictSame(await pins.read(), many)
+})
+
+t.test('a damaged file of pins is never written over', async t => {
+  const stateDir = t.testdir({ 'pinned-models.json': '["a", "b"' })
+  const pins = pinsFile(stateDir)
+  await t.rejects(pins.read(), { code: 'store_unavailable', message: /damaged; restore it/ })
+  const engine = { load: async () => {}, report: () => ({ state: 'ready' }) } as never
+  const control = createModelControl({
+    engines: { engine: () => engine, pin: () => {} },
+    pins,
+    clock: new TestClock(),
+  })
+  await t.rejects(control.pin('c'), { code: 'store_unavailable' })
+  await t.rejects(control.unpin('c'), { code: 'store_unavailable' })
+  t.equal(await readFile(join(stateDir, 'pinned-models.json'), 'utf8'), '["a", "b"')
+})
+
+t.test('models that are pinned at the same time are all kept', async t => {
+  const pins = pinsFile(t.testdir())
+  const engine = { load: async () => {}, report: () => ({ state: 'ready' }) } as never
+  const control = createModelControl({
+    engines: { engine: () => engine, pin: () => {} },
+    pins,
+    clock: new TestClock(),
+  })
+  await Promise.all(['a', 'b', 'c'].map(model => control.pin(model)))
+  t.strictSame(await pins.read(), new Set(['a', 'b', 'c']))
+})
+
+t.test('a catalogue that a cell could not report is refused with the reason', async t => {
+  const entry = (id: number, weights: string) => ({
+    ...{ id: `m${id}`, kind: 'chat' as const, minimum_tier: 'free' as const, context_length: 512 },
+    weights,
+  })
+  const places = { modelsDir: '/nonexistent', hubUrl: 'https://hub.example' }
+  const make = (weights: (id: number) => string, count: number) => () =>
+    new Engines(
+      Catalogue.parse(Array.from({ length: count }, (_, id) => entry(id, weights(id)))),
+      InferenceConfig.parse({}),
+      { places, clock: new TestClock() } as never,
+    )
+  t.doesNotThrow(make(id => `/w${id}.gguf`, 256))
+  t.throws(
+    make(id => `/w${id}.gguf`, 257),
+    { code: 'config_invalid', message: /257 different/ },
+  )
+  t.throws(
+    make(() => '/w.gguf', 257),
+    { code: 'config_invalid', message: /257 of its ids/ },
+  )
 })

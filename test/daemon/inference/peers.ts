@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, request } from 'node:http'
 import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
@@ -24,8 +24,10 @@ export const startService = async (
   t: Test,
   entries: Entry[],
   config: Partial<InferenceConfig> = {},
+  stateFiles: Record<string, string> = {},
 ): Promise<InferenceService> => {
   const stateDir = mkdtempSync(join(tmpdir(), 'shoal-service-'))
+  for (const [name, text] of Object.entries(stateFiles)) writeFileSync(join(stateDir, name), text)
   const service = inferenceService({
     catalogue: Catalogue.parse(
       entries.map(entry => ({

@@ -19,6 +19,15 @@ const embed = join(folder, 'embed.gguf')
 writeRandomModel(small, SMALL)
 writeRandomModel(embed, { ...SMALL, contextLength: 128, poolingType: 'mean' })
 
+t.test('a cell whose pins cannot be read serves all the same', async t => {
+  const files = { 'pinned-models.json': '["embed' }
+  const entry = { id: 'embed', weights: embed, kind: 'embedding' as const }
+  const service = await startService(t, [entry], { preload: true }, files)
+  await settled(service)
+  t.match(service.reports(), [{ state: 'ready', pinned: false }])
+  await t.rejects(service.models.pin('embed'), { code: 'store_unavailable' })
+})
+
 t.test('a cell answers like OpenAI', async t => {
   const service = await startService(t, [
     { id: 'one', weights: small },

@@ -40,35 +40,37 @@ const ofTemplate = (pieces: readonly Piece[]): string =>
 
 t.test('a template that knows tools', async t => {
   const template = new ChatTemplate(KNOWS_TOOLS, VARIABLES)
-  t.equal(template.knowsTools, true)
+  t.equal(template.callShape, 'hermes')
   t.test('writes them, and calls and answers of the conversation', async t => {
     const messages = [user('hi'), called('{"a": [1, "<|x|>"]}'), tool('42')]
-    const pieces = template.render(messages, 'nonce', [F])
+    const { pieces } = template.render(messages, 'nonce', [F])
     const [first = '', second = ''] = joined(pieces).split('\n')
     t.strictSame(JSON.parse(first), { type: 'function', function: F })
     t.equal(second, '[user]hi[assistant]<tool_call>f {"a": [1, "<|x|>"]}</tool_call>[tool]42')
   })
   t.test('makes no special token of what people wrote in them', async t => {
-    const written = ofTemplate(template.render([user('hi'), called('{"<|x|>": 1}')], 'nonce', [F]))
+    const written = ofTemplate(
+      template.render([user('hi'), called('{"<|x|>": 1}')], 'nonce', [F]).pieces,
+    )
     t.notMatch(written, /<\|/)
     t.match(written, /"type": "object"/)
   })
   t.test('gets arguments that are no JSON as a text', async t => {
     t.match(
-      joined(template.render([user('hi'), called('{"a')], 'nonce')),
+      joined(template.render([user('hi'), called('{"a')], 'nonce').pieces),
       /f "\{\\"a"<\/tool_call>/,
     )
   })
   t.test('is not told of tools when there are none', async t => {
-    t.equal(joined(template.render([user('hi')], 'nonce')), '[user]hi')
+    t.equal(joined(template.render([user('hi')], 'nonce').pieces), '[user]hi')
   })
 })
 
 t.test('a template that knows no tools', async t => {
   const template = new ChatTemplate(CHATML, VARIABLES)
-  t.equal(template.knowsTools, false)
+  t.equal(template.callShape, undefined)
   t.test('gets them described in a system message', async t => {
-    const text = joined(template.render([user('hi')], 'nonce', [F]))
+    const text = joined(template.render([user('hi')], 'nonce', [F]).pieces)
     t.match(text, /^<\|im_start\|>system\n.*<tool_call>/s)
     t.ok(text.includes(JSON.stringify(F)))
   })
@@ -89,14 +91,64 @@ t.test('a template that knows no tools', async t => {
 
 t.test('a template that knows tools in another form is not told of them', async t => {
   const other = KNOWS_TOOLS.replaceAll('tool_call>', 'function_call>')
-  t.equal(new ChatTemplate(other, VARIABLES).knowsTools, false)
+  t.equal(new ChatTemplate(other, VARIABLES).callShape, undefined)
+})
+
+/** Knows tools as Llama 3.1's template does: one call in a message, answers from `ipython`. */
+const LLAMA = [
+  '{% if tools %}{{ \'Environment: ipython {"name": f, "parameters": d}\' }}',
+  "{% for tool in tools %}{{ tool | tojson + '\\n' }}{% endfor %}{% endif %}",
+  "{% for m in messages %}{% if m.tool_calls %}{% if m.tool_calls | length != 1 %}{{ raise_exception('one') }}{% endif %}",
+  '{% set call = m.tool_calls[0].function %}',
+  '{{ \'{"name": "\' + call.name + \'", "parameters": \' }}{{ call.arguments | tojson }}{{ "}" }}',
+  "{% elif m.role == 'tool' %}{{ '[ipython]' + m.content }}",
+  "{% else %}{{ '[' + m.role + ']' + m.content }}{% endif %}{% endfor %}",
+].join('')
+/** As Mistral's does: lists of calls, with ids of nine characters. */
+const MISTRAL = [
+  "{% if tools %}{% for tool in tools %}{{ '[AVAILABLE_TOOLS]' + (tool | tojson) }}{% endfor %}{% endif %}",
+  "{% for m in messages %}{% if m.tool_calls %}{{ '[TOOL_CALLS] [' }}{% for call in m.tool_calls %}",
+  "{% if call.id | length != 9 %}{{ raise_exception('nine') }}{% endif %}",
+  '{{ call.function | tojson }}{{ \', "id": "\' + call.id + \'"\' }}{% endfor %}{{ "]" }}',
+  "{% elif m.role == 'tool' %}{% if m.tool_call_id | length != 9 %}{{ raise_exception('nine') }}{% endif %}",
+  "{{ '[TOOL_RESULTS]' + m.tool_call_id + ':' + m.content }}",
+  "{% else %}{{ '[' + m.role + ']' + m.content }}{% endif %}{% endfor %}",
+].join('')
+
+t.test('templates of other families', async t => {
+  const conversation = [user('hi'), called('{"a": 1}'), tool('42')]
+  t.test("write calls and answers in Llama's form", async t => {
+    const template = new ChatTemplate(LLAMA, VARIABLES)
+    const { pieces, callShape } = template.render(conversation, 'nonce', [F])
+    t.equal(callShape, 'llama')
+    t.match(joined(pieces), /\[user\]hi\{"name": "f", "parameters": \{"a": 1\}\}\[ipython\]42$/)
+  })
+  t.test('are left for text where they take no such conversation', async t => {
+    const template = new ChatTemplate(LLAMA, VARIABLES)
+    const twice = {
+      ...called('{}'),
+      calls: [...(called('{}').calls ?? []), ...(called('{}').calls ?? [])],
+    }
+    const { pieces, callShape } = template.render([user('hi'), twice], 'nonce', [F])
+    t.equal(callShape, 'hermes')
+    t.match(joined(pieces), /<tool_call>/)
+  })
+  t.test("write Mistral's form, with ids as short as it wants them", async t => {
+    const template = new ChatTemplate(MISTRAL, VARIABLES)
+    const { pieces, callShape } = template.render(conversation, 'nonce', [F])
+    t.equal(callShape, 'mistral')
+    const ids = /"id": "(\w{9})"\]\[TOOL_RESULTS\](\w{9}):42$/.exec(joined(pieces))
+    t.ok(ids)
+    t.equal(ids?.[1], ids?.[2], 'the answer names its call')
+  })
 })
 
 t.test('a template that refuses a conversation with tools gets it as text', async t => {
   const strict = `{% if messages | length > 1 and tools %}{{ raise_exception('no') }}{% endif %}${KNOWS_TOOLS}`
   const template = new ChatTemplate(strict, VARIABLES)
-  const text = joined(template.render([user('hi'), user('ho')], 'nonce', [F]))
-  t.match(text, /You may call functions/)
+  const { pieces, callShape } = template.render([user('hi'), user('ho')], 'nonce', [F])
+  t.match(joined(pieces), /You may call functions/)
+  t.equal(callShape, 'hermes')
 })
 
 t.test('marks of calls are shown also where they are special tokens', async t => {

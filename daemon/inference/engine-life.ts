@@ -1,0 +1,293 @@
+import { ShoalError } from '../../shared/errors.ts'
+import type { ModelState } from '../../shared/wire/telemetry.ts'
+import type { Admission } from './admission.ts'
+import { Approach } from './approach.ts'
+import { DownloadError } from './downloads/download-error.ts'
+import type { EngineOptions, EngineParts } from './engine-options.ts'
+import { EngineProcess } from './engine-process.ts'
+import { GgufError } from './gguf-reader.ts'
+import type { Jobs } from './jobs.ts'
+import { NoRoom } from './memory/no-room.ts'
+import type { ReadyReply } from './protocol.ts'
+import { Restarts } from './restarts.ts'
+import { Retry } from './retry.ts'
+import { Tenure } from './tenure.ts'
+import { fileStamp } from './weights.ts'
+
+/** Weights that failed are looked at again this often, in case somebody has replaced them. */
+const RECHECK_MS = 60_000
+const MAX_REASON_LENGTH = 500
+
+/** A process that cannot be killed is looked for this often. */
+const LEFTOVER_MS = 5000
+const LEFTOVER = 'the process before cannot be ended; another starts when it is gone'
+
+/** Somebody who holds the memory may have ended by then. */
+const NO_ROOM_RETRY_SECONDS = 10
+const MINUTE_MS = 60_000
+
+/** How an engine gets from cold to ready and back, and what follows when it fails. */
+export class EngineLife {
+  /** Engines of the same name want the same memory. */
+  readonly name: string
+  readonly approach: Approach
+  readonly restarts = new Restarts()
+  readonly #options: EngineOptions
+  readonly #parts: EngineParts
+  readonly #admission: Admission
+  readonly #jobs: Jobs
+  readonly #tenure: Tenure
+  readonly #retry: Retry
+  #state: ModelState = 'cold'
+  #reason: string | undefined
+  #process: EngineProcess | undefined
+  #device: string | undefined
+  #readyAt: number | undefined
+  /** How long the process took to load, the last time. */
+  #loadMs: number | undefined
+  /** From `start` to `stop`. */
+  #life: AbortController | undefined
+  #settled: (() => void)[] = []
+
+  constructor(options: EngineOptions, parts: EngineParts, admission: Admission, jobs: Jobs) {
+    this.name = `${options.kind} ${options.weights.file}`
+    this.#options = options
+    this.#parts = parts
+    this.#admission = admission
+    this.#jobs = jobs
+    this.#retry = new Retry(parts.clock)
+    this.approach = new Approach(options, parts)
+    this.#tenure = new Tenure({
+      clock: parts.clock,
+      limitMs: options.idleUnloadMinutes * MINUTE_MS,
+      idleMs: () => this.idleMs,
+      onIdle: () => this.#unloadIdle(),
+    })
+  }
+
+  get state(): ModelState {
+    return this.#state
+  }
+
+  /** Why it is as it is, where that needs a word. */
+  get reason(): string | undefined {
+    return this.#reason
+  }
+
+  get process(): EngineProcess | undefined {
+    return this.#process
+  }
+
+  /** What the process computed on when it was ready last. */
+  get device(): string | undefined {
+    return this.#device
+  }
+
+  /** When the process was ready last, by the clock. */
+  get readyAt(): number | undefined {
+    return this.#readyAt
+  }
+
+  get started(): boolean {
+    return this.#life !== undefined
+  }
+
+  /** How long nobody has needed it; 0 while somebody does. */
+  get idleMs(): number {
+    return this.#admission.idle ? this.#parts.clock.now() - this.#admission.lastUsedAt : 0
+  }
+
+  get pinned(): boolean {
+    return this.#tenure.pinned
+  }
+
+  start(): void {
+    this.#life ??= new AbortController()
+  }
+
+  load(preload: boolean): Promise<void> {
+    if (this.#life === undefined) return Promise.resolve()
+    this.#tenure.preloaded ||= preload
+    this.#watchIdle()
+    if (this.#state === 'ready') return Promise.resolve()
+    const settled = new Promise<void>(resolve => this.#settled.push(resolve))
+    if (this.#state !== 'loading') void this.#load(this.#life.signal)
+    return settled
+  }
+
+  pin(pinned: boolean): void {
+    if (this.pinned === pinned) return
+    this.#tenure.pinned = pinned
+    this.#watchIdle()
+    this.#parts.onChange()
+  }
+
+  stop(): void {
+    this.#life?.abort()
+    this.#life = undefined
+    this.cool()
+  }
+
+  /** Frees everything. */
+  cool(): void {
+    this.approach.end()
+    this.#retry.cancel()
+    this.#tenure.end()
+    this.#tenure.preloaded = false
+    this.#process?.stop()
+    this.#process = undefined
+    this.#drop(stopped())
+    this.#become('cold')
+  }
+
+  /** What a request hears while it has failed. */
+  unavailable(): ShoalError {
+    return new ShoalError('cell_unavailable', this.#reason ?? 'the engine is away', {
+      retryAfterSeconds: this.#retry.seconds,
+    })
+  }
+
+  async #load(life: AbortSignal): Promise<void> {
+    const { leftovers } = this.#parts
+    this.#retry.cancel()
+    if (this.#state === 'failed' && leftovers.has(this.name)) return this.#waitForLeftover(life)
+    const signal = this.approach.begin(life)
+    this.approach.progress.begin('loading', this.#loadMs)
+    this.#become('loading')
+    try {
+      if (leftovers.has(this.name) && !(await leftovers.none(this.name)))
+        return signal.aborted ? undefined : this.#waitForLeftover(life)
+      await this.approach.run(this.name, !this.#tenure.preloaded, signal)
+      if (signal.aborted) return
+      this.#resize()
+      this.#spawn(life, signal)
+    } catch (error) {
+      if (!signal.aborted) await this.#cannotLoad(error as Error, life, signal)
+    }
+  }
+
+  /** As many slots as were measured to be best; the queue keeps its proportion. */
+  #resize(): void {
+    const { slots: asked, queue } = this.#options.limits
+    const { slots } = this.approach
+    this.#admission.resize(slots, Math.ceil((queue * slots) / asked))
+  }
+
+  async #cannotLoad(error: Error, life: AbortSignal, signal: AbortSignal): Promise<void> {
+    if (error instanceof NoRoom && error.ever) return this.#waitForRoom(error.message, life)
+    if (isForGood(error)) return this.#refuseWeights(error.message, life, signal)
+    this.#retry.later(RECHECK_MS, () => void this.#load(life))
+    this.#fail(`${this.#options.weights.label}: ${error.message}`)
+  }
+
+  /** Not a failure: the next request asks again, and a pinned model asks by itself. */
+  #waitForRoom(reason: string, life: AbortSignal): void {
+    this.#tenure.preloaded = false
+    this.#become('cold', reason)
+    const retryAfterSeconds = NO_ROOM_RETRY_SECONDS
+    this.#drop(new ShoalError('cell_unavailable', reason, { retryAfterSeconds }))
+    if (this.pinned) this.#retry.later(RECHECK_MS, () => void this.#load(life))
+  }
+
+  #waitForLeftover(life: AbortSignal): void {
+    this.#retry.later(LEFTOVER_MS, () => void this.#load(life))
+    if (this.#reason !== LEFTOVER) this.#fail(LEFTOVER)
+  }
+
+  #spawn(life: AbortSignal, signal: AbortSignal): void {
+    const { weights, kind, gpu } = this.#options
+    const load = {
+      type: 'load' as const,
+      file: weights.file,
+      kind,
+      slots: this.#admission.slots,
+      contextLength: this.approach.contextLength,
+      threads: this.approach.threads,
+      gpu,
+    }
+    this.approach.progress.begin('loading', this.#loadMs)
+    const started = new EngineProcess({ ...this.#options, load }, this.#parts, {
+      onProgress: percent => this.approach.progress.at(percent),
+      onReady: reply => this.#ready(reply),
+      onRefused: ({ reason }) => void this.#refuseWeights(reason, life, signal),
+      onStep: ({ events }) => this.#jobs.handle(events),
+      onEnd: why => this.#crashed(why, life),
+      onGone: this.#parts.leftovers.add(this.name),
+    })
+    this.#process = started
+    this.#jobs.attach(started)
+  }
+
+  #ready({ device, loadMs }: ReadyReply): void {
+    const { label } = this.#options.weights
+    this.#parts.logger.info({ weights: label, device, load_ms: loadMs }, 'engine ready')
+    this.#device = device
+    this.#loadMs = loadMs
+    this.#readyAt = this.#parts.clock.now()
+    this.#admission.open()
+    this.#become('ready')
+    this.#watchIdle()
+  }
+
+  #watchIdle(): void {
+    if (this.#state === 'ready') this.#tenure.watch()
+  }
+
+  #unloadIdle(): void {
+    const { label } = this.#options.weights
+    this.#parts.logger.info({ weights: label }, 'engine unloaded: nobody has used it')
+    this.cool()
+  }
+
+  /** Starting again would not help before somebody has replaced the file. */
+  async #refuseWeights(reason: string, life: AbortSignal, signal: AbortSignal): Promise<void> {
+    const { label, file } = this.#options.weights
+    const stamp = await fileStamp(file)
+    if (signal.aborted) return
+    this.#retry.whenReplaced(file, stamp, RECHECK_MS, () => void this.#load(life))
+    this.#fail(`${label}: ${reason}`)
+  }
+
+  #crashed(why: string, life: AbortSignal): void {
+    const { waitMs, open } = this.restarts.crashed(this.#parts.clock.now())
+    const seconds = Math.ceil(waitMs / 1000)
+    const next = open ? 'crashed too often and rests for' : 'starts again in'
+    this.#retry.later(waitMs, () => void this.#load(life))
+    this.#fail(`the engine ${why}; it ${next} ${seconds} s`)
+  }
+
+  /** What comes next is planned already. */
+  #fail(reason: string): void {
+    this.#process = undefined
+    this.#tenure.end()
+    this.#parts.logger.error({ weights: this.#options.weights.label, reason }, 'engine failed')
+    this.#become('failed', reason)
+    this.#drop(this.unavailable())
+  }
+
+  #drop(error: ShoalError): void {
+    this.#admission.close()
+    this.#jobs.drop(error)
+    this.#admission.refuseAll(error)
+  }
+
+  #become(state: ModelState, reason?: string): void {
+    this.#state = state
+    this.#reason = reason?.slice(0, MAX_REASON_LENGTH)
+    if (state !== 'loading') {
+      this.approach.settle()
+      for (const settle of this.#settled.splice(0)) settle()
+    }
+    this.#parts.onChange()
+  }
+}
+
+/** Only other weights would help. Everything else, such as a disk that fails, may pass. */
+const isForGood = (error: Error): boolean =>
+  error instanceof GgufError ||
+  error instanceof NoRoom ||
+  (error instanceof DownloadError && error.again === 'never')
+
+/** What a request hears while it is stopped. */
+export const stopped = (): ShoalError =>
+  new ShoalError('draining', 'the cell does not serve now', { retryAfterSeconds: 1 })

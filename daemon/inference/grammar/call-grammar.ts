@@ -1,0 +1,135 @@
+import type { CallRules } from '../protocol.ts'
+import { CALL_ARGUMENTS, CALL_SYNTAX, type CallShape } from '../tool-syntax.ts'
+import { literal, NOTHING, oneOf } from './gbnf.ts'
+
+/** Calls of one answer that a grammar allows; a small model might else never end. */
+const MAX_CALLS = 16
+
+/** A grammar for an answer that is calls and nothing else, or what may stand instead of them. */
+export const wholeGrammar = (shape: CallShape, calls: CallRules): string => {
+  const { call, before = NOTHING, between = NOTHING, after = NOTHING } = spelled(shape, calls)
+  // the template of llama models takes one call in an answer
+  const most = calls.parallel && shape !== 'llama' ? MAX_CALLS - 1 : 0
+  const root = calls.instead === undefined ? 'calls' : `${calls.instead} | calls`
+  return [
+    `root ::= ${root}`,
+    `calls ::= ${before} call next{0,${most}} ${after}`,
+    `call ::= ${call}`,
+    `next ::= ${between} call`,
+    calls.rules,
+  ].join('\n')
+}
+
+interface Spelled {
+  call: string
+  before?: string
+  between?: string
+  after?: string
+}
+
+/** In the one way that models have seen most. */
+const spelled = (shape: CallShape, { functions }: CallRules): Spelled => {
+  const { begin, end, key } = CALL_SYNTAX[shape]
+  const named = (after: string): string =>
+    oneOf(functions.map(({ name, rule }) => ({ text: `${name}${after}`, after: rule })))
+  const object = `${literal('{"name": "')} ${named(`", "${key}": `)}`
+  switch (shape) {
+    case 'hermes':
+      return {
+        call: `${literal(`${begin}\n`)} ${object} ${literal(`}\n${end}`)}`,
+        between: literal('\n'),
+      }
+    case 'llama':
+      return { call: `${object} "}"` }
+    case 'mistral':
+      return {
+        call: `${object} "}"`,
+        before: literal(`${begin}[`),
+        between: literal(', '),
+        after: '"]"',
+      }
+    case 'mistral-args':
+      return { call: `${literal(begin)} ${named(CALL_ARGUMENTS)}` }
+  }
+}
+
+/**
+ * A grammar for the rest of a call that the model has begun by itself, from the mark on. White
+ * space may be where JSON allows it.
+ *
+ * @param written what follows the mark already: a token may hold more than the mark
+ * @returns undefined when that begins no call
+ */
+export const heldGrammar = (
+  shape: CallShape,
+  calls: CallRules,
+  written: string,
+): string | undefined => {
+  const { head, end } = CALL_SYNTAX[shape]
+  const rest = remaining(head, written)
+  if (rest === undefined) return undefined
+  const tail = end === '' ? NOTHING : `ws ${literal(end)}`
+  const rules = shape === 'mistral-args' ? plainTail(calls) : objectTail(shape, calls)
+  return [`root ::= ${rest} held ${tail}`, ...rules, calls.rules].join('\n')
+}
+
+/** From the first letter of the function's name on. */
+const objectTail = (shape: CallShape, { functions, parallel }: CallRules): string[] => {
+  const branches = functions.map(({ name, rule }) => ({
+    text: `${name}"`,
+    after: argumentsTail(shape, rule, '') as string,
+  }))
+  const call = `call ::= ${oneOf(branches)}`
+  if (shape !== 'mistral') return [call, 'held ::= call']
+  const head = remaining(CALL_SYNTAX.llama.head, '')
+  const most = parallel ? MAX_CALLS - 1 : 0
+  return [call, `next ::= ws "," ${head} call`, `held ::= call next{0,${most}} ws "]"`]
+}
+
+const plainTail = ({ functions }: CallRules): string[] => {
+  const id = `(${literal('CALL_ID]')} [a-zA-Z0-9]{1,32} "[")?`
+  const branches = functions.map(({ name, rule }) => ({
+    text: `${name}[`,
+    after: `${id} ${literal('ARGS]')} ws ${rule}`,
+  }))
+  return [`held ::= ${oneOf(branches)}`]
+}
+
+/**
+ * The same from behind the function's name and its quotation mark.
+ *
+ * @param rule of its arguments
+ * @param written what follows the name already
+ */
+export const heldArguments = (
+  shape: CallShape,
+  { rules }: CallRules,
+  rule: string,
+  written: string,
+): string | undefined => {
+  const tail = argumentsTail(shape, rule, written)
+  return tail === undefined ? undefined : `root ::= ${tail}\n${rules}`
+}
+
+const argumentsTail = (shape: CallShape, rule: string, written: string): string | undefined => {
+  const rest = remaining([',', `"${CALL_SYNTAX[shape].key}"`, ':'], written)
+  if (rest === undefined) return undefined
+  // Mistral's templates number the calls of a list
+  const id = `(ws "," ws ${literal('"id"')} ws ":" ws "\\"" [a-zA-Z0-9]{1,32} "\\"")?`
+  return `${rest} ws ${rule} ${shape === 'mistral' ? id : NOTHING} ws "}"`
+}
+
+/** What is left of the parts, white space between them; undefined when another thing is written. */
+const remaining = (parts: readonly string[], written: string): string | undefined => {
+  let text = written.replace(/\s/g, '')
+  const left: string[] = []
+  for (const part of parts) {
+    if (text.startsWith(part)) text = text.slice(part.length)
+    else if (text === '') left.push(`ws ${literal(part)}`)
+    else if (part.startsWith(text)) {
+      left.push(literal(part.slice(text.length)))
+      text = ''
+    } else return undefined
+  }
+  return text === '' ? left.join(' ') || NOTHING : undefined
+}

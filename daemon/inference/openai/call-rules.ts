@@ -1,0 +1,48 @@
+import { ShoalError } from '../../../shared/errors.ts'
+import type { JsonSchema } from '../../../shared/wire/openai-tools.ts'
+import { ANY_OBJECT, safeShape } from '../grammar/json-grammar.ts'
+import type { Shape } from '../grammar/node.ts'
+import type { Rules } from '../grammar/rules.ts'
+import { newBudget } from '../grammar/schema.ts'
+import type { CallRules, PlainTool } from '../protocol.ts'
+import type { ActiveTools } from './tools.ts'
+
+/**
+ * Which of the functions an answer may call, with rules for their arguments. Where a call is asked
+ * for, each schema must be held. A model that may call as it likes is never refused for a schema:
+ * arguments that no grammar can hold to theirs are held to be an object.
+ *
+ * @throws ShoalError for a forced call: unsupported_parameter with the place of what cannot be
+ *   held, invalid_request for what is no schema
+ */
+export const callRules = ({ tools, forced, parallel }: ActiveTools, rules: Rules): CallRules => {
+  const budget = newBudget()
+  const places = forced ?? tools.map((_, index) => index)
+  const functions = places.map(index => {
+    const { name, parameters } = tools[index] as PlainTool
+    const param = `tools.${index}.function.parameters`
+    const read = () => safeShape(objectSchema(parameters), param, budget)
+    return { name, rule: rules.value(forced ? read() : orAnyObject(read)) }
+  })
+  return { rules: rules.body(), functions, parallel, param: 'tools' }
+}
+
+const orAnyObject = (read: () => Shape): Shape => {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof ShoalError) return ANY_OBJECT
+    throw error
+  }
+}
+
+/** Arguments are an object, also where the schema leaves that out; nothing in it is no arguments. */
+const objectSchema = (parameters: Readonly<JsonSchema>): JsonSchema => {
+  const isEmpty =
+    parameters.properties === undefined && parameters.additionalProperties === undefined
+  const isRef = ['$ref', 'anyOf', 'oneOf', 'allOf', 'const', 'enum'].some(
+    name => name in parameters,
+  )
+  if (isRef) return parameters
+  return { type: 'object', ...(isEmpty && { properties: {} }), ...parameters }
+}
