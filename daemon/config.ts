@@ -4,6 +4,7 @@ import { Catalogue, SHIPPED_CATALOGUE } from '../shared/catalogue.ts'
 import { Setting } from '../shared/wire/desired.ts'
 import { CoordinatorUrl } from './coordinator-url.ts'
 import { InferenceConfig } from './inference/config.ts'
+import { ProbesConfig } from './probes/config.ts'
 
 export const DEFAULT_COORDINATOR_URL = 'http://127.0.0.1:7070'
 
@@ -103,6 +104,7 @@ export const DaemonConfig = z.strictObject({
       level: Setting.logLevel.default('info').describe('Least severe level that is written.'),
     })
     .prefault({}),
+  probes: ProbesConfig.prefault({}),
   inference: InferenceConfig.prefault({}),
   catalogue: Catalogue.prefault(SHIPPED_CATALOGUE).describe('Models this cell may serve.'),
 })

@@ -5,6 +5,7 @@ import { ShoalError } from '../shared/errors.ts'
 import type { Metric } from '../shared/metrics/metric.ts'
 import { notifySystemd, stallMeter, systemdNotify } from '../shared/notify.ts'
 import { signerFrom } from '../shared/signing.ts'
+import { lockState } from '../shared/state-lock.ts'
 import { PROTOCOL_VERSION, VERSION } from '../shared/version.ts'
 import type { Announce } from '../shared/wire/announce.ts'
 import type { CellSettings } from '../shared/wire/desired.ts'
@@ -23,6 +24,8 @@ import { enrol } from './enrol.ts'
 import { chooseSampler, thisMachine } from './gpu/choose.ts'
 import { type GpuSampler, noGpus } from './gpu/sampler.ts'
 import { createHealth, type Health, isSound } from './health.ts'
+import { Helper } from './helper/helper.ts'
+import { helperSpawner } from './helper/helper-child.ts'
 import { hostFacts } from './host/facts.ts'
 import { hostSampler } from './host/sampler.ts'
 import {
@@ -38,6 +41,8 @@ import { LiveSettings, spoolLimits } from './live-settings.ts'
 import { cellMetrics } from './metrics/cell-metrics.ts'
 import { withMetrics } from './metrics/with-metrics.ts'
 import { ownIdentity } from './own-identity.ts'
+import { lazyHostProbes } from './probes/lazy-host-probes.ts'
+import { withHostProbes } from './probes/with-host-probes.ts'
 import type { Service } from './service.ts'
 import { announceService } from './services/announce.ts'
 import { commandsService } from './services/commands.ts'
@@ -47,7 +52,6 @@ import { type Handle, linkService } from './services/link.ts'
 import { localService } from './services/local.ts'
 import { telemetryService } from './services/telemetry.ts'
 import { witnessService } from './services/witness.ts'
-import { lockState } from './state-lock.ts'
 import { supervise } from './supervisor.ts'
 import { Nudge } from './uplink/nudge.ts'
 import { quarantineNotice } from './uplink/quarantine-notice.ts'
@@ -129,7 +133,7 @@ const joinToken = async ({ coordinator, local, state_dir }: DaemonConfig) => {
   if (local.port > 0) return undefined
   throw new ShoalError(
     'config_invalid',
-    `this cell is not enrolled (${state_dir} holds no identity) and has no coordinator.join_token`,
+    `this cell is not enrolled (${state_dir} holds no identity) and has no join token: use shoald join URL --token TOKEN`,
   )
 }
 
@@ -167,6 +171,9 @@ const fleetServices = async (
   parts: DaemonParts,
 ): Promise<Service[]> => {
   const { config, local, onReload, inference, verbs: more, logger, leave, signal } = parts
+  const helper = new Helper({ spawn: helperSpawner(parts.env) })
+  signal.addEventListener('abort', () => helper.stop(), { once: true })
+  const probes = lazyHostProbes({ helper, config: config.probes, now: Date.now })
   const url = config.coordinator.url ?? stored.coordinator_url
   const begun = await beginEpoch(config.state_dir, { ...stored, coordinator_url: url })
   const identity = ownIdentity(config.state_dir, begun)
@@ -272,7 +279,7 @@ const fleetServices = async (
     commands,
     uplink,
     telemetry,
-    linkService({ ...reach, handle: inference.handle }),
+    linkService({ ...reach, handle: withHostProbes(probes, inference.handle) }),
     witnessService({ witness, uplink, logger }),
     credentialService({
       ...reach,

@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs'
 import { chown, readFile, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { stringify } from 'yaml'
-import { ShoalError } from '../../shared/errors.ts'
+import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { createPrivate } from '../../shared/private-file.ts'
 import { signerFrom } from '../../shared/signing.ts'
+import { lockState } from '../../shared/state-lock.ts'
 import type { DaemonConfig } from '../config.ts'
 import { addressFault } from '../coordinator-url.ts'
 import { enrolOnce } from '../enrol.ts'
@@ -15,9 +16,9 @@ import {
   signingKeyFile,
   writeIdentity,
 } from '../identity.ts'
-import { lockState } from '../state-lock.ts'
 import type { DaemonCommand } from './command.ts'
 import { takeFlags } from './flags.ts'
+import { footprint } from './footprint.ts'
 import { settingsOf } from './settings.ts'
 
 export const JOIN_HELP = {
@@ -31,6 +32,9 @@ export const JOIN_HELP = {
   ],
 }
 
+/** The coordinator does not take this token, or is not the one that made it. */
+const REFUSED: readonly ErrorCode[] = ['auth_required', 'forbidden']
+
 /** Enrols this machine now and writes what the daemon needs to start; starts nothing itself. */
 export const joinCommand: DaemonCommand = async context => {
   const { values, words, rest } = takeFlags(context.argv, ['token', 'token-file'], [])
@@ -41,7 +45,10 @@ export const joinCommand: DaemonCommand = async context => {
   const token = values.token ?? (await tokenIn(values['token-file']))
   const { config, file } = settingsOf(context, rest, { mayMiss: true })
 
-  await lockState(config.state_dir, context.signal)
+  const left = footprint(config.state_dir)
+  const held = new AbortController()
+  await lockState(config.state_dir, AbortSignal.any([context.signal, held.signal]))
+  left.locked()
   const known = await readIdentity(config.state_dir)
   if (known !== undefined)
     throw new ShoalError(
@@ -55,6 +62,12 @@ export const joinCommand: DaemonCommand = async context => {
     name: config.name,
     signer: await signerFrom(signingKeyFile(config.state_dir)),
     timeoutSeconds: config.coordinator.connect_timeout_seconds,
+  }).catch(async error => {
+    // where the answer was lost, the coordinator may know this machine by its key already
+    if (error instanceof ShoalError && REFUSED.includes(error.code))
+      await left.takeBack(() => held.abort())
+    held.abort()
+    throw error
   })
   await writeIdentity(config.state_dir, identity)
   const settings = await writeSettings(file, config, url)

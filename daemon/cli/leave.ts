@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { randomId } from '../../shared/ids.ts'
+import { lockState } from '../../shared/state-lock.ts'
 import { LeaveAnswer } from '../../shared/wire/cell-self.ts'
 import { LEAVE_PATH } from '../../shared/wire/link.ts'
 import { askAsCell } from '../ask.ts'
@@ -13,7 +14,6 @@ import {
   readIdentity,
   signingKeyFile,
 } from '../identity.ts'
-import { lockState } from '../state-lock.ts'
 import type { CommandContext, DaemonCommand } from './command.ts'
 import { requireNoWords, takeFlags } from './flags.ts'
 import { settingsOf } from './settings.ts'

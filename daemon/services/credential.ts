@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { DAY_MS } from '../../shared/time.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { CredentialAnswer, SelfAnswer } from '../../shared/wire/cell-self.ts'
 import { CREDENTIAL_PATH, SELF_PATH } from '../../shared/wire/link.ts'
@@ -29,7 +30,6 @@ export interface CredentialOptions {
   questions?: RenewalQuestions
 }
 
-const DAY_MS = 86_400_000
 /** Between two looks at the age. */
 const LOOK_MS = 3_600_000
 /** After a renewal that did not work. */

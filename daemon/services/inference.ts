@@ -15,7 +15,7 @@ import { memoryReader } from '../inference/memory/read-memory.ts'
 import { createModelControl, type ModelControl } from '../inference/model-control.ts'
 import { SEEDS } from '../inference/openai/chat-order.ts'
 import type { HttpRequest, HttpResponse } from '../inference/openai/http.ts'
-import { pinsFile } from '../inference/pins.ts'
+import { type Pins, pinsFile } from '../inference/pins.ts'
 import type { StepCounts } from '../inference/protocol.ts'
 import { Tuner, type TunerOptions } from '../inference/tuning/tuner.ts'
 import { placesOf, resolveWeights, type WeightsPlaces } from '../inference/weights.ts'
@@ -89,12 +89,25 @@ export const inferenceService = ({
     models: createModelControl({ engines, pins, clock: systemClock }),
     handle,
     start: async ({ signal, fail }) => {
-      engines.pin(await pins.read())
+      engines.pin(await pinned(pins, logger))
       // Usable at once: requests wait for their model.
       engines.start(signal).then(() => {
         if (!signal.aborted) tellOutcome(engines.reports(), logger)
       }, fail)
     },
+  }
+}
+
+/** A cell whose pins are not known serves all the same. */
+const pinned = async (
+  pins: Pick<Pins, 'read'>,
+  logger: Pick<Logger, 'error'>,
+): Promise<ReadonlySet<string>> => {
+  try {
+    return await pins.read()
+  } catch (error) {
+    logger.error({ err: error }, 'no model counts as pinned')
+    return new Set()
   }
 }
 
@@ -117,8 +130,8 @@ const noneSeen: Pick<GpuSampler, 'sample'> = { sample: () => ({ gpus: [] }) }
 
 /** A sampler that has said nothing yet waits for its driver; undefined then. */
 const seenBy = (sampler: Pick<GpuSampler, 'sample'>) => {
-  const { gpus } = sampler.sample()
-  return gpus.length > 0 || sampler === noGpus ? gpus : undefined
+  const reading = sampler.sample()
+  return reading.gpus.length > 0 || sampler === noGpus ? reading : undefined
 }
 
 const modelFolder = (catalogue: Catalogue, config: InferenceConfig, places: WeightsPlaces) => {

@@ -1,13 +1,25 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { doctorCommand } from '../../daemon/cli/doctor.ts'
 import { takeFlags } from '../../daemon/cli/flags.ts'
+import { footprint } from '../../daemon/cli/footprint.ts'
 import { joinCommand } from '../../daemon/cli/join.ts'
 import { leaveCommand } from '../../daemon/cli/leave.ts'
-import { writeIdentity } from '../../daemon/identity.ts'
+import { signingKeyFile, writeIdentity } from '../../daemon/identity.ts'
 import { logger, newIdentity } from './stand-in.ts'
 
 const newFolder = (t: Test): string => {
@@ -70,6 +82,52 @@ t.test('join is refused before anybody is asked', async t => {
       ])
       await t.rejects(joinCommand(context), { code, message })
     })
+})
+
+t.test('what is taken back is gone before others are let in', async t => {
+  const state = join(newFolder(t), 'state')
+  const left = footprint(state)
+  mkdirSync(state)
+  left.locked()
+  writeFileSync(signingKeyFile(state), 'ours')
+  await left.takeBack(() => {
+    t.notOk(existsSync(signingKeyFile(state)))
+    writeFileSync(signingKeyFile(state), 'of somebody else')
+  })
+  t.ok(existsSync(signingKeyFile(state)))
+  const again = footprint(state)
+  again.locked()
+  await again.takeBack(() => {})
+  t.ok(existsSync(signingKeyFile(state)), 'a key of before stays')
+})
+
+t.test('join leaves nothing behind where it is refused, and touches nothing of before', async t => {
+  const server = createServer((_request, response) => {
+    response.writeHead(401, { 'content-type': 'application/json' })
+    response.end('{"error":{"message":"the token is not valid","code":"auth_required"}}')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const joining = (at: string, stateDir: string) =>
+    joinCommand(contextOf([at, '--token', 'used', '--state-dir', stateDir]))
+  const folder = newFolder(t)
+  const refused = { code: 'auth_required' }
+
+  await t.rejects(joining(url, join(folder, 'a', 'b')), refused)
+  t.strictSame(readdirSync(folder), [], 'the folders that it made are gone')
+
+  const own = join(folder, 'own')
+  mkdirSync(own)
+  writeFileSync(join(own, 'shoald.yaml'), 'name: x')
+  await t.rejects(joining(url, own), refused)
+  t.strictSame(readdirSync(own), ['shoald.yaml'])
+
+  await t.rejects(joining('http://127.0.0.1:9', own), { code: 'coordinator_unavailable' })
+  const files = ['shoald.yaml', 'signing.key']
+  t.strictSame(readdirSync(own).toSorted(), files, 'the key that may be known already is kept')
+  await t.rejects(joining(url, own), refused)
+  t.strictSame(readdirSync(own).toSorted(), files, 'a key of before stays')
 })
 
 interface Report {

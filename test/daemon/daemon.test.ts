@@ -109,7 +109,7 @@ t.test('daemon', async t => {
   t.test('without identity and token it cannot start', async t => {
     const at = await setting(t)
     const { ended, stop } = start(at)
-    await t.rejects(ended, { code: 'config_invalid', message: /join_token/ })
+    await t.rejects(ended, { code: 'config_invalid', message: /join token/ })
     stop.abort()
   })
 

@@ -20,9 +20,9 @@ import { certify, newAuthority, pemOf } from '../../coordinator/tls/certificate.
 import { addressFault, coordinatorPath } from '../../daemon/coordinator-url.ts'
 import { enrol } from '../../daemon/enrol.ts'
 import { beginEpoch, readIdentity, writeIdentity } from '../../daemon/identity.ts'
-import { lockState } from '../../daemon/state-lock.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { isSignedBy, newPrivateKey, signerOf } from '../../shared/signing.ts'
+import { lockState } from '../../shared/state-lock.ts'
 import { logger, newIdentity, noWait } from './stand-in.ts'
 
 const newFolder = (t: { teardown: (done: () => void) => unknown }): string => {

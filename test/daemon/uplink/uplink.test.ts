@@ -104,7 +104,7 @@ const cell = async (
     stop.abort()
     await until(() => state() === 'stopped')
     await coordinator.close()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
   const change = (next: Announce) => {
     now.about = next

@@ -4,14 +4,15 @@ import { rmSync } from 'node:fs'
 import { link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { ShoalError } from '../shared/errors.ts'
+import { ShoalError } from './errors.ts'
 
 const NAME = 'lock'
 
 /**
- * Makes sure that one daemon at a time uses a state folder; two would share an identity. The lock
- * is a socket in the folder, where nobody else may put one; however the process ends, nobody
- * answers on it afterwards. It is held until the signal aborts.
+ * Makes sure that one process at a time uses a state folder: two daemons would share an identity, two
+ * coordinators what they have not put into the store yet. The lock is a socket in the folder, where
+ * nobody else may put one; however the process ends, nobody answers on it afterwards. It is held until
+ * the signal aborts. Throws `conflict` when another process has it.
  */
 export const lockState = async (stateDir: string, signal: AbortSignal): Promise<void> => {
   const server = await take(stateDir).catch(cause => {
@@ -20,7 +21,7 @@ export const lockState = async (stateDir: string, signal: AbortSignal): Promise<
     })
   })
   if (server === undefined)
-    throw new ShoalError('conflict', `another daemon already uses ${stateDir}`)
+    throw new ShoalError('conflict', `another process already uses ${stateDir}`)
   server.unref()
   const release = (): void => {
     rmSync(join(stateDir, NAME), { force: true })
@@ -56,7 +57,7 @@ const place = async (own: string, lock: string): Promise<boolean> => {
   if (await answers(lock)) return false
   const aside = `${own}.old`
   await rename(lock, aside).catch(unlessGone)
-  // another daemon may have taken the place of the dead one meanwhile
+  // another process may have taken the place of the dead one meanwhile
   const alive = await answers(aside)
   if (alive) await linked(aside, lock)
   await rm(aside, { force: true })

@@ -1,0 +1,44 @@
+import { existsSync } from 'node:fs'
+import { rm, rmdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { signingKeyFile } from '../identity.ts'
+
+export interface Footprint {
+  /** The folder is ours alone now: a key that is there is somebody's. */
+  locked(): void
+  /** `unlock` lets others in: from then on a key may be theirs. */
+  takeBack(unlock: () => void): Promise<void>
+}
+
+/**
+ * Takes back what came into a state folder: a signing key since it was locked, and the folders
+ * themselves since this was called, as far as they are empty again. What was there before stays.
+ */
+export const footprint = (stateDir: string): Footprint => {
+  const key = signingKeyFile(stateDir)
+  const top = firstMissing(stateDir)
+  let hadKey = true
+  return {
+    locked: () => {
+      hadKey = existsSync(key)
+    },
+    takeBack: async unlock => {
+      if (!hadKey) await rm(key, { force: true })
+      unlock()
+      if (top !== undefined) await removeEmpty(stateDir, top)
+    },
+  }
+}
+
+const firstMissing = (path: string): string | undefined =>
+  existsSync(path) ? undefined : (firstMissing(dirname(path)) ?? path)
+
+const removeEmpty = async (folder: string, top: string): Promise<void> => {
+  try {
+    await rmdir(folder)
+  } catch {
+    // somebody else uses it by now
+    return
+  }
+  if (folder !== top) await removeEmpty(dirname(folder), top)
+}

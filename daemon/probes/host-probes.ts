@@ -1,0 +1,121 @@
+import * as z from 'zod'
+import { ShoalError } from '../../shared/errors.ts'
+import { hostProbe } from '../../shared/probes/host-probes.ts'
+import type { HostProbe } from '../../shared/probes/probe.ts'
+import type { HostProbeAnswer } from '../../shared/wire/host-probe.ts'
+import type { Helper } from '../helper/helper.ts'
+import { HelperFailure } from '../helper/helper-failure.ts'
+import { type Clock, systemClock } from '../inference/clock.ts'
+import type { ProbesConfig } from './config.ts'
+import { isAllowed, type Target, targetOf } from './target.ts'
+
+export interface HostProbeParts {
+  helper: Pick<Helper, 'call'>
+  config: ProbesConfig
+  /** Unix time, milliseconds. */
+  now: () => number
+  /** Runs something later; lets go of an answer that nobody asks for again. */
+  after?: Clock['after']
+}
+
+/** The probes of this machine, for whoever may ask. */
+export interface HostProbes {
+  /**
+   * What a probe tells. An answer serves everybody who asks the same within a second.
+   *
+   * @throws ShoalError not_found, invalid_request, or rate_limited when too many ask
+   */
+  ask(probeId: string, input: unknown): Promise<HostProbeAnswer>
+}
+
+const KEPT_MS = 1000
+
+const Look = z.object({ available: z.boolean(), reason: z.string().nullable(), data: z.json() })
+
+interface Kept {
+  answer: Promise<HostProbeAnswer>
+  /** Unix time, milliseconds; undefined while it runs. */
+  until: number | undefined
+}
+
+export const createHostProbes = (parts: HostProbeParts): HostProbes => {
+  const { now, after = systemClock.after } = parts
+  const kept = new Map<string, Kept>()
+
+  const forgetOld = (): void => {
+    for (const [key, { until }] of kept)
+      if (until !== undefined && (until <= now() || until > now() + KEPT_MS)) kept.delete(key)
+  }
+
+  const askOnce = (probe: HostProbe, input: object): Promise<HostProbeAnswer> => {
+    const key = JSON.stringify([probe.id, input])
+    const known = kept.get(key)
+    if (known !== undefined) return known.answer
+    const entry: Kept = { answer: look(parts, probe, input), until: undefined }
+    kept.set(key, entry)
+    entry.answer.then(
+      () => {
+        entry.until = now() + KEPT_MS
+        after(KEPT_MS, () => kept.get(key) === entry && kept.delete(key))
+      },
+      () => kept.delete(key),
+    )
+    return entry.answer
+  }
+
+  const ask: HostProbes['ask'] = async (probeId, given) => {
+    const probe = hostProbe(probeId)
+    if (probe === undefined) throw new ShoalError('not_found', `no host probe ${probeId}`)
+    const input = probe.input.safeParse(given)
+    if (!input.success) {
+      const [issue] = input.error.issues
+      throw new ShoalError('invalid_request', `${issue?.path.join('.')}: ${issue?.message}`)
+    }
+    forgetOld()
+    return askOnce(probe, input.data)
+  }
+  return { ask }
+}
+
+const look = async (
+  { helper, config, now }: HostProbeParts,
+  probe: HostProbe,
+  input: object,
+): Promise<HostProbeAnswer> => {
+  const refused = refusal(config, input)
+  if (refused !== undefined) return unavailable(refused, now())
+  const { id, deadlineSeconds } = probe
+  try {
+    const told = await helper.call({ module: 'host', function: id, input, deadlineSeconds })
+    return { ...Look.parse(told), taken_at: now() }
+  } catch (error) {
+    if (!(error instanceof HelperFailure)) throw error
+    if (error.kind === 'busy' || error.kind === 'stopped')
+      throw new ShoalError('rate_limited', error.message, { retryAfterSeconds: 5, cause: error })
+    return unavailable(`the look at this machine failed: ${error.message}`, now())
+  }
+}
+
+const unavailable = (reason: string, at: number): HostProbeAnswer => ({
+  available: false,
+  reason: reason.slice(0, 500),
+  taken_at: at,
+  data: null,
+})
+
+/** Why the owner of this machine does not want it. */
+const refusal = (
+  { enabled, allowed_targets }: ProbesConfig,
+  { url, host }: { url?: string; host?: string },
+): string | undefined => {
+  if (!enabled) return 'host probes are off on this cell (probes.enabled)'
+  const target = askedTarget(url, host)
+  if (target === undefined || isAllowed(target, allowed_targets)) return undefined
+  const port = target.port === undefined ? '' : ` port ${target.port}`
+  return `probes.allowed_targets of this cell does not allow ${target.host}${port}`
+}
+
+const askedTarget = (url?: string, host?: string): Target | undefined => {
+  if (url !== undefined) return targetOf(url)
+  return host === undefined ? undefined : { host }
+}

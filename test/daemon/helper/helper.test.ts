@@ -1,0 +1,188 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
+import { resolve } from 'node:path'
+import t, { type Test } from 'tap'
+import { Helper, type HelperCall } from '../../../daemon/helper/helper.ts'
+import { helperSpawner } from '../../../daemon/helper/helper-child.ts'
+import { pause } from '../../support/stack.ts'
+
+const CHILD = resolve(import.meta.dirname, '..', '..', 'support', 'helper-child.ts')
+
+/** The real helper process, with functions that misbehave. */
+const helperFor = (t: Test, idleSeconds = 60): Helper => {
+  const env = { ...process.env, SHOAL_COORDINATOR_JOIN_TOKEN: 'secret', AWS_SECRET_KEY: 'secret' }
+  const helper = new Helper({ spawn: helperSpawner(env, CHILD), idleSeconds })
+  t.teardown(() => helper.stop())
+  return helper
+}
+
+const call = (name: string, input: unknown = null, deadlineSeconds = 60): HelperCall => ({
+  module: 'test',
+  function: name,
+  input,
+  deadlineSeconds,
+})
+
+/** Whether a process runs: one that has ended and was not waited for does not. */
+const runs = (pid: number): boolean => {
+  if (!existsSync(`/proc/${pid}/stat`)) return false
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await pause()
+}
+
+t.test('it is not started before the first call, and answers what the function does', async t => {
+  const helper = helperFor(t)
+  t.equal(helper.pid, undefined)
+  t.same(await helper.call(call('echo', { a: [1, null, 'x'] })), { a: [1, null, 'x'] })
+  t.equal(await helper.call(call('nothing')), null)
+  t.ok(runs(helper.pid ?? 0))
+})
+
+t.test('it has a lower priority than the daemon', async t => {
+  const helper = helperFor(t)
+  await helper.call(call('echo'))
+  t.ok(getPriority(helper.pid) > getPriority())
+})
+
+t.test('it inherits no environment but what programs need', async t => {
+  const seen = (await helperFor(t).call(call('environment'))) as Record<string, string>
+  t.same(
+    Object.entries(seen).filter(([, value]) => value === 'secret'),
+    [],
+  )
+  t.strictSame(
+    Object.keys(seen).filter(name => /^(SHOAL|AWS|npm|TAP)/i.test(name)),
+    [],
+  )
+  t.equal(seen.PATH, process.env.PATH)
+})
+
+t.test('only what stands in the table is called', async t => {
+  const helper = helperFor(t)
+  for (const name of ['unknown', 'constructor', '__proto__', 'toString'])
+    await t.rejects(helper.call(call(name)), { kind: 'failed', message: /knows no/ })
+  for (const module of ['host', 'node:fs', '__proto__', 'constructor'])
+    await t.rejects(helper.call({ ...call('echo'), module }), {
+      kind: 'failed',
+      message: /knows no/,
+    })
+})
+
+t.test('what throws and what says too much fails alone', async t => {
+  const helper = helperFor(t)
+  await t.rejects(helper.call(call('fail')), { kind: 'failed', message: 'no such thing' })
+  const { pid } = helper
+  await t.rejects(helper.call(call('large')), { kind: 'too_large', message: /2097154 bytes/ })
+  t.equal(await helper.call(call('echo', 1)), 1)
+  t.equal(helper.pid, pid, 'in the same process')
+})
+
+for (const name of ['wait', 'block'])
+  t.test(`a call that hangs (${name}) is ended, and the others have their answers`, async t => {
+    const helper = helperFor(t)
+    await helper.call(call('echo'))
+    const { pid = 0 } = helper
+    const hanging = helper.call(call(name, null, 1))
+    const others = [1, 2, 3, 4, 5, 6].map(n => helper.call(call('slowEcho', n)))
+    await t.rejects(hanging, { kind: 'hung', message: /did not end within 1 s/ })
+    t.strictSame(await Promise.all(others), [1, 2, 3, 4, 5, 6])
+    t.not(helper.pid, pid, 'by another process, where it had to be ended')
+    await until(() => !runs(pid))
+  })
+
+t.test('the one that blocks is found, though another waits with it and is late first', async t => {
+  const helper = helperFor(t)
+  await helper.call(call('echo'))
+  const blocking = helper.call(call('block', null, 2))
+  const beside = helper.call(call('slowEcho', 'x', 1))
+  const behind = helper.call(call('echo', 'y'))
+  await t.rejects(beside, { kind: 'hung', message: /within/ })
+  await t.rejects(blocking, { kind: 'hung', message: /within/ })
+  t.equal(await behind, 'y')
+})
+
+t.test('kill -9 during calls: each is asked once more', async t => {
+  const helper = helperFor(t)
+  await helper.call(call('echo'))
+  const calls = [1, 2, 3].map(n => helper.call(call('slowEcho', n)))
+  process.kill(helper.pid ?? 0, 'SIGKILL')
+  t.strictSame(await Promise.all(calls), [1, 2, 3])
+})
+
+t.test('what ends the process every time fails, and takes nothing with it', async t => {
+  const helper = helperFor(t)
+  await helper.call(call('echo'))
+  const poison = helper.call(call('exit'))
+  const others = [1, 2, 3].map(n => helper.call(call('slowEcho', n)))
+  await t.rejects(poison, { kind: 'died', message: /ended with code 3/ })
+  t.strictSame(await Promise.all(others), [1, 2, 3])
+})
+
+t.test('more calls than it has room for are refused', async t => {
+  const helper = helperFor(t)
+  await helper.call(call('echo'))
+  const asked = Array.from({ length: 50 }, (_, n) => helper.call(call('slowEcho', n)))
+  const ends = await Promise.allSettled(asked)
+  const refused = ends.filter(({ status }) => status === 'rejected')
+  t.equal(refused.length, 50 - 32 - 4)
+  for (const each of refused) t.match(each, { reason: { kind: 'busy' } })
+})
+
+t.test('one that cannot be started fails its calls, and is tried again by the next', async t => {
+  const spawn = helperSpawner(process.env, '/nowhere/at-all.ts')
+  const helper = new Helper({ spawn })
+  t.teardown(() => helper.stop())
+  await t.rejects(helper.call(call('echo')), { kind: 'died', message: /ended with code 1/ })
+  await t.rejects(helper.call(call('echo')), { kind: 'died', message: /code 1/ })
+})
+
+t.test('a machine that cannot start a process is no crash of the daemon', async t => {
+  let refuses = false
+  const real = helperSpawner(process.env, CHILD)
+  const helper = new Helper({
+    spawn: listener => {
+      if (refuses) throw new Error('spawn ENOMEM')
+      return real(listener)
+    },
+  })
+  t.teardown(() => helper.stop())
+  await helper.call(call('echo'))
+  refuses = true
+  const running = helper.call(call('slowEcho'))
+  process.kill(helper.pid ?? 0, 'SIGKILL')
+  await t.rejects(running, { kind: 'died', message: /could not be started: spawn ENOMEM/ })
+  refuses = false
+  t.equal(await helper.call(call('echo', 1)), 1)
+})
+
+t.test('it ends when nobody has asked for a while, and is back for the next call', async t => {
+  const helper = helperFor(t, 0.05)
+  await helper.call(call('echo'))
+  await until(() => helper.pid === undefined)
+  t.equal(await helper.call(call('echo', 'again')), 'again')
+})
+
+t.test('programs that it has started end with it', async t => {
+  const helper = helperFor(t)
+  const pid = Number(await helper.call(call('child')))
+  t.ok(runs(pid))
+  helper.stop()
+  await until(() => !runs(pid))
+  await t.rejects(helper.call(call('echo')), { kind: 'stopped', message: /ending/ })
+})
+
+t.test('calls that run and wait end when the daemon does', async t => {
+  const helper = helperFor(t)
+  await helper.call(call('echo'))
+  const calls = Array.from({ length: 6 }, () => helper.call(call('wait')))
+  const ends = Promise.allSettled(calls)
+  helper.stop()
+  for (const end of await ends) t.match(end, { reason: { kind: 'stopped' } })
+})
