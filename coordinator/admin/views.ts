@@ -1,12 +1,10 @@
+import { isoOrNull } from '../../shared/time.ts'
+import type { Checkpoint } from '../audit/checkpoint.ts'
 import type { Cell } from '../keys/cells.ts'
 import type { JoinToken } from '../keys/join-tokens.ts'
 import type { Key } from '../keys/key.ts'
 import type { Person } from '../keys/people.ts'
 import type { Tenant } from '../keys/tenants.ts'
-
-/** Unix milliseconds as RFC 3339; null for what did not happen. */
-const time = (at: number | undefined): string | null =>
-  at === undefined ? null : new Date(at).toISOString()
 
 /* What the admin program shows of each thing, in wire names. */
 
@@ -19,10 +17,18 @@ export const keyView = (key: Key) => ({
   roles: key.roles,
   kind: key.kind,
   label: key.label,
-  created_at: time(key.createdAt),
-  expires_at: time(key.expiresAt),
-  revoked_at: time(key.revokedAt),
-  last_used_at: time(key.lastUsedAt),
+  created_at: isoOrNull(key.createdAt),
+  expires_at: isoOrNull(key.expiresAt),
+  revoked_at: isoOrNull(key.revokedAt),
+  last_used_at: isoOrNull(key.lastUsedAt),
+})
+
+/** What the retention has ended, beside what was verified. */
+export const purgedView = ({ seq, first_at, last_at, retention_days }: Checkpoint) => ({
+  purged_up_to: seq,
+  purged_from: isoOrNull(first_at),
+  purged_until: isoOrNull(last_at),
+  purged_after_days: retention_days,
 })
 
 export const tokenView = (token: JoinToken) => ({
@@ -31,9 +37,9 @@ export const tokenView = (token: JoinToken) => ({
   tags: token.tags,
   uses: token.uses,
   uses_left: token.usesLeft,
-  created_at: time(token.createdAt),
-  expires_at: time(token.expiresAt),
-  revoked_at: time(token.revokedAt),
+  created_at: isoOrNull(token.createdAt),
+  expires_at: isoOrNull(token.expiresAt),
+  revoked_at: isoOrNull(token.revokedAt),
 })
 
 export const cellView = (cell: Cell) => ({
@@ -41,20 +47,22 @@ export const cellView = (cell: Cell) => ({
   name: cell.name,
   tags: cell.tags,
   token: cell.tokenId,
-  enrolled_at: time(cell.enrolledAt),
-  quarantined_at: time(cell.quarantinedAt),
-  revoked_at: time(cell.revokedAt),
+  enrolled_at: isoOrNull(cell.enrolledAt),
+  quarantined_at: isoOrNull(cell.quarantinedAt),
+  revoked_at: isoOrNull(cell.revokedAt),
 })
 
 export const tenantView = (tenant: Tenant) => ({
   id: tenant.id,
   name: tenant.name,
-  created_at: time(tenant.createdAt),
+  created_at: isoOrNull(tenant.createdAt),
+  disabled_at: isoOrNull(tenant.disabledAt),
 })
 
 export const personView = (person: Person) => ({
   id: person.id,
   tenant: person.tenantId,
   name: person.name,
-  created_at: time(person.createdAt),
+  created_at: isoOrNull(person.createdAt),
+  disabled_at: isoOrNull(person.disabledAt),
 })

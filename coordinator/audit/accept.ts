@@ -1,7 +1,9 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { Signing } from '../keys/signing.ts'
 import type { Ledger } from '../store/store.ts'
+import { clearTrouble } from '../store/trouble.ts'
 import { type Actor, appendAudit, verifyAudit } from './audit.ts'
+import { readCheckpoint } from './checkpoint.ts'
 
 export interface Accepted {
   rows: number
@@ -14,23 +16,59 @@ export interface Accepted {
 /**
  * Accepts the audit as it is after somebody has put an older copy back: a row says who and why, and
  * a new signing key makes void all heads that were seen of what is gone. Cells follow the new key,
- * because the old one vouches for it. Throws `audit_broken` for a chain that is not whole by itself.
+ * because the old one vouches for it. The mark that stops all writing is taken away. Throws
+ * `audit_broken` for a chain that is not whole by itself.
+ *
+ * With `lostKey` the checkpoint of a purge may be signed by that key, of which nothing is left but
+ * its name: the row says so, and its checkpoints count from now on, its heads do not. Throws
+ * `conflict` when the key at hand has signed it, and `invalid_request` when neither has.
  */
 export const acceptAudit = async (
   ledger: Ledger,
-  signing: Pick<Signing, 'publicKey' | 'rotate'>,
+  signing: Pick<Signing, 'publicKey' | 'rotate' | 'endorses'>,
   reason: string,
   by: Actor,
+  lostKey?: string,
 ): Promise<Accepted> => {
   if (reason.trim() === '' || reason.length > 500)
     throw new ShoalError('invalid_request', 'say why, in 1 to 500 characters', { param: 'reason' })
-  const verdict = await verifyAudit(ledger)
+  if (lostKey !== undefined) await requireLost(ledger, signing, lostKey)
+  const endorses = (key: string): boolean => key === lostKey || signing.endorses(key)
+  const verdict = await verifyAudit(ledger, { endorses })
   if (!verdict.ok)
     throw new ShoalError('audit_broken', `${verdict.reason}; put a copy back that is whole`)
   const { rows, head } = verdict
-  const details = { reason, rows, head: head.hash, void_key: signing.publicKey }
-  const entry = { ...by, action: 'audit.accept', subject: 'audit', details }
-  await ledger.write(trx => appendAudit(trx, { ...entry, outcome: 'done' }))
-  const { signing_key } = await signing.rotate()
+  const lost = lostKey === undefined ? {} : { lost_key: lostKey }
+  const accepted = { reason, rows, head: head.hash, ...lost }
+  const entry = { ...by, action: 'audit.accept', subject: 'audit', outcome: 'done' } as const
+  const { signing_key } = await signing.rotate({
+    voidsHeads: true,
+    ...(lostKey === undefined ? {} : { adopts: lostKey }),
+    endorsed: ({ previous, ...step }) =>
+      ledger.write(
+        async trx => {
+          await clearTrouble(trx)
+          await appendAudit(trx, {
+            ...entry,
+            details: { ...accepted, void_key: previous, ...step },
+          })
+        },
+        { evenFrozen: true },
+      ),
+  })
   return { rows, head: head.hash, signing_key }
+}
+
+const requireLost = async (
+  { read }: Ledger,
+  { endorses }: Pick<Signing, 'endorses'>,
+  lostKey: string,
+): Promise<void> => {
+  const purged = await readCheckpoint(read)
+  if (purged === undefined || endorses(purged.key_id))
+    throw new ShoalError('conflict', 'no key is lost that the audit needs')
+  if (purged.key_id !== lostKey)
+    throw new ShoalError('invalid_request', 'the purge was signed by another key than this', {
+      param: 'lost_key',
+    })
 }

@@ -1,10 +1,20 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Transaction } from 'kysely'
 import { canonicalJson } from '../../shared/canonical-json.ts'
+import type { AuditRow } from '../store/audit-tables.ts'
 import type { Ledger, Store } from '../store/store.ts'
-import type { AuditRow, LedgerTables } from '../store/tables.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import { readTrouble } from '../store/trouble.ts'
 import { GENESIS, linkFault, rowHash } from './chain.ts'
+import {
+  type Checkpoint,
+  checkpointFault,
+  type Endorses,
+  readCheckpoint,
+  tellsOf,
+} from './checkpoint.ts'
 import { redacted } from './redact.ts'
+import { witnessProblem } from './witness.ts'
 
 /** Who does something, for the audit. */
 export interface Actor {
@@ -34,7 +44,7 @@ export interface Head {
 }
 
 export type Verdict =
-  | { ok: true; rows: number; head: Head }
+  | { ok: true; rows: number; head: Head; purged: Checkpoint | undefined }
   | { ok: false; brokenAt: number; reason: string }
 
 /** Adds one row inside the transaction of the change that it records. */
@@ -57,15 +67,23 @@ export const appendAudit = async (
 const rowOf = (entry: AuditEntry, last: Head): Omit<AuditRow, 'hash'> => ({
   seq: last.seq + 1,
   at: entry.at ?? Date.now(),
-  actor: entry.actor,
-  tenant: entry.tenant ?? null,
+  actor: entry.actor.toWellFormed(),
+  tenant: entry.tenant?.toWellFormed() ?? null,
   action: entry.action,
-  subject: entry.subject,
+  subject: entry.subject.toWellFormed(),
   outcome: entry.outcome,
   details_json: canonicalJson(redacted(entry.details ?? {})),
-  request_id: entry.requestId ?? null,
+  request_id: entry.requestId?.toWellFormed() ?? null,
   prev: last.hash,
 })
+
+/** What the chain is held against beside itself. */
+export interface Proof {
+  /** A head that was seen before. A chain alone cannot tell that its end was cut off. */
+  witness?: Head | undefined
+  /** Whose checkpoints count; nobody's by default. */
+  endorses?: Endorses | undefined
+}
 
 export interface Audit {
   /**
@@ -73,37 +91,73 @@ export interface Audit {
    * Without one it resolves when the row is on the disk.
    */
   append(entry: AuditEntry, trx?: Transaction<LedgerTables>): Promise<Head>
-  /** Checks every link of the chain, and the witness: a head that was seen before. */
-  verify(witness?: Head): Promise<Verdict>
+  /** Checks every link of the chain, and what is held against it. */
+  verify(proof?: Proof): Promise<Verdict>
 }
 
 export const createAudit = ({ ledger }: Pick<Store, 'ledger'>): Audit => ({
   append: (entry, trx) =>
     trx === undefined ? ledger.write(own => appendAudit(own, entry)) : appendAudit(trx, entry),
-  verify: witness => verifyAudit(ledger, witness),
+  verify: proof => verifyAudit(ledger, proof),
 })
 
 const PAGE = 500
+const nobody: Endorses = () => false
 
 /**
- * Reads the whole chain, a page per turn of the event loop, and checks every link. A chain alone
- * cannot tell that its end was cut off: `witness`, a head seen before, can.
+ * Reads the whole chain, a page per turn of the event loop, and checks every link, from the first
+ * row or from the checkpoint of what was purged.
  */
-export const verifyAudit = async (ledger: Ledger, witness?: Head): Promise<Verdict> => {
-  let head: Head = { seq: 0, hash: GENESIS }
+export const verifyAudit = async (
+  ledger: Ledger,
+  { witness, endorses = nobody }: Proof = {},
+): Promise<Verdict> => {
+  for (;;) {
+    const purged = await readCheckpoint(ledger.read)
+    const verdict = await verifyFrom(ledger, purged, endorses)
+    if (verdict.ok) return againstWitness(ledger, verdict, { witness, endorses })
+    // a purge meanwhile has taken rows away that were still to be read
+    const after = await readCheckpoint(ledger.read)
+    if (after?.seq === purged?.seq) return verdict
+  }
+}
+
+const verifyFrom = async (
+  ledger: Ledger,
+  purged: Checkpoint | undefined,
+  endorses: Endorses,
+): Promise<Verdict> => {
+  const fault = purged && checkpointFault(purged, endorses)
+  if (fault !== undefined) return { ok: false, brokenAt: 1, reason: fault }
+  const start: Head = purged ?? { seq: 0, hash: GENESIS }
+  let head: Head = { seq: start.seq, hash: start.hash }
+  let isTold = purged === undefined
   for (let first = true; ; first = false) {
     const rows = await page(ledger, first ? undefined : head.seq)
     for (const row of rows) {
-      const reason = linkFault(row, head.seq + 1, head.hash) ?? witnessFault(row, witness)
+      const reason = linkFault(row, head.seq + 1, head.hash)
       if (reason !== undefined) return { ok: false, brokenAt: head.seq + 1, reason }
+      if (purged !== undefined) isTold ||= tellsOf(row, purged)
       head = { seq: row.seq, hash: row.hash }
     }
     if (rows.length < PAGE) break
     await setImmediate()
   }
-  if (witness !== undefined && witness.seq > head.seq)
-    return { ok: false, brokenAt: head.seq + 1, reason: `rows after ${head.seq} were cut off` }
-  return { ok: true, rows: head.seq, head }
+  if (!isTold)
+    return { ok: false, brokenAt: 1, reason: `no row tells of the purge up to ${start.seq}` }
+  return { ok: true, rows: head.seq - start.seq, head, purged }
+}
+
+/** A chain that is whole by itself, held against a head that was seen before. */
+export const againstWitness = async (
+  ledger: Ledger,
+  verdict: Verdict,
+  { witness, endorses = nobody }: Proof,
+): Promise<Verdict> => {
+  if (!verdict.ok || witness === undefined) return verdict
+  const reason = await witnessProblem(ledger, witness, endorses)
+  const brokenAt = Math.min(witness.seq, verdict.head.seq + 1)
+  return reason === undefined ? verdict : { ok: false, brokenAt, reason }
 }
 
 /** The first page has no lower bound: a row with number 0 would be a forged one. */
@@ -112,16 +166,25 @@ const page = (ledger: Ledger, after: number | undefined): Promise<AuditRow[]> =>
   return (after === undefined ? query : query.where('seq', '>', after)).execute()
 }
 
-const witnessFault = (row: AuditRow, witness: Head | undefined): string | undefined =>
-  witness?.seq === row.seq && witness.hash !== row.hash
-    ? `row ${row.seq} is not the one that was witnessed`
-    : undefined
+/**
+ * A chain that is whole by itself while some process has found that it is not what was seen: the
+ * mark that stops all writing.
+ */
+export const againstMark = async (ledger: Ledger, verdict: Verdict): Promise<Verdict> => {
+  const reason = verdict.ok ? await readTrouble(ledger.read) : undefined
+  if (!verdict.ok || reason === undefined) return verdict
+  return { ok: false, brokenAt: verdict.head.seq + 1, reason }
+}
 
 const running = new WeakMap<Ledger, Promise<Verdict>>()
 
-/** The same for many who ask at once: the chain is read by one at a time. */
-export const verifyOnce = (ledger: Ledger): Promise<Verdict> => {
-  const shared = running.get(ledger) ?? verifyAudit(ledger).finally(() => running.delete(ledger))
+/** The chain and the mark, for many who ask at once: the chain is read by one at a time. */
+export const verifyOnce = (ledger: Ledger, endorses: Endorses): Promise<Verdict> => {
+  const shared =
+    running.get(ledger) ??
+    verifyAudit(ledger, { endorses })
+      .then(verdict => againstMark(ledger, verdict))
+      .finally(() => running.delete(ledger))
   running.set(ledger, shared)
   return shared
 }

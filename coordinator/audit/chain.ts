@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../shared/canonical-json.ts'
-import type { AuditRow } from '../store/tables.ts'
+import type { AuditRow } from '../store/audit-tables.ts'
 
 /** What the first row has as `prev`. */
 export const GENESIS = '0'.repeat(64)

@@ -1,6 +1,6 @@
-import type { AuditRow } from '../store/tables.ts'
+import type { AuditRow } from '../store/audit-tables.ts'
 
-export type ExportFormat = 'csv' | 'jsonl'
+type ExportFormat = 'csv' | 'jsonl'
 
 export const EXPORT_TYPES: Record<ExportFormat, string> = {
   csv: 'text/csv; charset=utf-8',

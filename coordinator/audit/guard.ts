@@ -1,17 +1,18 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
-import type { Signer } from '../../shared/signing.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { AuditHead, isGenuineHead, signHead } from '../../shared/wire/audit-head.ts'
 import type { Events } from '../events/bus.ts'
+import type { Signing } from '../keys/signing.ts'
 import type { Ledger } from '../store/store.ts'
+import { markTrouble, readTrouble, refusalFor } from '../store/trouble.ts'
 import { type Head, verifyAudit } from './audit.ts'
 import { witnessProblem } from './witness.ts'
 
 export interface AuditGuardParts {
   ledger: Ledger
-  signer: Signer
+  signer: Pick<Signing, 'publicKey' | 'sign' | 'endorses' | 'witnesses'>
   stateDir: string
   /** Gives a new head to the cells, who keep the highest one they have seen. */
   broadcast: (head: AuditHead) => void
@@ -25,13 +26,15 @@ export interface AuditGuardParts {
 /**
  * Watches over the chain: signs its newest row every few seconds, keeps that in a file of its own
  * and with the cells, and holds what they show against the store. A chain that was changed, cut or
- * set back stops all writing until somebody has looked into it.
+ * set back stops all writing, by a mark in the store that only `audit accept` takes away.
  */
 export interface AuditGuard {
   /** A head that a cell has kept. Resolves when it was compared. */
   witnessed(head: AuditHead, from: string): Promise<void>
   /** The newest head that was signed. */
   head(): AuditHead | undefined
+  /** Something is wrong with the audit: nothing is written any more. */
+  suspect(reason: string): void
   /** What is wrong with the audit; undefined while nothing is. */
   trouble(): string | undefined
   /** Resolves after the whole chain was read once. */
@@ -47,27 +50,45 @@ export const guardAudit = (parts: AuditGuardParts): AuditGuard => {
   let trouble: string | undefined
   let newest: AuditHead | undefined
   let isChecked = false
+  let isMarked = false
 
   const alarm = (reason: string): void => {
     if (trouble !== undefined) return
     trouble = reason
-    ledger.freeze(`the audit was tampered with: ${reason}`)
+    ledger.freeze(refusalFor(reason))
     logger.error({ reason }, 'the audit was tampered with; nothing is written any more')
     publish('shoal.audit.broken', { reason })
+    void mark()
   }
 
+  /** For other processes, and the next start. */
+  const mark = async (): Promise<void> => {
+    const reason = trouble
+    if (isMarked || reason === undefined) return
+    try {
+      await ledger.write(trx => markTrouble(trx, reason, now()), { evenFrozen: true })
+      isMarked = true
+    } catch (error) {
+      logger.warn({ err: error }, 'that the audit is in doubt could not be kept; tried again')
+    }
+  }
+
+  /** Of this key or an earlier one; `audit accept` makes void what was signed before it. */
+  const counts = (head: AuditHead): boolean =>
+    signer.witnesses(head.key_id) && isGenuineHead(head, head.key_id)
+
   const witnessed: AuditGuard['witnessed'] = async (head, from) => {
-    if (!isGenuineHead(head, signer.publicKey)) return
-    const problem = await witnessProblem(ledger, head)
+    if (!counts(head)) return
+    const problem = await witnessProblem(ledger, head, signer.endorses)
     if (problem !== undefined) alarm(`${problem} (kept by ${from})`)
   }
 
   const checkAll = async (): Promise<void> => {
+    const marked = await readTrouble(ledger.read)
+    if (marked !== undefined) alarm(marked)
     const kept = await keptHead(path, logger)
-    // one of an earlier key says nothing: `audit accept` makes those void
-    const seen = kept && isGenuineHead(kept, signer.publicKey) ? kept : undefined
-    if (seen !== undefined) await witnessed(seen, FILE)
-    const verdict = await verifyAudit(ledger, seen)
+    const witness = kept && counts(kept) ? kept : undefined
+    const verdict = await verifyAudit(ledger, { witness, endorses: signer.endorses })
     if (!verdict.ok) alarm(verdict.reason)
     isChecked = true
   }
@@ -75,13 +96,18 @@ export const guardAudit = (parts: AuditGuardParts): AuditGuard => {
   const sign = async (): Promise<void> => {
     // what is kept must not be replaced before it was compared
     if (!isChecked) await checkAll()
+    await mark()
+    const marked = await readTrouble(ledger.read)
+    if (marked !== undefined) alarm(marked)
     if (newest !== undefined) await witnessed(newest, 'this process')
     const row = await newestRow(ledger)
     if (row === undefined || trouble !== undefined) return
     if (row.seq === newest?.seq && newest.key_id === signer.publicKey) return
-    newest = signHead({ ...row, at: now() }, signer)
-    await replacePrivate(path, `${JSON.stringify(newest)}\n`)
-    broadcast(newest)
+    const head = signHead({ ...row, at: now() }, signer)
+    // when the disk takes nothing, the next round tries again
+    await replacePrivate(path, `${JSON.stringify(head)}\n`)
+    newest = head
+    broadcast(head)
   }
 
   const checked = checkAll().catch(error =>
@@ -95,7 +121,7 @@ export const guardAudit = (parts: AuditGuardParts): AuditGuard => {
     }
   }
   void run()
-  return { witnessed, head: () => newest, trouble: () => trouble, checked }
+  return { witnessed, suspect: alarm, head: () => newest, trouble: () => trouble, checked }
 }
 
 const newestRow = ({ read }: Ledger): Promise<Head | undefined> =>

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Scope } from '../keys/scope.ts'
+import type { AuditRow } from '../store/audit-tables.ts'
 import type { Ledger } from '../store/store.ts'
-import type { AuditRow } from '../store/tables.ts'
 
 export interface AuditFilter {
   /** Unix milliseconds; `from` belongs to it, `to` does not. */
@@ -48,6 +48,14 @@ export const queryAudit = async (
   }
   return rows
 }
+
+/** One row by its number; undefined for one of another tenant, too. */
+export const readAuditRow = async (
+  ledger: Ledger,
+  seq: number,
+  scope: Scope,
+): Promise<AuditRow | undefined> =>
+  (await between(ledger, { order: 'oldest', limit: 1 }, scope, seq, seq))[0]
 
 const ends = async ({ read }: Ledger): Promise<{ first: number; last: number }> => {
   const end = (order: 'asc' | 'desc') =>

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 
 /** Every secret that shoal makes has one of these beginnings, so that it can be found in any text. */
-const SECRETS = /(svc-dev-|shl_join_)[A-Za-z0-9._-]{8,}/g
+const SECRETS = /(svc-dev-|shl_join_|shl_claim_|whsec_)[A-Za-z0-9._+/=-]{8,}/g
 /** Members that hold what people wrote to a model, or what it answered. */
 const PROMPTS = new Set(['prompt', 'messages', 'input', 'content', 'completion', 'system'])
 /** Members that are secrets whatever they hold. */
@@ -11,19 +11,22 @@ const MAX_DEPTH = 16
 
 /**
  * What may stand in the audit: secrets are taken out wherever they are, prompts and answers are
- * replaced by their length and SHA-256, so that one can be matched but not read.
+ * replaced by their length and SHA-256, so that one can be matched but not read. Half of a character
+ * becomes U+FFFD: it has no canonical JSON, and what is recorded has happened.
  */
 export const redacted = (value: unknown, depth = 0): unknown => {
-  if (typeof value === 'string') return value.replaceAll(SECRETS, HIDDEN)
+  if (typeof value === 'string') return cleaned(value)
   if (typeof value !== 'object' || value === null) return value
   if (depth > MAX_DEPTH) return HIDDEN
   if (Array.isArray(value)) return value.map(item => redacted(item, depth + 1))
   const members = Object.entries(value).map(([name, member]) => [
-    name.replaceAll(SECRETS, HIDDEN),
+    cleaned(name),
     redactedMember(name, member, depth),
   ])
   return Object.fromEntries(members)
 }
+
+const cleaned = (text: string): string => text.toWellFormed().replaceAll(SECRETS, HIDDEN)
 
 const redactedMember = (name: string, member: unknown, depth: number): unknown => {
   if (SECRET_NAMES.test(name) && member !== null && typeof member !== 'boolean') return HIDDEN

@@ -1,16 +1,28 @@
 import type { Ledger } from '../store/store.ts'
 import type { Head } from './audit.ts'
+import { checkpointFault, type Endorses, readCheckpoint } from './checkpoint.ts'
 
-/** What is wrong with the row that somebody has seen as the newest; undefined when it is there. */
+/**
+ * What is wrong with the row that somebody has seen as the newest; undefined when it is there, or
+ * was purged by us.
+ */
 export const witnessProblem = async (
   { read }: Ledger,
   { seq, hash }: Head,
+  endorses: Endorses,
 ): Promise<string | undefined> => {
   const row = await read
     .selectFrom('audit')
     .select('hash')
     .where('seq', '=', seq)
     .executeTakeFirst()
-  if (row === undefined) return `row ${seq} was seen and is gone: the end was cut off`
-  return row.hash === hash ? undefined : `row ${seq} is not the one that was seen`
+  if (row !== undefined) return isSame(row.hash, { seq, hash })
+  const purged = await readCheckpoint(read)
+  if (purged === undefined || seq > purged.seq)
+    return `row ${seq} was seen and is gone: the end was cut off`
+  const known = seq === purged.seq ? purged.hash : hash
+  return checkpointFault(purged, endorses) ?? isSame(known, { seq, hash })
 }
+
+const isSame = (stored: string, { seq, hash }: Head): string | undefined =>
+  stored === hash ? undefined : `row ${seq} is not the one that was seen`

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import * as z from 'zod'
-import { type Key, OPERATOR_ROLES } from '../keys/key.ts'
-import { shippedGates } from './definition.ts'
-import { type Check, type GovernanceFacts, isLive } from './facts.ts'
-import type { GateRequest } from './request.ts'
+import { DAY_MS } from '../../shared/time.ts'
+import { isLive, type Key, OPERATOR_ROLES } from '../keys/key.ts'
+import type { DecidedRequest } from './decided.ts'
+import { type Gates, shippedGates } from './definition.ts'
+import type { Check, GovernanceFacts } from './facts.ts'
+import { rulesFault } from './rules-fault.ts'
 import { areSeatsFilled } from './seats.ts'
 
 const CheckData = z.strictObject({ id: z.string(), title: z.string(), evidence: z.string() })
@@ -43,7 +45,6 @@ const SHORT = [
 ]
 const SHORT_MINUTES = 15
 const MIN_RETENTION_DAYS = 183
-const DAY_MS = 86_400_000
 const SLEEPING_DAYS = 90
 
 const ANY_ADMIN = { kind: 'person', roles: ['operator_admin'] } as const
@@ -53,15 +54,25 @@ const PROGRAM_KINDS = ['ai_agent', 'autonomous', 'ci_pipeline'] as const
 const failing = (names: readonly string[], what: string): string | undefined =>
   names.length === 0 ? undefined : `${what}: ${names.slice(0, 10).join(', ')}`
 
-const approvals = ({ votes }: GateRequest) => votes.filter(({ decision }) => decision === 'approve')
+const approvals = ({ votes }: DecidedRequest) =>
+  votes.filter(({ decision }) => decision === 'approve')
 
-const idsOf = (requests: readonly GateRequest[]): string[] => requests.map(({ id }) => id)
+/** Used under rules that do not hold any more: then at least somebody must have said yes. */
+const SOMEBODY = [OPERATOR_ROLES]
+
+const seatsOf = (request: DecidedRequest, gates: Gates): readonly (readonly string[])[] => {
+  const gate = gates[request.gateId]
+  return rulesFault(request, gate) === undefined ? (gate?.approvals ?? SOMEBODY) : SOMEBODY
+}
+
+const idsOf = (requests: readonly DecidedRequest[]): string[] => requests.map(({ id }) => id)
 
 const isOperator = ({ roles }: Key): boolean =>
   roles.some(role => (OPERATOR_ROLES as readonly string[]).includes(role))
 
 const FUNCTIONS: Record<string, Check> = {
-  'gates-present': ({ gates }) =>
+  'rules-in-force': ({ gates, policyDrift }) =>
+    policyDrift ??
     failing(
       Object.keys(shippedGates()).filter(id => gates[id] === undefined),
       'missing',
@@ -134,7 +145,7 @@ const FUNCTIONS: Record<string, Check> = {
         requests.filter(
           request =>
             request.state === 'consumed' &&
-            !areSeatsFilled(gates[request.gateId]?.approvals ?? [], approvals(request)),
+            !areSeatsFilled(seatsOf(request, gates), approvals(request)),
         ),
       ),
       'used without enough people',
@@ -169,7 +180,8 @@ const FUNCTIONS: Record<string, Check> = {
       ? undefined
       : `it is kept for ${audit.retentionDays} days`,
 
-  'decisions-audited': ({ requests, gateRows }) => {
+  'decisions-audited': ({ requests, gateRows, audit }) => {
+    const isKept = ({ at }: { at: number }): boolean => at > audit.purgedUntil
     const rows = new Set(
       gateRows
         .filter(({ outcome }) => outcome === 'done')
@@ -179,8 +191,10 @@ const FUNCTIONS: Record<string, Check> = {
       idsOf(
         requests.filter(
           request =>
-            (approvals(request).length > 0 && !rows.has(`gate.approve ${request.id}`)) ||
-            (request.state === 'consumed' && !rows.has(`gate.consumed ${request.id}`)),
+            (approvals(request).some(isKept) && !rows.has(`gate.approve ${request.id}`)) ||
+            (request.state === 'consumed' &&
+              isKept({ at: request.consumedAt ?? Infinity }) &&
+              !rows.has(`gate.consumed ${request.id}`)),
         ),
       ),
       'no row for',

@@ -2,7 +2,10 @@ import * as z from 'zod'
 import { OPERATOR_ROLES } from '../keys/key.ts'
 
 /** `gate.major-release-approve`. */
-export const GateId = z.string().regex(/^gate\.[a-z0-9]+(-[a-z0-9]+)*$/, 'is no gate id')
+export const GateId = z
+  .string()
+  .max(128)
+  .regex(/^gate\.[a-z0-9]+(-[a-z0-9]+)*$/, 'is no gate id')
 
 /** One approval that is needed: from a person with one of these roles. */
 const Seat = z.array(z.enum(OPERATOR_ROLES)).min(1)

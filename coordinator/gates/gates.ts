@@ -5,30 +5,17 @@ import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { Events } from '../events/bus.ts'
 import type { Scope } from '../keys/scope.ts'
 import type { Store } from '../store/store.ts'
+import { applyChange } from './apply.ts'
 import type { Caller, Decision, NewRequest, Trx, Use } from './asking.ts'
-import { auditOf } from './audit-of.ts'
 import type { Gates as Definitions, GateDefinition } from './definition.ts'
+import { followClock } from './follow-clock.ts'
 import { passTime } from './high-water.ts'
-import {
-  isSame,
-  openRequests,
-  policyHash,
-  requested,
-  requireFewToday,
-  requireRoom,
-  rowOf,
-} from './new-row.ts'
+import { isSame, openRequests, requested, requireFewToday, requireRoom, rowOf } from './new-row.ts'
 import { planHash } from './plan-hash.ts'
 import { type GateRequest, stateAt } from './request.ts'
-import {
-  columnsOf,
-  countPending,
-  type RequestFilter,
-  readRequest,
-  readRequests,
-  voteRowOf,
-} from './rows.ts'
+import { countPending, type RequestFilter, readRequest, readRequests } from './rows.ts'
 import { approve, type Change, reject, useFault, withdraw } from './rules.ts'
+import { rulesFault } from './rules-fault.ts'
 import { noteRefusal, rolesNow, useUp } from './use.ts'
 
 /**
@@ -36,7 +23,8 @@ import { noteRefusal, rolesNow, useUp } from './use.ts'
  * is in the ledger, so several coordinators see the same.
  */
 export interface GateKeeper {
-  definitions: Definitions
+  /** As they are now. */
+  readonly definitions: Definitions
   /** Throws `not_found` for a gate that there is not. */
   definition(gateId: string): GateDefinition
   /** The same request again, while it waits, is the one that waits. */
@@ -45,6 +33,8 @@ export interface GateKeeper {
   list(filter: RequestFilter, scope: Scope): Promise<GateRequest[]>
   /** How many requests wait, by gate. */
   pending(scope: Scope): Promise<Map<string, number>>
+  /** Why a request that is open can never pass: its gate has other rules by now, or is gone. */
+  rulesFault(request: GateRequest): string | undefined
   approve(id: string, caller: Caller, decision?: Decision): Promise<GateRequest>
   reject(id: string, caller: Caller, decision?: Decision): Promise<GateRequest>
   withdraw(id: string, caller: Caller): Promise<GateRequest>
@@ -61,7 +51,10 @@ export interface GateKeeper {
 
 export interface GateParts {
   store: Pick<Store, 'ledger'>
-  definitions: Definitions
+  /** Looked up at each use: a policy that was approved may bring others. */
+  readonly definitions: Definitions
+  /** Throws when the definitions are not those that hold any more. */
+  requireCurrent?: (trx: Trx) => Promise<void>
   signer: Signer
   publish: Events['publish']
   now: () => number
@@ -70,44 +63,43 @@ export interface GateParts {
 const EXPIRED: Change = { state: 'expired', reason: 'nobody decided or used it in time' }
 
 export const createGates = (parts: GateParts): GateKeeper => {
-  const { definitions, signer, publish, now } = parts
+  const { signer, publish, now } = parts
   const { ledger } = parts.store
 
+  const known = (gateId: string): GateDefinition | undefined => {
+    const { definitions } = parts
+    return Object.hasOwn(definitions, gateId) ? definitions[gateId] : undefined
+  }
+
   const definition = (gateId: string): GateDefinition => {
-    const found = Object.hasOwn(definitions, gateId) ? definitions[gateId] : undefined
+    const found = known(gateId)
     if (found === undefined) throw new ShoalError('not_found', `no gate ${gateId}`)
     return found
   }
 
-  /** Writes one change with its row of the audit. */
-  const apply = async (
-    trx: Trx,
-    request: GateRequest,
-    change: Change,
-    entry: Actor,
-  ): Promise<GateRequest> => {
-    const { vote } = change
-    if (vote !== undefined)
-      await trx.insertInto('gate_votes').values(voteRowOf(request.id, vote)).execute()
-    await trx
-      .updateTable('gate_requests')
-      .set(columnsOf(change))
-      .where('id', '=', request.id)
-      .execute()
-    await appendAudit(trx, { ...entry, ...auditOf(request, change), at: now() })
-    return readRequest(trx, request.id, 'all')
+  /** Before anything is decided: the clock goes forward, and the rules are those that hold. */
+  const settle = async (trx: Trx): Promise<void> => {
+    await passTime(trx, now())
+    await parts.requireCurrent?.(trx)
   }
+
+  const settleClock = async (): Promise<void> => {
+    for (const [before, after] of await followClock(ledger, now())) tell(before, after)
+  }
+
+  const apply = (trx: Trx, request: GateRequest, change: Change, by: Actor) =>
+    applyChange(trx, request, change, { ...by, at: now() })
 
   const change = async (
     id: string,
     { tenantId, by }: Caller,
-    decide: (request: GateRequest, definition: GateDefinition) => Change | undefined,
+    decide: (request: GateRequest) => Change | undefined,
   ): Promise<GateRequest> => {
+    await settleClock()
     const [before, after] = await ledger.write(async trx => {
       const request = await readRequest(trx, id, { tenantId })
-      await passTime(trx, now())
-      const rules = definition(request.gateId)
-      const decided = decide(request, rules)
+      await settle(trx)
+      const decided = decide(request)
       return [request, decided === undefined ? request : await apply(trx, request, decided, by)]
     })
     tell(before, after)
@@ -122,15 +114,21 @@ export const createGates = (parts: GateParts): GateKeeper => {
     publish(`shoal.gate.${before === undefined ? 'requested' : event}`, data, id)
   }
 
-  const requireSameRules = (request: GateRequest, rules: GateDefinition): void => {
-    if (request.policyHash === policyHash(rules)) return
-    throw new ShoalError('conflict', `the rules of ${request.gateId} have changed; ask again`)
+  const faultOfRules: GateKeeper['rulesFault'] = request => {
+    const isOpen = ['pending', 'approved'].includes(stateAt(request, now()))
+    return isOpen ? rulesFault(request, known(request.gateId)) : undefined
+  }
+
+  const requireSameRules = (request: GateRequest): void => {
+    const fault = faultOfRules(request)
+    if (fault !== undefined) throw new ShoalError('conflict', fault)
   }
 
   const request: GateKeeper['request'] = async (asked, caller) => {
+    await settleClock()
     const row = rowOf(asked, caller, definition(asked.gateId), now())
     const { made, superseded } = await ledger.write(async trx => {
-      await passTime(trx, now())
+      await settle(trx)
       const open = await openRequests(trx, row, now())
       const same = open.find(one => isSame(one, row))
       if (same !== undefined) return { made: same, superseded: [] }
@@ -150,15 +148,15 @@ export const createGates = (parts: GateParts): GateKeeper => {
 
   const consume: GateKeeper['consume'] = async (id, caller, { plan, precondition, within }) => {
     await precondition?.()
+    await settleClock()
     const used = planHash(plan)
     const outcome = await ledger.write(async trx => {
-      await passTime(trx, now())
+      await settle(trx)
       const found = await readRequest(trx, id, { tenantId: caller.tenantId })
       const fault =
         caller.person.personId === found.requesterId
-          ? useFault(found, definition(found.gateId), {
+          ? useFault(found, known(found.gateId), {
               planHash: used,
-              policyHash: policyHash(definition(found.gateId)),
               rolesNow: await rolesNow(trx, found, now()),
               now: now(),
             })
@@ -172,15 +170,18 @@ export const createGates = (parts: GateParts): GateKeeper => {
       tell(outcome.found, outcome.after)
       return outcome.after
     }
-    throw await noteRefusal(ledger, outcome.found, outcome.fault ?? 'it was used before', caller.by)
+    const fault = outcome.fault ?? 'it was used before'
+    throw await noteRefusal(ledger, outcome.found, fault, caller.by, now())
   }
 
   const approval: GateKeeper['approval'] = async (id, scope) => {
+    await settleClock()
     const found = await readRequest(ledger.read, id, scope)
     const { approvedAt, approvalExpiresAt } = found
     const state = stateAt(found, now())
     if ((state !== 'approved' && state !== 'consumed') || approvedAt === undefined)
       throw new ShoalError('conflict', `request ${id} is ${state}`)
+    requireSameRules(found)
     return signApproval(
       {
         request_id: id,
@@ -197,6 +198,7 @@ export const createGates = (parts: GateParts): GateKeeper => {
   }
 
   const sweep: GateKeeper['sweep'] = async () => {
+    await settleClock()
     const at = now()
     const due = await ledger.read
       .selectFrom('gate_requests')
@@ -221,23 +223,30 @@ export const createGates = (parts: GateParts): GateKeeper => {
     tell(before, after)
   }
 
-  const decide =
-    (rule: typeof approve | typeof reject) =>
-    (id: string, caller: Caller, { reason = '' }: Decision = {}) =>
-      change(id, caller, (found, rules) => {
-        requireSameRules(found, rules)
-        return rule(found, rules, caller.person, { now: now(), reason })
-      })
+  const approveAt: GateKeeper['approve'] = (id, caller, { reason = '' } = {}) =>
+    change(id, caller, found => {
+      requireSameRules(found)
+      const rules = definition(found.gateId)
+      return approve(found, rules, caller.person, { now: now(), reason })
+    })
+
+  const rejectAt: GateKeeper['reject'] = (id, caller, { reason = '' } = {}) =>
+    change(id, caller, found =>
+      reject(found, known(found.gateId), caller.person, { now: now(), reason }),
+    )
 
   return {
-    definitions,
+    get definitions() {
+      return parts.definitions
+    },
     definition,
     request,
     get: (id, scope) => readRequest(ledger.read, id, scope),
     list: (filter, scope) => readRequests(ledger.read, filter, scope),
     pending: scope => countPending(ledger.read, scope, now()),
-    approve: decide(approve),
-    reject: decide(reject),
+    rulesFault: faultOfRules,
+    approve: approveAt,
+    reject: rejectAt,
     withdraw: (id, caller) => change(id, caller, found => withdraw(found, caller.person, now())),
     consume,
     approval,

@@ -1,16 +1,12 @@
-import { hash } from 'node:crypto'
-import { canonicalJson } from '../../shared/canonical-json.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
+import { DAY_MS } from '../../shared/time.ts'
 import type { Caller, NewRequest, Trx } from './asking.ts'
 import type { GateDefinition } from './definition.ts'
 import { canonical, planHash } from './plan-hash.ts'
 import { type GateRequest, requestEnd, stateAt } from './request.ts'
 import { readRequests } from './rows.ts'
-
-/** What a definition says, as a hash: a request is decided by the rules under which it was made. */
-export const policyHash = (definition: GateDefinition): string =>
-  hash('sha256', canonicalJson(definition))
+import { policyHash } from './rules-fault.ts'
 
 export const rowOf = (
   { gateId, subject, summary, plan, evidence = null }: NewRequest,
@@ -79,7 +75,6 @@ export const isSame = (one: GateRequest, row: NewRow): boolean =>
 
 /** Requests stay, and each may hold twice the largest plan: nobody may fill the disk with them. */
 const MAX_A_DAY = 1000
-const DAY_MS = 86_400_000
 
 /** Ids begin with their time, so what is younger than a day has a greater one. */
 export const requireFewToday = async (trx: Trx, row: NewRow, now: number): Promise<void> => {

@@ -1,48 +1,17 @@
-import { readFileSync } from 'node:fs'
-import { parse } from 'yaml'
-import * as z from 'zod'
+import { hash } from 'node:crypto'
+import { canonicalJson } from '../../shared/canonical-json.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { firstIssue } from '../../shared/wire/openai.ts'
-import { KEY_KINDS, type KeyKind, ROLES } from '../keys/key.ts'
-import { GateId } from './definition.ts'
-
-const DECISIONS = ['allowed', 'needs_gate', 'denied'] as const
-export type Decision = (typeof DECISIONS)[number]
-
-/** `device.command.unsafe`, or with a star at the end everything that begins so. */
-const ActionPattern = z.string().regex(/^[a-z0-9_-]+(\.[a-z0-9_-]+)*(\.\*)?$|^\*$/)
-
-const Rule = z.strictObject({
-  id: z.string().min(1),
-  actions: z.array(ActionPattern).min(1),
-  /** Kinds of keys that it holds for; all when absent. */
-  kinds: z.array(z.enum(KEY_KINDS)).min(1).optional(),
-  /** It holds for who has one of these; for all when absent. */
-  roles: z.array(z.enum(ROLES)).min(1).optional(),
-  /** Members that the context must have with just these values. */
-  when: z.record(z.string(), z.json()).optional(),
-  decision: z.enum(DECISIONS),
-  gate: GateId.optional(),
-  reason: z.string().min(1),
-})
-export type Rule = z.output<typeof Rule>
-
-const Case = z.strictObject({
-  action_type: z.string(),
-  kind: z.enum(KEY_KINDS).default('person'),
-  roles: z.array(z.enum(ROLES)).default(['client']),
-  context: z.record(z.string(), z.json()).default({}),
-  expect: z.enum(DECISIONS),
-  gate: GateId.optional(),
-})
-
-const PolicyDocument = z.strictObject({
-  version: z.string().min(1),
-  rules: z.array(Rule).min(1),
-  /** What the rules must come to; looked at each time they are loaded. */
-  tests: z.array(Case).min(1),
-})
-export type PolicyDocument = z.output<typeof PolicyDocument>
+import type { KeyKind } from '../keys/key.ts'
+import type { Gates } from './definition.ts'
+import {
+  type Decision,
+  type PolicyDocument as Document,
+  documentOfFile,
+  PolicyDocument,
+  type Rule,
+} from './policy-document.ts'
+import { floorFaults } from './policy-floor.ts'
 
 export interface PolicyAsker {
   kind: KeyKind
@@ -58,69 +27,89 @@ export interface Verdict {
   reason: string
 }
 
+export type Decide = (
+  actionType: string,
+  asker: PolicyAsker,
+  context?: Record<string, unknown>,
+) => Verdict
+
+/** The same by these rules. */
+export type DecideBy = (rules: readonly Rule[], ...question: Parameters<Decide>) => Verdict
+
 /** The human-approval boundary: what may be done, what asks people first, what is never done. */
 export interface Policy {
   version: string
-  rules: readonly Rule[]
+  /** SHA-256 of the document in canonical JSON, hexadecimal. */
+  hash: string
+  /** As it was written, before defaults. */
+  document: unknown
+  /** The gates that hold with it: its own, laid over the configured ones. */
+  gates: Gates
   /** The first rule that fits decides; what no rule knows is denied. */
-  decide(actionType: string, asker: PolicyAsker, context?: Record<string, unknown>): Verdict
+  decide: Decide
 }
 
 export const SHIPPED_POLICY_FILE = new URL('policy.yaml', import.meta.url)
 
 /** Throws `config_invalid` for a file that cannot be read, and when one of its own tests fails. */
-export const loadPolicy = (file: string | URL, gateIds: ReadonlySet<string> = new Set()): Policy =>
-  policyOf(documentOf(file), gateIds, String(file))
+export const loadPolicy = (file: string | URL, configured: Gates): Policy =>
+  policyOf(documentOfFile(file), configured, String(file))
 
-const documentOf = (file: string | URL): unknown => {
-  try {
-    return parse(readFileSync(file, 'utf8'))
-  } catch (cause) {
-    throw new ShoalError('config_invalid', `policy ${file} cannot be read`, { cause })
-  }
+/** Throws `config_invalid` with what is wrong with a document. */
+export const policyOf = (document: unknown, configured: Gates, name = 'policy'): Policy => {
+  const read = readPolicy(document, configured)
+  if ('policy' in read) return read.policy
+  throw new ShoalError('config_invalid', `${name}: ${read.faults.join('; ')}`)
 }
 
-/** The policy of a document, after its own table of tests has passed. */
-export const policyOf = (
+/** The policy of a document after its own table of tests has passed, or every fault that it has. */
+export const readPolicy = (
   document: unknown,
-  gateIds: ReadonlySet<string>,
-  name = 'policy',
-): Policy => {
+  configured: Gates,
+): { policy: Policy } | { faults: string[] } => {
   const { data, error } = PolicyDocument.safeParse(document)
   if (error) {
-    const { param, message } = firstIssue(error)
-    throw new ShoalError('config_invalid', `${name}: ${param ?? ''} ${message}`)
+    return { faults: [firstIssue(error, document).message] }
   }
-  const faults = [...gateFaults(data, gateIds), ...testFaults(data)]
-  if (faults.length > 0) throw new ShoalError('config_invalid', `${name}: ${faults.join('; ')}`)
+  if (hasPrototypeName(document)) return { faults: ['no member can have the name __proto__'] }
+  const gates: Gates = { ...configured, ...data.gates }
+  const decide: Decide = (...question) => decideBy(data.rules, ...question)
+  const faults = [
+    ...ruleFaults(data, gates),
+    ...testFaults(data, decide),
+    ...floorFaults(gates, data.rules, decideBy),
+  ]
+  if (faults.length > 0) return { faults }
+  const { version } = data
   return {
-    version: data.version,
-    rules: data.rules,
-    decide: (actionType, asker, context = {}) => decide(data.rules, actionType, asker, context),
+    policy: { version, hash: hash('sha256', canonicalJson(document)), document, gates, decide },
   }
 }
 
-const gateFaults = ({ rules }: PolicyDocument, gateIds: ReadonlySet<string>): string[] =>
-  rules.flatMap(({ id, decision, gate }) => {
+/** zod passes over such a member, so a rule would decide without a condition that people read. */
+const hasPrototypeName = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeName))
+
+const ruleFaults = ({ rules }: Document, gates: Gates): string[] =>
+  rules.flatMap(({ id, decision, gate }, at) => {
+    if (rules.findIndex(other => other.id === id) !== at) return [`rule ${id} is there twice`]
     if (decision === 'needs_gate' && gate === undefined) return [`rule ${id} names no gate`]
-    if (gate !== undefined && !gateIds.has(gate)) return [`rule ${id}: there is no ${gate}`]
+    if (gate !== undefined && !Object.hasOwn(gates, gate))
+      return [`rule ${id}: there is no ${gate}`]
     return []
   })
 
-const testFaults = ({ rules, tests }: PolicyDocument): string[] =>
-  tests.flatMap(({ action_type, kind, roles, context, expect, gate }) => {
-    const { decision, gateId } = decide(rules, action_type, { kind, roles }, context)
-    const who = `${action_type} by ${kind} (${roles.join(', ')})`
-    if (decision !== expect) return [`test: ${who} is ${decision}, not ${expect}`]
-    return gateId === gate || gate === undefined ? [] : [`test: ${who} asks ${gateId}, not ${gate}`]
+const testFaults = ({ tests }: Document, decide: Decide): string[] =>
+  tests.flatMap(({ action_type, kind, roles, context, expect, gate }, at) => {
+    const { decision, gateId } = decide(action_type, { kind, roles }, context)
+    const who = `test ${at + 1}: ${action_type} by ${kind} (${roles.join(', ')})`
+    if (decision !== expect) return [`${who} is ${decision}, not ${expect}`]
+    return gateId === gate || gate === undefined ? [] : [`${who} asks ${gateId}, not ${gate}`]
   })
 
-const decide = (
-  rules: readonly Rule[],
-  actionType: string,
-  asker: PolicyAsker,
-  context: Record<string, unknown>,
-): Verdict => {
+const decideBy: DecideBy = (rules, actionType, asker, context = {}) => {
   const rule = rules.find(each => fits(each, actionType, asker, context))
   if (rule === undefined)
     return {

@@ -1,7 +1,8 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { inScope, type Scope } from '../keys/scope.ts'
-import type { GateRequestRow, GateVoteRow, LedgerTables } from '../store/tables.ts'
+import type { GateRequestRow, GateVoteRow } from '../store/gate-tables.ts'
+import type { LedgerTables } from '../store/tables.ts'
 import type { GateRequest, RequestState, Vote } from './request.ts'
 import type { Change } from './rules.ts'
 
@@ -37,7 +38,10 @@ export const readRequests = async (
   { gateId, requesterId, states, subject, before, limit }: RequestFilter,
   scope: Scope,
 ): Promise<GateRequest[]> => {
-  let query = db.selectFrom('gate_requests').selectAll().orderBy('id', 'desc').limit(limit)
+  // few are about one thing: found by the index that knows it, not by going through a gate's ids
+  const isAboutOne = requesterId !== undefined && subject !== undefined
+  const order = isAboutOne ? sql`+id` : sql.ref('id')
+  let query = db.selectFrom('gate_requests').selectAll().orderBy(order, 'desc').limit(limit)
   if (scope !== 'all') query = query.where('tenant_id', '=', scope.tenantId)
   if (gateId !== undefined) query = query.where('gate_id', '=', gateId)
   if (requesterId !== undefined) query = query.where('requester_id', '=', requesterId)

@@ -1,8 +1,12 @@
 import { ShoalError } from '../../shared/errors.ts'
-import type { KeyKind } from '../keys/key.ts'
+import { MAX_APPROVERS } from '../../shared/wire/approval.ts'
+import { type KeyKind, OPERATOR_ROLES } from '../keys/key.ts'
 import type { GateDefinition } from './definition.ts'
 import { approvalEnd, type GateRequest, stateAt, type Vote } from './request.ts'
-import { areSeatsFilled } from './seats.ts'
+import { rulesFault } from './rules-fault.ts'
+import { areSeatsFilled, openSeats } from './seats.ts'
+
+type Seats = GateDefinition['approvals']
 
 /** Who acts at a gate, as the authenticated key says. */
 export interface Person {
@@ -28,18 +32,17 @@ const requireState = (request: GateRequest, wanted: string, now: number): void =
 }
 
 /** People decide, never programs, and never those who ask. */
-const requireJudge = (request: GateRequest, definition: GateDefinition, judge: Person): void => {
+const requireJudge = (request: GateRequest, wanted: readonly string[], judge: Person): void => {
   if (judge.kind !== 'person') refuse(`a key of kind ${judge.kind} cannot decide at a gate`)
   if (judge.personId === request.requesterId) refuse('who asks cannot decide: ask somebody else')
-  const wanted = new Set(definition.approvals.flat())
-  if (!judge.roles.some(role => wanted.has(role as never)))
-    refuse(`${request.gateId} is decided by ${[...wanted].join(' or ')}`)
+  if (!judge.roles.some(role => wanted.includes(role)))
+    refuse(`${request.gateId} is decided by ${[...new Set(wanted)].join(' or ')}`)
 }
 
 /**
  * What an approval changes: nothing when this person has approved before. The request is approved
  * when different people fill all seats. Throws `forbidden` for who may not, `conflict` when it is
- * not pending any more.
+ * not pending any more, or when others are needed and many have approved.
  */
 export const approve = (
   request: GateRequest,
@@ -47,27 +50,45 @@ export const approve = (
   judge: Person,
   { now, reason }: { now: number; reason: string },
 ): Change | undefined => {
-  requireJudge(request, definition, judge)
+  requireJudge(request, definition.approvals.flat(), judge)
   if (hasApproved(request, judge) && stateAt(request, now) !== 'expired') return undefined
   requireState(request, 'pending', now)
   const vote = voteOf(judge, 'approve', now, reason)
+  requirePlace(request, definition.approvals, vote)
   if (!areSeatsFilled(definition.approvals, [...request.votes, vote]))
     return { state: 'pending', vote }
   const approvalExpiresAt = approvalEnd(definition, now)
   return { state: 'approved', approvedAt: now, approvalExpiresAt, vote }
 }
 
+/**
+ * An approval names so many people and no more. Who fills no seat that is open leaves one place for
+ * each seat, so that whoever is missing can always approve.
+ */
+const requirePlace = ({ id, votes }: GateRequest, seats: Seats, vote: Vote): void => {
+  if (votes.length + seats.length < MAX_APPROVERS) return
+  if (openSeats(seats, [...votes, vote]) < openSeats(seats, votes)) return
+  throw new ShoalError(
+    'conflict',
+    `${votes.length} have approved request ${id} already; others are needed`,
+  )
+}
+
 const hasApproved = ({ votes }: GateRequest, { personId }: Person): boolean =>
   votes.some(vote => vote.personId === personId && vote.decision === 'approve')
 
-/** One rejection blocks, also after others have approved, until the approval is used. */
+/**
+ * One rejection blocks, also after others have approved, until the approval is used. Nobody loses
+ * anything by it, so what was asked under other rules can be rejected too, and by every operator
+ * where the gate is gone.
+ */
 export const reject = (
   request: GateRequest,
-  definition: GateDefinition,
+  definition: GateDefinition | undefined,
   judge: Person,
   { now, reason }: { now: number; reason: string },
 ): Change => {
-  requireJudge(request, definition, judge)
+  requireJudge(request, definition?.approvals.flat() ?? OPERATOR_ROLES, judge)
   if (stateAt(request, now) !== 'approved') requireState(request, 'pending', now)
   const vote = voteOf(judge, 'reject', now, reason)
   const why = reason === '' ? `rejected by ${judge.personId}` : `rejected: ${reason}`
@@ -85,8 +106,6 @@ export const withdraw = (request: GateRequest, person: Person, now: number): Cha
 export interface UseFacts {
   /** Hash of the plan that is about to be carried out. */
   planHash: string
-  /** Hash of the gate's definition now. */
-  policyHash: string
   /** Roles that the keys of the voters have now; none for a key that is revoked or expired. */
   rolesNow: ReadonlyMap<string, readonly string[]>
   now: number
@@ -98,13 +117,17 @@ export interface UseFacts {
  */
 export const useFault = (
   request: GateRequest,
-  definition: GateDefinition,
-  { planHash, policyHash, rolesNow, now }: UseFacts,
+  definition: GateDefinition | undefined,
+  { planHash, rolesNow, now }: UseFacts,
 ): string | undefined => {
   const state = stateAt(request, now)
-  if (state !== 'approved') return `request ${request.id} is ${state}`
+  if (state !== 'approved') {
+    const why = request.reason === undefined ? '' : ` (${request.reason})`
+    return `request ${request.id} is ${state}${why}`
+  }
   if (planHash !== request.planHash) return 'the plan is not the one that was approved'
-  if (policyHash !== request.policyHash) return 'the rules of the gate have changed since'
+  const changed = rulesFault(request, definition)
+  if (changed !== undefined || definition === undefined) return changed
   const still = request.votes
     .filter(({ decision, personId }) => decision === 'approve' && personId !== request.requesterId)
     .map(vote => ({ ...vote, roles: rolesNow.get(vote.keyId) ?? [] }))

@@ -1,6 +1,4 @@
-import type { Transaction } from 'kysely'
-import type { LedgerTables } from '../store/tables.ts'
-import type { Caller, NewRequest } from './asking.ts'
+import type { Caller, NewRequest, Trx } from './asking.ts'
 import type { GateKeeper } from './gates.ts'
 import { ownSubject } from './own-subject.ts'
 import type { GateRequest } from './request.ts'
@@ -16,7 +14,7 @@ export const throughGate = async <T>(
   gates: Pick<GateKeeper, 'request' | 'consume'>,
   asked: NewRequest,
   caller: Caller,
-  act: (trx: Transaction<LedgerTables>) => Promise<T>,
+  act: (trx: Trx, request: GateRequest) => Promise<T>,
 ): Promise<Passage<T>> => {
   const subject = ownSubject(asked.plan, asked.subject)
   const request = await gates.request({ ...asked, subject }, caller)
@@ -25,7 +23,7 @@ export const throughGate = async <T>(
   await gates.consume(request.id, caller, {
     plan: asked.plan,
     within: async trx => {
-      result = await act(trx)
+      result = await act(trx, request)
     },
   })
   return { open: true, result: result as T }

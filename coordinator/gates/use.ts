@@ -1,6 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
-import { keyOf } from '../keys/key.ts'
+import { isLive } from '../keys/key.ts'
+import { readShownKeys } from '../keys/shown-keys.ts'
 import type { Ledger } from '../store/store.ts'
 import type { Trx } from './asking.ts'
 import { auditOf } from './audit-of.ts'
@@ -15,11 +16,8 @@ export const rolesNow = async (
 ): Promise<Map<string, readonly string[]>> => {
   const ids = votes.map(({ keyId }) => keyId)
   if (ids.length === 0) return new Map()
-  const rows = await trx.selectFrom('keys').selectAll().where('id', 'in', ids).execute()
-  const live = rows
-    .map(keyOf)
-    .filter(({ revokedAt, expiresAt = Infinity }) => revokedAt === undefined && expiresAt > now)
-  return new Map(live.map(({ id, roles }) => [id, roles]))
+  const keys = (await readShownKeys(trx, ids)).map(({ key }) => key)
+  return new Map(keys.filter(key => isLive(key, now)).map(({ id, roles }) => [id, roles]))
 }
 
 /**
@@ -50,10 +48,11 @@ export const noteRefusal = async (
   found: GateRequest,
   fault: string,
   by: Actor,
+  now: number,
 ): Promise<ShoalError> => {
   const entry = { ...by, ...auditOf(found, { state: 'consumed' }), outcome: 'refused' as const }
   await ledger.write(trx =>
-    appendAudit(trx, { ...entry, details: { ...entry.details, why: fault } }),
+    appendAudit(trx, { ...entry, at: now, details: { ...entry.details, why: fault } }),
   )
   return new ShoalError('forbidden', fault)
 }

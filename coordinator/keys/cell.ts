@@ -1,4 +1,4 @@
-import type { CellRow } from '../store/tables.ts'
+import type { CellRow } from '../store/cell-tables.ts'
 
 /** A machine that was enrolled: its identity, not its presence. */
 export interface Cell {

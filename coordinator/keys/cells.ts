@@ -4,9 +4,10 @@ import { ShoalError } from '../../shared/errors.ts'
 import { CELL_ID } from '../../shared/ids.ts'
 import type { EnrolRequest } from '../../shared/wire/announce.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { CellRow } from '../store/cell-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { Store } from '../store/store.ts'
-import type { CellRow, LedgerTables } from '../store/tables.ts'
+import type { LedgerTables } from '../store/tables.ts'
 import { type Cell, cellOf } from './cell.ts'
 import { giveCredential, isNext, isPast, settleCredential } from './credentials.ts'
 import { admit, keyFault, newCellRow } from './enrolment.ts'
@@ -267,6 +268,8 @@ const read = ({ ledger }: Store, id: string): Promise<CellRow | undefined> =>
 
 const load = async (store: Store, id: string) => {
   const row = await read(store, id)
-  if (row === undefined) return undefined
-  return { value: row, digests: [row.digest, row.next_digest].filter(digest => digest !== null) }
+  if (row === undefined) return []
+  return [row.digest, row.next_digest]
+    .filter(digest => digest !== null)
+    .map(digest => ({ value: row, digest }))
 }

@@ -1,8 +1,9 @@
 import type { Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { appendAudit } from '../audit/audit.ts'
+import type { CellRow } from '../store/cell-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
-import type { CellRow, LedgerTables } from '../store/tables.ts'
+import type { LedgerTables } from '../store/tables.ts'
 import { digestOf, randomSecret } from './secret.ts'
 
 /*

@@ -2,8 +2,9 @@ import type { Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { firstIssue } from '../../shared/wire/openai.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { KeyRow } from '../store/key-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
-import type { KeyRow, LedgerTables } from '../store/tables.ts'
+import type { LedgerTables } from '../store/tables.ts'
 import { type Key, KeySpec, keyOf, rowOf } from './key.ts'
 import { KEY_PREFIX, newSecret } from './secret.ts'
 
@@ -13,7 +14,10 @@ export interface IssuedKey {
   secret: string
 }
 
-/** Issues a key inside a transaction. */
+/**
+ * Issues a key inside a transaction. Throws `invalid_request` when its end is past, or when its
+ * person or one of its tenants is not there or disabled: much may have changed since it was asked.
+ */
 export const addKey = async (
   trx: Transaction<LedgerTables>,
   input: KeySpec,
@@ -22,6 +26,8 @@ export const addKey = async (
 ): Promise<IssuedKey> => {
   const spec = parsed(input)
   await requireOwner(trx, spec)
+  if ((spec.expiresAt ?? Infinity) <= now)
+    throw new ShoalError('invalid_request', 'the end of the key is past', { param: 'expiresAt' })
   const { id, text, digest } = newSecret(KEY_PREFIX)
   const row = rowOf(id, digest, spec, now)
   await trx.insertInto('keys').values(row).execute()
@@ -48,22 +54,28 @@ const requireOwner = async (
     .select('id')
     .where('id', '=', personId)
     .where('tenant_id', '=', tenantId)
+    .where('disabled_at', 'is', null)
     .executeTakeFirst()
   if (person === undefined) {
     const message = `tenant ${tenantId} has no person ${personId}`
     throw new ShoalError('invalid_request', message, { param: 'personId' })
   }
-  for (const id of furtherTenants) await requireTenant(trx, id)
+  await requireTenant(trx, tenantId, 'tenantId')
+  for (const id of furtherTenants) await requireTenant(trx, id, 'furtherTenants')
 }
 
-const requireTenant = async (trx: Transaction<LedgerTables>, id: string): Promise<void> => {
+const requireTenant = async (
+  trx: Transaction<LedgerTables>,
+  id: string,
+  param: string,
+): Promise<void> => {
   const tenant = await trx
     .selectFrom('tenants')
     .select('id')
     .where('id', '=', id)
+    .where('disabled_at', 'is', null)
     .executeTakeFirst()
-  if (tenant === undefined)
-    throw new ShoalError('invalid_request', `no tenant ${id}`, { param: 'furtherTenants' })
+  if (tenant === undefined) throw new ShoalError('invalid_request', `no tenant ${id}`, { param })
 }
 
 /** What every change of a key leaves: other processes forget it, and the audit knows of it. */

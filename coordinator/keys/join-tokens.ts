@@ -2,8 +2,9 @@ import { timingSafeEqual } from 'node:crypto'
 import type { Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { JoinTokenRow } from '../store/cell-tables.ts'
 import type { Ledger } from '../store/store.ts'
-import type { JoinTokenRow, LedgerTables } from '../store/tables.ts'
+import type { LedgerTables } from '../store/tables.ts'
 import { digestOf, newSecret, TOKEN_PREFIX } from './secret.ts'
 
 /** Lets machines become cells: a number of times, for a while. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../shared/catalogue.ts'
-import type { KeyRow } from '../store/tables.ts'
+import type { KeyRow } from '../store/key-tables.ts'
 
 export const KEY_KINDS = ['person', 'ai_agent', 'autonomous', 'ci_pipeline'] as const
 export type KeyKind = (typeof KEY_KINDS)[number]
@@ -37,7 +37,26 @@ export interface Key extends z.output<typeof KeySpec> {
   createdAt: number
   revokedAt?: number
   lastUsedAt?: number
+  /** Only of a key that was shown: which of its secrets it was, the beginning of its digest. */
+  secretId?: string
+  /** Only of a key that was shown: since when its person or home tenant is disabled. */
+  disabledAt?: number
+  /** Only of a key that was shown: those of `furtherTenants` that are disabled. */
+  disabledTenants?: readonly string[]
 }
+
+/** Whether a key opens anything now: not revoked, not expired, its person and tenant enabled. */
+export const isLive = (
+  { revokedAt, disabledAt, expiresAt = Infinity }: Key,
+  now: number,
+): boolean => revokedAt === undefined && disabledAt === undefined && expiresAt > now
+
+/** Whether a key acts for this tenant: its home, or another of its own that is not disabled. */
+export const actsFor = (
+  { tenantId, furtherTenants, disabledTenants = [] }: Key,
+  wanted: string,
+): boolean =>
+  wanted === tenantId || (furtherTenants.includes(wanted) && !disabledTenants.includes(wanted))
 
 /** What may be shown of a key; its secret is known to nobody after it was issued. */
 export const keyOf = (row: KeyRow): Key => ({

@@ -3,14 +3,18 @@ import type { Logger } from 'pino'
 import type { TierName } from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Actor } from '../audit/audit.ts'
+import type { KeyRow } from '../store/key-tables.ts'
 import type { Store } from '../store/store.ts'
-import type { KeyRow, LedgerTables } from '../store/tables.ts'
+import type { LedgerTables } from '../store/tables.ts'
 import { addKey, type IssuedKey, recordKey } from './issue.ts'
-import { type Key, type KeySpec, keyOf } from './key.ts'
+import { isLive, type Key, type KeySpec, keyOf } from './key.ts'
+import { createOpenAnswers, type OpenAnswers, type OpenAnswersParts } from './open-answers.ts'
+import { enablePerson, type Person } from './people.ts'
 import { inScope, type Scope } from './scope.ts'
 import { KEY_PREFIX, newSecret, parseSecret } from './secret.ts'
-import { addTenant, type Tenant } from './tenants.ts'
-import { type Credential, Verifier } from './verifier.ts'
+import { readShownKeys } from './shown-keys.ts'
+import { addTenant, enableTenant, type Tenant } from './tenants.ts'
+import { Verifier, type VerifierOptions } from './verifier.ts'
 
 export type { IssuedKey } from './issue.ts'
 export type { Key } from './key.ts'
@@ -21,19 +25,33 @@ export interface Keys {
    * memory; noise never reaches the store. Rejects with `store_unavailable`.
    */
   authenticate(presented: string): Key | undefined | Promise<Key | undefined>
+  /**
+   * Something that stays open under a key, until it is released or, within a second after the key
+   * may not have it any more, cut. See `OpenAnswers`.
+   */
+  hold: OpenAnswers['hold']
   /** Throws `invalid_request` for a person or tenant that does not exist. */
   create(spec: KeySpec, by: Actor): Promise<IssuedKey>
-  /** A second secret; the one before stays good until the next rotation or `retire`. */
+  /**
+   * A second secret; the one before stays good until the next rotation or `retire`. Throws
+   * `conflict` when the key is revoked or has expired.
+   */
   rotate(id: string, scope: Scope, by: Actor): Promise<IssuedKey>
   /** Ends the secret from before the last rotation. */
   retire(id: string, scope: Scope, by: Actor): Promise<Key>
-  /** What the key may use from now on; effective as `revoke` is. Throws `conflict` when revoked. */
+  /** What the key may use from now on; effective as `revoke` is. Throws `conflict` as `rotate` does. */
   setTier(id: string, tier: TierName, scope: Scope, by: Actor): Promise<Key>
   /** Effective when it resolves here, and within a second in other processes. */
   revoke(id: string, scope: Scope, by: Actor): Promise<Key>
+  /** Effective for all keys of the person as `revoke` is. Throws `not_found`. */
+  enablePerson(id: string, enabled: boolean, scope: Scope, by: Actor): Promise<Person>
+  /** The same for everybody in a tenant, and for who else acts for it. */
+  enableTenant(id: string, enabled: boolean, by: Actor): Promise<Tenant>
   /** A new tenant that this key may act for: nobody else could let anybody in. */
   foundTenant(id: string, tenant: { id?: string; name: string }, by: Actor): Promise<Tenant>
   get(id: string, scope: Scope): Promise<Key | undefined>
+  /** A key as if it were shown now; undefined when it would be refused. */
+  asNow(id: string): Promise<Key | undefined>
   /** By id with a page, else oldest first. */
   list(scope: Scope, page?: KeyPage): Promise<Key[]>
   close(): void
@@ -51,20 +69,40 @@ export interface KeysOptions {
   store: Store
   logger: Pick<Logger, 'warn'>
   now?: () => number
+  later?: OpenAnswersParts['later']
+  /** How secrets are compared; a test counts. */
+  checking?: Pick<VerifierOptions<Key>, 'digestOf' | 'isEqual'>
 }
 
 /** A key's last use is written at most this often. */
 const TOUCH_EVERY_MS = 60_000
 
-export const createKeys = ({ store, logger, now = Date.now }: KeysOptions): Keys => {
+export const createKeys = (options: KeysOptions): Keys => {
+  const { store, logger, now = Date.now, later, checking } = options
   const { ledger } = store
-  const verifier = new Verifier<Key>({ load: id => load(store, id) })
-  const stopWatching = store.revisions.onChange('keys', () => verifier.clear())
+  const verifier = new Verifier<Key>({
+    ...checking,
+    load: async id =>
+      (await readShownKeys(ledger.read, [id])).map(({ digest, key: value }) => ({ digest, value })),
+  })
+  const open = createOpenAnswers({
+    read: async ids => (await readShownKeys(ledger.read, ids)).map(({ key }) => key),
+    isCurrent: key => verifier.isKnown(key.id, key),
+    ...{ logger, now, later },
+  })
+  const changed = (id: string): void => {
+    verifier.forget(id)
+    open.look(id)
+  }
+  const allChanged = (): void => {
+    verifier.clear()
+    open.look()
+  }
+  const stopWatching = store.revisions.onChange('keys', allChanged)
 
   const live = (key: Key | undefined): Key | undefined => {
-    if (key === undefined || key.revokedAt !== undefined) return undefined
     const at = now()
-    if (key.expiresAt !== undefined && key.expiresAt <= at) return undefined
+    if (key === undefined || !isLive(key, at)) return undefined
     if (at - (key.lastUsedAt ?? 0) >= TOUCH_EVERY_MS) touch(key, at)
     return key
   }
@@ -99,20 +137,20 @@ export const createKeys = ({ store, logger, now = Date.now }: KeysOptions): Keys
       await recordKey(trx, changed, { ...entry, at: now() }, details)
       return keyOf(changed)
     })
-    verifier.forget(id)
+    changed(id)
     return key
   }
 
   const create: Keys['create'] = async (input, by) => {
     const issued = await ledger.write(trx => addKey(trx, input, by, now()))
-    verifier.forget(issued.key.id)
+    changed(issued.key.id)
     return issued
   }
 
   const rotate: Keys['rotate'] = async (id, scope, by) => {
     const { text, digest } = newSecret(KEY_PREFIX, id)
     const key = await change(id, scope, { ...by, action: 'key.rotate' }, row => {
-      if (row.revoked_at !== null) throw new ShoalError('conflict', `key ${id} is revoked`)
+      requireLasting(row, now())
       return { digest, previous_digest: row.digest }
     })
     return { key, secret: text }
@@ -120,7 +158,7 @@ export const createKeys = ({ store, logger, now = Date.now }: KeysOptions): Keys
 
   const setTier: Keys['setTier'] = (id, tier, scope, by) =>
     change(id, scope, { ...by, action: 'key.tier', details: { tier } }, row => {
-      if (row.revoked_at !== null) throw new ShoalError('conflict', `key ${id} is revoked`)
+      requireLasting(row, now())
       return { tier }
     })
 
@@ -134,8 +172,15 @@ export const createKeys = ({ store, logger, now = Date.now }: KeysOptions): Keys
       await recordKey(trx, row, entry, { tenant: tenant.id })
       return tenant
     })
-    verifier.forget(id)
+    changed(id)
     return made
+  }
+
+  /** Any of its keys may be in memory. */
+  const enable = async <T>(write: (trx: Transaction<LedgerTables>) => Promise<T>): Promise<T> => {
+    const changed = await ledger.write(write)
+    allChanged()
+    return changed
   }
 
   const list: Keys['list'] = async (scope, page) => {
@@ -150,7 +195,12 @@ export const createKeys = ({ store, logger, now = Date.now }: KeysOptions): Keys
 
   return {
     authenticate,
+    hold: open.hold,
     create,
+    enablePerson: (id, enabled, scope, by) =>
+      enable(trx => enablePerson(trx, { id, enabled, at: now() }, scope, by)),
+    enableTenant: (id, enabled, by) =>
+      enable(trx => enableTenant(trx, { id, enabled, at: now() }, by)),
     rotate,
     foundTenant,
     setTier,
@@ -165,7 +215,14 @@ export const createKeys = ({ store, logger, now = Date.now }: KeysOptions): Keys
       const row = await read(store, id)
       return row && inScope(scope, row.tenant_id) ? keyOf(row) : undefined
     },
-    close: () => void stopWatching(),
+    asNow: async id => {
+      const [found] = await readShownKeys(ledger.read, [id])
+      return found !== undefined && isLive(found.key, now()) ? found.key : undefined
+    },
+    close: () => {
+      stopWatching()
+      open.close()
+    },
   }
 }
 
@@ -183,9 +240,8 @@ const existing = async (
 const read = ({ ledger }: Store, id: string): Promise<KeyRow | undefined> =>
   ledger.read.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst()
 
-const load = async (store: Store, id: string): Promise<Credential<Key> | undefined> => {
-  const row = await read(store, id)
-  if (row === undefined) return undefined
-  const digests = [row.digest, row.previous_digest].filter(digest => digest !== null)
-  return { value: keyOf(row), digests }
+/** What has ended stays as it is. */
+const requireLasting = ({ id, revoked_at, expires_at }: KeyRow, now: number): void => {
+  if (revoked_at !== null) throw new ShoalError('conflict', `key ${id} is revoked`)
+  if ((expires_at ?? Infinity) <= now) throw new ShoalError('conflict', `key ${id} has expired`)
 }

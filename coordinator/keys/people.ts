@@ -2,9 +2,11 @@ import type { Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { PersonRow } from '../store/key-tables.ts'
 import { isConflict } from '../store/sqlite.ts'
 import type { Ledger } from '../store/store.ts'
-import type { LedgerTables, PersonRow } from '../store/tables.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import { enableRow } from './enabling.ts'
 import { inScope, type Scope } from './scope.ts'
 
 /** Somebody who can be held to account. */
@@ -13,6 +15,8 @@ export interface Person {
   tenantId: string
   name: string
   createdAt: number
+  /** Since when none of the person's keys opens anything. */
+  disabledAt?: number
 }
 
 export interface NewPerson {
@@ -20,6 +24,13 @@ export interface NewPerson {
   tenantId: string
   name: string
 }
+
+/** Begins the ids of those who came as visitors: of them, nobody but who approved knows anything. */
+const VISITOR = 'visitor'
+
+export const visitorId = (): string => newId(VISITOR)
+
+export const wasVisitor = (personId: string): boolean => personId.startsWith(`${VISITOR}_`)
 
 /** Throws `conflict` for an id that exists or a tenant that does not. */
 export const createPerson = (ledger: Ledger, person: NewPerson, by: Actor): Promise<Person> =>
@@ -31,7 +42,8 @@ export const addPerson = async (
   { id = newId('person'), tenantId, name }: NewPerson,
   by: Actor,
 ): Promise<Person> => {
-  const row: PersonRow = { id, tenant_id: tenantId, name, created_at: Date.now() }
+  const created = { created_at: Date.now(), disabled_at: null }
+  const row: PersonRow = { id, tenant_id: tenantId, name, ...created }
   try {
     await trx.insertInto('persons').values(row).execute()
   } catch (error) {
@@ -46,6 +58,23 @@ export const addPerson = async (
     outcome: 'done',
   })
   return personOf(row)
+}
+
+/**
+ * Ends what all keys of a person open, or lets them open it again. Throws `not_found`. To be called
+ * through `Keys`, which forgets what it remembers of them.
+ */
+export const enablePerson = async (
+  trx: Transaction<LedgerTables>,
+  { id, ...state }: { id: string; enabled: boolean; at: number },
+  scope: Scope,
+  by: Actor,
+): Promise<Person> => {
+  const row = await trx.selectFrom('persons').selectAll().where('id', '=', id).executeTakeFirst()
+  if (row === undefined || !inScope(scope, row.tenant_id))
+    throw new ShoalError('not_found', `no person ${id}`)
+  const person = { table: 'persons', what: 'person', row, tenantId: row.tenant_id } as const
+  return personOf(await enableRow(trx, person, state, by))
 }
 
 export const getPerson = async (
@@ -73,4 +102,5 @@ const personOf = (row: PersonRow): Person => ({
   tenantId: row.tenant_id,
   name: row.name,
   createdAt: row.created_at,
+  ...(row.disabled_at === null ? {} : { disabledAt: row.disabled_at }),
 })

@@ -2,10 +2,11 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import { createPrivate, readPrivate, replacePrivate } from '../../shared/private-file.ts'
-import { newPrivateKey, type Signer, signerOf } from '../../shared/signing.ts'
+import { newPrivateKey, PublicKey, type Signer, signerOf } from '../../shared/signing.ts'
 import {
   ENDORSE_PURPOSE,
   Endorsement,
+  followedKey,
   MAX_ENDORSEMENTS,
   type TrustBody,
 } from '../../shared/wire/trust.ts'
@@ -21,13 +22,36 @@ export interface Signing extends Signer {
    * A new key, vouched for by the one before. Resolves when it is on the disk and in use; several
    * at once come one after the other.
    */
-  rotate(): Promise<TrustBody>
+  rotate(options?: RotateOptions): Promise<TrustBody>
+  /**
+   * True for the current key, for one from which signed steps lead to it, and for one that is lost
+   * and was adopted.
+   */
+  endorses(key: string): boolean
+  /** The same, but not for a key from before the audit was accepted: its heads are void. */
+  witnesses(key: string): boolean
+}
+
+export interface RotateOptions {
+  /** Puts the step on record before the new key counts; when it rejects, nothing has changed. */
+  endorsed?: (step: Endorsement) => Promise<unknown>
+  /** Heads of the audit that were signed with earlier keys count for nothing from now on. */
+  voidsHeads?: boolean
+  /** A key that is lost, and whose signatures under purges count from now on. */
+  adopts?: string
 }
 
 /** Steps that are told to whom we do not know: an answer with them is far below 16 KiB. */
 const NEWEST_STEPS = 32
 
-const Kept = z.object({ private_key: z.string(), endorsements: z.array(Endorsement) })
+const Kept = z.object({
+  private_key: z.string(),
+  endorsements: z.array(Endorsement),
+  /** The oldest key whose heads of the audit count; the current one by default. */
+  heads_since: PublicKey.exactOptional(),
+  /** Keys that were lost: nothing leads from them to the current one. */
+  adopted: z.array(PublicKey).exactOptional(),
+})
 type Kept = z.infer<typeof Kept>
 
 /**
@@ -39,6 +63,7 @@ export const openSigning = async (stateDir: string): Promise<Signing> => {
   const text = (await readPrivate(path)) ?? (await make(path))
   let kept = understand(text, path)
   let signer = signerOf(kept.private_key)
+  let headsSince = kept.heads_since ?? signer.publicKey
 
   const trust: Signing['trust'] = pinned => {
     const steps = kept.endorsements
@@ -49,22 +74,39 @@ export const openSigning = async (stateDir: string): Promise<Signing> => {
     }
   }
 
-  const replace = async (): Promise<TrustBody> => {
+  const leadsHere = (key: string): boolean => followedKey(key, trust(key)) === signer.publicKey
+
+  const endorses = (key: string): boolean => leadsHere(key) || kept.adopted?.includes(key) === true
+
+  const witnesses = (key: string): boolean => {
+    if (key === signer.publicKey) return true
+    const stepFrom = (from: string) =>
+      kept.endorsements.findIndex(({ previous }) => previous === from)
+    const isVoid = headsSince === signer.publicKey || stepFrom(key) < stepFrom(headsSince)
+    return !isVoid && leadsHere(key)
+  }
+
+  const replace = async (options: RotateOptions = {}): Promise<TrustBody> => {
+    const { endorsed, voidsHeads, adopts } = options
     const private_key = newPrivateKey()
     const next = signerOf(private_key)
     const step = { key: next.publicKey, previous: signer.publicKey }
     const endorsement = { ...step, signature: signer.sign(ENDORSE_PURPOSE, step) }
     const endorsements = [...kept.endorsements, endorsement].slice(-MAX_ENDORSEMENTS)
-    const after: Kept = { private_key, endorsements }
+    await endorsed?.(endorsement)
+    const heads_since = voidsHeads ? next.publicKey : headsSince
+    const adopted = [...(kept.adopted ?? []), ...(adopts === undefined ? [] : [adopts])]
+    const after: Kept = { private_key, endorsements, heads_since, adopted }
     await replacePrivate(path, textOf(after))
     kept = after
+    headsSince = heads_since
     signer = next
     return trust()
   }
 
   let last: Promise<unknown> = Promise.resolve()
-  const rotate = (): Promise<TrustBody> => {
-    const mine = last.then(replace)
+  const rotate: Signing['rotate'] = options => {
+    const mine = last.then(() => replace(options))
     last = mine.catch(() => {})
     return mine
   }
@@ -76,6 +118,8 @@ export const openSigning = async (stateDir: string): Promise<Signing> => {
     sign: (purpose, value) => signer.sign(purpose, value),
     trust,
     rotate,
+    endorses,
+    witnesses,
   }
 }
 

@@ -2,15 +2,19 @@ import type { Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { TenantRow } from '../store/key-tables.ts'
 import { isConflict } from '../store/sqlite.ts'
 import type { Ledger } from '../store/store.ts'
-import type { LedgerTables, TenantRow } from '../store/tables.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import { enableRow } from './enabling.ts'
 import type { Scope } from './scope.ts'
 
 export interface Tenant {
   id: string
   name: string
   createdAt: number
+  /** Since when none of its keys opens anything. */
+  disabledAt?: number
 }
 
 /** What clients may send as X-SVC-Tenant. */
@@ -31,7 +35,7 @@ export const addTenant = async (
 ): Promise<Tenant> => {
   if (!TENANT_ID.test(id))
     throw new ShoalError('invalid_request', `${id} is no tenant id`, { param: 'id' })
-  const row: TenantRow = { id, name, created_at: Date.now() }
+  const row: TenantRow = { id, name, created_at: Date.now(), disabled_at: null }
   try {
     await trx.insertInto('tenants').values(row).execute()
   } catch (error) {
@@ -46,6 +50,18 @@ export const addTenant = async (
     outcome: 'done',
   })
   return tenantOf(row)
+}
+
+/** As `enablePerson`, of everybody in the tenant and of who else acts for it. */
+export const enableTenant = async (
+  trx: Transaction<LedgerTables>,
+  { id, ...state }: { id: string; enabled: boolean; at: number },
+  by: Actor,
+): Promise<Tenant> => {
+  const row = await trx.selectFrom('tenants').selectAll().where('id', '=', id).executeTakeFirst()
+  if (row === undefined) throw new ShoalError('not_found', `no tenant ${id}`)
+  const tenant = { table: 'tenants', what: 'tenant', row, tenantId: id } as const
+  return tenantOf(await enableRow(trx, tenant, state, by))
 }
 
 export const getTenant = async (ledger: Ledger, id: string): Promise<Tenant | undefined> => {
@@ -68,4 +84,14 @@ const tenantOf = (row: TenantRow): Tenant => ({
   id: row.id,
   name: row.name,
   createdAt: row.created_at,
+  ...(row.disabled_at === null ? {} : { disabledAt: row.disabled_at }),
 })
+
+/** Whether nothing of it goes out now. */
+export const isTenantDisabled = async (
+  db: Pick<Transaction<LedgerTables>, 'selectFrom'>,
+  id: string,
+): Promise<boolean> => {
+  const query = db.selectFrom('tenants').select('disabled_at').where('id', '=', id)
+  return ((await query.executeTakeFirst())?.disabled_at ?? null) !== null
+}

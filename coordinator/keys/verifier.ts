@@ -2,48 +2,67 @@ import { timingSafeEqual } from 'node:crypto'
 import { Lru } from './lru.ts'
 import { digestOf } from './secret.ts'
 
-/** What is stored about one secret. */
+/** One secret that is live now. */
 export interface Credential<T> {
+  /** What it stands for. */
   value: T
-  /** SHA-256 of each secret that is live now, in hexadecimal. */
-  digests: string[]
+  /** SHA-256 of the secret, in hexadecimal. */
+  digest: string
 }
 
-interface Known<T> {
+interface Secret<T> {
   value: T | undefined
-  digests: Buffer[]
+  digest: Buffer
 }
+type Known<T> = readonly Secret<T>[]
 
 export interface VerifierOptions<T> {
-  /** Reads from the store; undefined for an id that does not exist. */
-  load: (id: string) => Promise<Credential<T> | undefined>
+  /** The live secrets of an id, from the store; none for an id that does not exist. */
+  load: (id: string) => Promise<readonly Credential<T>[]>
   capacity?: number
+  /** SHA-256, and a comparison whose time does not depend on what differs. */
+  digestOf?: (text: string) => Buffer
+  isEqual?: (a: Buffer, b: Buffer) => boolean
 }
 
-/** Compared when the id is unknown, so that this takes as long as a wrong secret. */
-const NOTHING: Known<never> = { value: undefined, digests: [Buffer.alloc(32)] }
+/** As many secrets as a key can have; so many are compared for every id, known or not. */
+const COMPARED = 2
+const FILLER: Secret<never> = { value: undefined, digest: Buffer.alloc(32) }
+const NOTHING: Known<never> = Array.from({ length: COMPARED }, () => FILLER)
 
 /**
- * Checks secrets against their digests, from memory where it can. Ids that do not exist are
- * remembered apart, so that a flood of invented ones cannot push out the real ones.
+ * Checks secrets against their digests, from memory where it can. Each check is one digest and
+ * `COMPARED` comparisons, whatever the id and the secret, so that its time tells nothing of either.
+ * Ids that do not exist are remembered apart, so that a flood of invented ones cannot push out the
+ * real ones.
  */
 export class Verifier<T> {
   readonly #load: VerifierOptions<T>['load']
+  readonly #digestOf: (text: string) => Buffer
+  readonly #isEqual: (a: Buffer, b: Buffer) => boolean
   readonly #known: Lru<string, Known<T>>
   readonly #unknown = new Lru<string, true>(4096)
   readonly #loading = new Map<string, Promise<Known<T>>>()
 
-  constructor({ load, capacity = 50_000 }: VerifierOptions<T>) {
+  constructor(options: VerifierOptions<T>) {
+    const { load, capacity = 50_000, isEqual = timingSafeEqual } = options
     this.#load = load
+    this.#digestOf = options.digestOf ?? digestOf
+    this.#isEqual = isEqual
     this.#known = new Lru(capacity)
   }
 
   /** The value when the secret is right. Synchronous when the id is in memory. */
   verify(id: string, presented: string): T | undefined | Promise<T | undefined> {
-    const digest = digestOf(presented)
+    const digest = this.#digestOf(presented)
     const known = this.#known.get(id) ?? (this.#unknown.get(id) && NOTHING)
-    if (known !== undefined) return check(known, digest)
-    return this.#fetch(id).then(loaded => check(loaded, digest))
+    if (known !== undefined) return this.#check(known, digest)
+    return this.#fetch(id).then(loaded => this.#check(loaded, digest))
+  }
+
+  /** Whether this very value is in memory: nothing has changed since it was answered. */
+  isKnown(id: string, value: T): boolean {
+    return this.#known.get(id)?.some(secret => secret.value === value) === true
   }
 
   /** To be called after the stored credential has changed. */
@@ -57,6 +76,12 @@ export class Verifier<T> {
     this.#known.clear()
     this.#unknown.clear()
     this.#loading.clear()
+  }
+
+  #check(known: Known<T>, digest: Buffer): T | undefined {
+    let found: T | undefined
+    for (const secret of known) if (this.#isEqual(secret.digest, digest)) found = secret.value
+    return found
   }
 
   /** One read serves all who ask meanwhile. What was forgotten meanwhile is not remembered. */
@@ -77,18 +102,16 @@ export class Verifier<T> {
 
   async #read(id: string): Promise<Known<T>> {
     const found = await this.#load(id)
-    if (found === undefined) return NOTHING
-    return { value: found.value, digests: found.digests.map(text => Buffer.from(text, 'hex')) }
+    if (found.length === 0) return NOTHING
+    const secrets = found.map(({ value, digest }) => ({
+      value,
+      digest: Buffer.from(digest, 'hex'),
+    }))
+    return [...secrets, ...NOTHING.slice(secrets.length)]
   }
 
   #remember(id: string, known: Known<T>): void {
-    if (known.value === undefined) this.#unknown.set(id, true)
+    if (known === NOTHING) this.#unknown.set(id, true)
     else this.#known.set(id, known)
   }
-}
-
-const check = <T>({ value, digests }: Known<T>, digest: Buffer): T | undefined => {
-  let matches = false
-  for (const stored of digests) matches = timingSafeEqual(stored, digest) || matches
-  return matches ? value : undefined
 }

@@ -1,6 +1,6 @@
 import { type SqlBool, sql, type Transaction } from 'kysely'
+import type { RecordTables } from '../store/record-tables.ts'
 import type { Records } from '../store/store.ts'
-import type { RecordTables } from '../store/tables.ts'
 
 export const HOUR_MS = 3_600_000
 

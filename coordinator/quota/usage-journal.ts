@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { openJournal } from '../store/journal.ts'
+import { holdRows } from './held-rows.ts'
 import { type NewUsage, requireNumbers, type Usage, type UsageRow } from './usage.ts'
 
 export interface JournaledUsage extends Usage {
@@ -24,18 +25,26 @@ export const journalUsage = async (
     carry: rows => carryOver(usage, rows, logger),
     logger,
   })
+  const held = holdRows<UsageRow>({ append: journal.append, isPassing, logger })
+  const settle = async (): Promise<void> => {
+    await held.retry()
+    await journal.drain()
+  }
   return {
     record: async row => {
       requireNumbers(row)
       // the id makes a row that comes twice one row
-      await journal.append({ id: newId('use', row.at), ...row })
+      await held.append({ id: newId('use', row.at), ...row })
     },
     sums: async filter => {
-      await journal.drain()
+      await settle()
       return usage.sums(filter)
     },
-    settle: journal.drain,
-    close: journal.close,
+    settle,
+    close: async () => {
+      await held.close()
+      await journal.close()
+    },
   }
 }
 

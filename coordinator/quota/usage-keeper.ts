@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { DAY_MS } from '../../shared/time.ts'
 import type { Records } from '../store/store.ts'
 import { forgetBuckets, forgetRows, HOUR_MS, sealRows } from './usage-buckets.ts'
 
@@ -22,7 +23,6 @@ export interface UsageKeeperOptions {
 
 /** Rows of one transaction: a few milliseconds in which nothing else is done. */
 const BATCH = 200
-const DAY_MS = 24 * HOUR_MS
 
 /** Keeps the records of usage small: rows become sums of an hour, and both go when they are old. */
 export const createUsageKeeper = ({

@@ -1,8 +1,7 @@
 import { type Expression, type SqlBool, sql } from 'kysely'
+import { DAY_MS } from '../../shared/time.ts'
 import type { Records } from '../store/store.ts'
-import { HOUR_MS, hourOfRow, ROW_SUMS, USAGE_SUMS, type UsageSum } from './usage-buckets.ts'
-
-const DAY_MS = 24 * HOUR_MS
+import { hourOfRow, ROW_SUMS, USAGE_SUMS, type UsageSum } from './usage-buckets.ts'
 
 /** What sums may be made for each of; times are the beginnings in unix milliseconds. */
 export const USAGE_GROUPS = {

@@ -1,9 +1,9 @@
-import type { Transaction } from 'kysely'
+import { CompiledQuery, type Transaction } from 'kysely'
 import { newId } from '../../shared/ids.ts'
+import type { RecordTables, UsageRow } from '../store/record-tables.ts'
 import type { Store } from '../store/store.ts'
-import type { RecordTables, UsageRow } from '../store/tables.ts'
 
-export type { UsageRow } from '../store/tables.ts'
+export type { UsageRow } from '../store/record-tables.ts'
 
 export type NewUsage = Omit<UsageRow, 'id'>
 
@@ -50,13 +50,41 @@ const NUMBERS = [
   'duration_ms',
 ] as const
 
+/** In the order of their place in a row. */
+const COLUMNS = [
+  'id',
+  'at',
+  'key_id',
+  'tenant_id',
+  'model',
+  'cell_id',
+  'route',
+  'status',
+  'prompt_tokens',
+  'completion_tokens',
+  'cached_tokens',
+  'duration_ms',
+  'request_id',
+] as const satisfies readonly (keyof UsageRow)[]
+
+/** Written once for each number of rows: building it anew costs more than the insert itself. */
+const statements = new Map<number, string>()
+const statementFor = (rows: number): string => {
+  const known = statements.get(rows)
+  if (known !== undefined) return known
+  const places = `(${COLUMNS.map(() => '?').join(', ')})`
+  const values = Array.from({ length: rows }, () => places).join(', ')
+  const text = `insert into usage (${COLUMNS.join(', ')}) values ${values} on conflict (id) do nothing`
+  statements.set(rows, text)
+  return text
+}
+
 const insert = async (trx: Transaction<RecordTables>, rows: UsageRow[]): Promise<void> => {
-  for (let at = 0; at < rows.length; at += CHUNK)
-    await trx
-      .insertInto('usage')
-      .values(rows.slice(at, at + CHUNK))
-      .onConflict(conflict => conflict.column('id').doNothing())
-      .execute()
+  for (let at = 0; at < rows.length; at += CHUNK) {
+    const chunk = rows.slice(at, at + CHUNK)
+    const values = chunk.flatMap(row => COLUMNS.map(name => row[name]))
+    await trx.executeQuery(CompiledQuery.raw(statementFor(chunk.length), values))
+  }
 }
 
 /** What was used, one row per request. Rows of one turn of the event loop are written together. */

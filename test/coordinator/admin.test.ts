@@ -1,17 +1,24 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Command } from 'commander'
 import t, { type Test } from 'tap'
-import { addAdminCommands, bootstrap, localActor } from '../../coordinator/admin.ts'
-import { demoKeys } from '../../coordinator/keys/bootstrap.ts'
+import { localActor } from '../../coordinator/admin/on-store.ts'
+import { addAdminCommands } from '../../coordinator/admin.ts'
+import { createAudit } from '../../coordinator/audit/audit.ts'
+import { purgeAudit } from '../../coordinator/audit/purge.ts'
+import { bootstrap, demoKeys } from '../../coordinator/keys/bootstrap.ts'
 import { createCells } from '../../coordinator/keys/cells.ts'
 import { createKeys } from '../../coordinator/keys/keys.ts'
 import { listPeople } from '../../coordinator/keys/people.ts'
+import { openSigning } from '../../coordinator/keys/signing.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { ownCertificate } from '../../coordinator/tls/own-certificate.ts'
 import { parseJoinToken } from '../../shared/join-token.ts'
 import { printed } from '../../shared/print.ts'
+import { lockState } from '../../shared/state-lock.ts'
+import { loneSigner } from '../support/lone-signer.ts'
 import { auditRows, logger } from './keys/fixtures.ts'
 import { temporaryFolder, temporaryStore } from './store/temporary.ts'
 
@@ -24,7 +31,9 @@ const administered = async (t: Pick<Test, 'teardown'>) => {
     const write = (more: string) => {
       out += more
     }
-    addAdminCommands(program, () => openStore(folder, { pollMilliseconds: 0 }), write)
+    const store = () => openStore(folder, { pollMilliseconds: 0 })
+    const sign = () => openSigning(folder)
+    addAdminCommands(program, store, write, async () => undefined, sign)
     for (const command of program.commands) {
       command.exitOverride()
       for (const inner of command.commands) inner.exitOverride()
@@ -33,7 +42,7 @@ const administered = async (t: Pick<Test, 'teardown'>) => {
     return out
   }
   const json = async (...argv: string[]) => JSON.parse(await text(...argv, '--format', 'json'))
-  return { store: await temporaryStore(t, folder), text, json }
+  return { folder, store: await temporaryStore(t, folder), text, json }
 }
 
 t.test('init', async t => {
@@ -46,6 +55,10 @@ t.test('init', async t => {
     t.match(last, { action: 'bootstrap', subject: 'acme', ...localActor() })
     await t.rejects(json('init'), { code: 'conflict' })
     t.equal((await json('key', 'list')).length, 1)
+    const purge = { signer: loneSigner(), retentionDays: 400, now: Date.now, suspect: () => {} }
+    const { signal } = new AbortController()
+    await purgeAudit({ ...purge, ledger: store.ledger, signal }, Date.now() + 1)
+    await t.rejects(json('init'), { code: 'conflict' }, 'also when its row was purged')
   })
 
   t.test('works beside the demonstration keys', async t => {
@@ -157,7 +170,7 @@ t.test('cells', async t => {
     { id: token.id, role: 'cell', tags: ['rack', 'gpu'], uses: 1, uses_left: 0 },
   ])
   t.match(await json('cell', 'list'), [{ id: cellId, tags: ['rack', 'gpu'], revoked_at: null }])
-  t.match(await text('cell', 'list'), 'rack?[2J', 'a name cannot move the cursor')
+  t.match(await text('cell', 'list'), 'rack\\u{1b}[2J', 'a name cannot move the cursor')
   t.match(await json('token', 'revoke', token.id), { revoked_at: /^20/ })
   await cells.quarantine(cellId, 'two machines')
   t.match(await json('cell', 'list'), [{ quarantined_at: /^20/ }])
@@ -222,6 +235,24 @@ t.test('tenants and persons are listed', async t => {
   t.match(await json('person', 'list'), [{ tenant: 'acme', name: 'Ada' }])
 })
 
+t.test('audit verify says what was purged, and does not believe another key', async t => {
+  const { folder, store, json, text } = await administered(t)
+  const audit = createAudit(store)
+  for (const at of [1000, 2000, 3000])
+    await audit.append({ actor: 'a', action: 'b', subject: 'c', outcome: 'done', at })
+  const purge = {
+    ...{ ledger: store.ledger, signer: await openSigning(folder), retentionDays: 183 },
+    ...{ now: () => 9000, suspect: () => {}, signal: new AbortController().signal },
+  }
+  await purgeAudit(purge, 2500)
+  t.match(await json('audit', 'verify'), {
+    ...{ ok: true, rows: 2, purged_up_to: 2, purged_after_days: 183 },
+    purged_until: '1970-01-01T00:00:02.000Z',
+  })
+  await rm(join(folder, 'signing.json'))
+  await t.rejects(text('audit', 'verify'), { code: 'audit_broken', message: /no purge of ours/ })
+})
+
 t.test('audit verify tells the head of a whole chain, and fails for a broken one', async t => {
   const { store, text, json } = await administered(t)
   await json('tenant', 'create', 'acme')
@@ -259,4 +290,23 @@ t.test('a key is moved to another tier', async t => {
   t.match(await json('key', 'tier', id, '--tier', 'pro'), { id, tier: 'pro' })
   t.match(await json('key', 'list'), [{ tier: 'pro' }])
   await t.rejects(text('key', 'tier', id), { code: 'commander.missingMandatoryOptionValue' })
+})
+
+t.test('a command that is not there is answered with where the commands are listed', async t => {
+  const args = [resolve('bin/shoal-coordinator.mjs'), 'foo']
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  t.equal(status, 64)
+  t.match(stderr, /unknown command 'foo'\nshoal-coordinator help lists the commands/)
+})
+
+t.test('a folder that another process serves from is left alone', async t => {
+  const folder = await temporaryFolder(t)
+  const held = new AbortController()
+  await lockState(folder, held.signal)
+  const args = [resolve('bin/shoal-coordinator.mjs'), '--state-dir', folder, '--http-port', '0']
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  held.abort()
+  t.equal(status, 65)
+  t.match(stderr, `another process already uses ${folder}`)
+  t.strictSame(await readdir(folder), [])
 })

@@ -5,6 +5,13 @@ import { type Control, type FrameworkId, features, frameworks } from './framewor
 export const CONTROL_STATES = ['met', 'partly', 'missing', 'not_applicable'] as const
 export type ControlState = (typeof CONTROL_STATES)[number]
 
+const UNKNOWN_CONTROL = 'there is no such control; shoal compliance report lists them'
+
+const isControl = (key: string): boolean =>
+  Object.values(frameworks).some(({ id, controls }) =>
+    controls.some(control => `${id}/${control.id}` === key),
+  )
+
 /** What an operator declares of a control: evidence outside of shoal, or that it does not apply. */
 export const Declarations = z
   .record(
@@ -16,6 +23,10 @@ export const Declarations = z
       on: z.iso.date(),
     }),
   )
+  .superRefine((declared, context) => {
+    for (const key of Object.keys(declared).filter(key => !isControl(key)))
+      context.addIssue({ code: 'custom', path: [key], message: UNKNOWN_CONTROL })
+  })
   .default({})
   .describe('By framework and control, `gdpr/art. 30`; see docs/compliance.md.')
 export type Declarations = z.output<typeof Declarations>

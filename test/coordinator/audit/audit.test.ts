@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { type AuditEntry, createAudit } from '../../../coordinator/audit/audit.ts'
 import { rowHash } from '../../../coordinator/audit/chain.ts'
+import type { AuditRow } from '../../../coordinator/store/audit-tables.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
-import type { AuditRow } from '../../../coordinator/store/tables.ts'
 import { temporaryStore } from '../store/temporary.ts'
 
 const entry = (n: number): AuditEntry => ({
@@ -58,6 +58,15 @@ t.test('the chain', async t => {
     })
     await t.rejects(failing, { message: 'undone' })
     t.match(await audit.verify(), { ok: true, rows: 0 })
+  })
+
+  t.test('text with half of a character is noted, and the chain stays whole', async t => {
+    const store = await temporaryStore(t)
+    const details = { reason: 'no \ud800', '\udc00': 1 }
+    await createAudit(store).append({ ...entry(1), subject: 'half \ud800', details })
+    const [row] = await store.ledger.read.selectFrom('audit').selectAll().execute()
+    t.equal(row?.details_json, '{"reason":"no \ufffd","\ufffd":1}')
+    t.match(await createAudit(store).verify(), { ok: true, rows: 1 })
   })
 
   t.test('more rows than one page are checked', async t => {
@@ -141,7 +150,7 @@ t.test('a witness finds what the chain alone cannot', async t => {
     const witness = await audit.append(entry(4))
     await tamper(store, 'delete from audit where seq > 2')
     t.match(await audit.verify(), { ok: true, rows: 2 })
-    t.match(await audit.verify(witness), { ok: false, brokenAt: 3, reason: /cut off/ })
+    t.match(await audit.verify({ witness }), { ok: false, brokenAt: 3, reason: /cut off/ })
   })
 
   t.test('a chain that was written anew', async t => {
@@ -153,6 +162,6 @@ t.test('a witness finds what the chain alone cannot', async t => {
     const hash = rowHash(last)
     await tamper(store, `update audit set actor = '${last.actor}', hash = '${hash}' where seq = 2`)
     t.match(await audit.verify(), { ok: true, rows: 2 })
-    t.match(await audit.verify(witness), { ok: false, brokenAt: 2 })
+    t.match(await audit.verify({ witness }), { ok: false, brokenAt: 2 })
   })
 })

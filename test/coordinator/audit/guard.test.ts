@@ -10,20 +10,28 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { acceptAudit } from '../../../coordinator/audit/accept.ts'
-import { createAudit } from '../../../coordinator/audit/audit.ts'
+import {
+  appendAudit,
+  createAudit,
+  verifyAudit,
+  verifyOnce,
+} from '../../../coordinator/audit/audit.ts'
 import { rowHash } from '../../../coordinator/audit/chain.ts'
-import { guardAudit } from '../../../coordinator/audit/guard.ts'
+import { signCheckpoint } from '../../../coordinator/audit/checkpoint.ts'
+import { type AuditGuardParts, guardAudit } from '../../../coordinator/audit/guard.ts'
+import { purgeAudit } from '../../../coordinator/audit/purge.ts'
 import { openSigning } from '../../../coordinator/keys/signing.ts'
 import { openStore, type Store } from '../../../coordinator/store/store.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { newPrivateKey, type Signer, signerOf } from '../../../shared/signing.ts'
 import type { AuditHead } from '../../../shared/wire/audit-head.ts'
 import { silent } from '../../support/cell.ts'
+import { loneSigner } from '../../support/lone-signer.ts'
 import { temporaryFolder } from '../store/temporary.ts'
 
-const signer = signerOf(newPrivateKey())
+const signer = loneSigner()
 
 /** A guard over the store; the answer has what it told, and ends it. */
-const guarding = (store: Store, stateDir: string, own = signer) => {
+const guarding = (store: Store, stateDir: string, own: AuditGuardParts['signer'] = signer) => {
   const stop = new AbortController()
   const events: string[] = []
   let tell: (head: AuditHead) => void = () => {}
@@ -45,7 +53,10 @@ const guarding = (store: Store, stateDir: string, own = signer) => {
 const append = async (store: Store, count: number, word = 'test'): Promise<void> => {
   const audit = createAudit(store)
   for (let n = 1; n <= count; n++)
-    await audit.append({ actor: 'a', action: `${word}.run`, subject: `s${n}`, outcome: 'done' })
+    await audit.append({
+      ...{ actor: 'a', action: `${word}.run`, subject: `s${n}`, outcome: 'done' },
+      at: n,
+    })
 }
 
 /** A store with rows whose head was signed, closed as a crash leaves it or in order. */
@@ -59,7 +70,7 @@ const witnessedStore = async (t: Pick<Test, 'teardown'>) => {
   return { folder, store, head }
 }
 
-const reopened = async (folder: string, own = signer) => {
+const reopened = async (folder: string, own?: AuditGuardParts['signer']) => {
   const store = await openStore(folder, { pollMilliseconds: 0 })
   const watched = guarding(store, folder, own)
   await watched.guard.checked
@@ -116,7 +127,50 @@ const forgeAll = async (store: Store): Promise<void> => {
   })
 }
 
-t.test('eight ways to tamper with the audit, each found at the next start', async t => {
+/** Rows up to the tenth gone, and a checkpoint of somebody's in their place. */
+const forgePurge = async (store: Store, own: Signer): Promise<void> => {
+  const tenth = await rowAt(store, 10)
+  const checkpoint = signCheckpoint(
+    {
+      ...{ seq: 10, hash: tenth?.hash ?? '', rows: 10, first_at: 1, last_at: 5 },
+      ...{ retention_days: 400, made_at: 1000 },
+    },
+    own,
+  )
+  await store.ledger.write(async trx => {
+    await trx
+      .insertInto('audit_checkpoint')
+      .values({ id: 1, ...checkpoint })
+      .execute()
+    await trx.deleteFrom('audit').where('seq', '<=', 10).execute()
+    const told = { actor: 'coordinator', action: 'audit.purge', subject: 'audit' }
+    await appendAudit(trx, { ...told, outcome: 'done', details: { ...checkpoint } })
+  })
+}
+
+const rowAt = ({ ledger }: Store, seq: number) =>
+  ledger.read.selectFrom('audit').selectAll().where('seq', '=', seq).executeTakeFirst()
+
+/** A purge of ours, up to the tenth row. */
+const purgeTen = (store: Store): Promise<number> =>
+  purgeAudit(
+    {
+      ...{ ledger: store.ledger, signer, retentionDays: 400, now: () => 1000 },
+      ...{ suspect: () => {}, signal: new AbortController().signal },
+    },
+    6,
+  )
+
+const moveFurther = async (store: Store): Promise<void> => {
+  await purgeTen(store)
+  const { hash = '' } = (await rowAt(store, 12)) ?? {}
+  await store.ledger.write(async trx => {
+    await trx.updateTable('audit_checkpoint').set({ seq: 12, rows: 12, hash }).execute()
+    await trx.deleteFrom('audit').where('seq', '<=', 12).execute()
+  })
+}
+
+t.test('eleven ways to tamper with the audit, each found at the next start', async t => {
   const ways: [what: string, tamper: (folder: string, backup: string) => Promise<void> | void][] = [
     ['a flipped byte in the database', folder => void t.ok(flip(ledger(folder), 'test.run'))],
     [
@@ -138,6 +192,20 @@ t.test('eight ways to tamper with the audit, each found at the next start', asyn
         }),
     ],
     ['every row forged anew', folder => rewrite(folder, forgeAll)],
+    [
+      'the beginning deleted',
+      folder =>
+        rewrite(folder, store =>
+          store.ledger.write(async trx => {
+            await trx.deleteFrom('audit').where('seq', '<=', 10).execute()
+          }),
+        ),
+    ],
+    [
+      'the beginning deleted, with a checkpoint that we have not signed',
+      folder => rewrite(folder, store => forgePurge(store, loneSigner())),
+    ],
+    ['the checkpoint of a purge moved further', folder => rewrite(folder, moveFurther)],
     [
       'an older copy of the file put back',
       (folder, backup) => {
@@ -166,6 +234,9 @@ t.test('eight ways to tamper with the audit, each found at the next start', asyn
       t.match(guard.trouble(), /.+/)
       t.strictSame(events, ['shoal.audit.broken'])
       await t.rejects(append(store, 1), { code: 'audit_broken', message: /tampered/ })
+      const other = await openStore(folder, { pollMilliseconds: 0 })
+      await t.rejects(append(other, 1), { code: 'audit_broken' }, 'nor by another process')
+      await other.close()
       t.equal(
         (await store.ledger.read.selectFrom('audit').select('seq').limit(1).execute()).length,
         1,
@@ -190,6 +261,17 @@ t.test('eight ways to tamper with the audit, each found at the next start', asyn
       t.match(guard.trouble(), /.+/)
       await after.close()
     })
+})
+
+t.test('a purge of ours is no tampering', async t => {
+  const { folder, store, head } = await witnessedStore(t)
+  t.equal(await purgeTen(store), 5)
+  await store.close()
+  const again = await reopened(folder)
+  t.equal(again.guard.trouble(), undefined)
+  await again.guard.witnessed(head, 'cell_1')
+  t.equal(again.guard.trouble(), undefined)
+  await again.store.close()
 })
 
 t.test('an audit that was left alone is not suspected', async t => {
@@ -262,6 +344,98 @@ t.test('an older copy that was put back is accepted by a person, with a reason',
   const row = rows.find(({ action }) => action === 'audit.accept')
   t.match(row, { actor: 'local:ada', details_json: /the disk failed/ })
   await after.store.close()
+})
+
+t.test('a signing key that was lost after a purge is made good by who names it', async t => {
+  const folder = await temporaryFolder(t)
+  const lost = loneSigner()
+  const first = await openStore(folder, { pollMilliseconds: 0 })
+  await append(first, 20)
+  const old = { retentionDays: 400, now: () => Date.now(), suspect: () => {} }
+  const { signal } = new AbortController()
+  await purgeAudit({ ledger: first.ledger, signer: lost, signal, ...old }, Date.now() + 1000)
+  await append(first, 3)
+  await first.close()
+
+  const signing = await openSigning(folder)
+  const frozen = await reopened(folder, signing)
+  t.match(frozen.guard.trouble(), /no purge of ours/)
+  await frozen.store.close()
+
+  const store = await openStore(folder, { pollMilliseconds: 0 })
+  const accept = (key?: string) =>
+    acceptAudit(store.ledger, signing, 'the disk failed', { actor: 'local:ada' }, key)
+  await t.rejects(accept(), { code: 'audit_broken' })
+  await t.rejects(accept(loneSigner().publicKey), { code: 'invalid_request', param: 'lost_key' })
+  await t.rejects(append(store, 1), { code: 'audit_broken' }, 'nothing has changed')
+  await accept(lost.publicKey)
+  await t.rejects(accept(lost.publicKey), { code: 'conflict' }, 'it is needed once')
+  await store.close()
+
+  await signing.rotate()
+  t.ok(signing.endorses(lost.publicKey), 'for what it has purged')
+  t.notOk(signing.witnesses(lost.publicKey), 'its heads count for nothing')
+  t.notOk(signing.trust().endorsements.some(({ previous }) => previous === lost.publicKey))
+
+  const after = await reopened(folder, await openSigning(folder))
+  t.equal(after.guard.trouble(), undefined)
+  await append(after.store, 1)
+  const rows = await after.store.ledger.read.selectFrom('audit').selectAll().execute()
+  const row = rows.find(({ action }) => action === 'audit.accept')
+  t.match(row, { actor: 'local:ada', details_json: new RegExp(`"lost_key":"${lost.publicKey}"`) })
+  t.match(await verifyAudit(after.store.ledger, { endorses: () => false }), { ok: false })
+  await after.store.close()
+})
+
+t.test('what was found once stays in doubt until somebody accepts it', async t => {
+  const folder = await temporaryFolder(t)
+  const signing = await openSigning(folder)
+  const first = await reopened(folder, signing)
+  await append(first.store, 3)
+  first.guard.suspect('something')
+  await first.store.close()
+
+  const again = await reopened(folder, signing)
+  t.equal(again.guard.trouble(), 'something', 'also when the chain looks whole')
+  await t.rejects(append(again.store, 1), { code: 'audit_broken' })
+  const { endorses } = signing
+  t.match(await verifyOnce(again.store.ledger, endorses), { ok: false, reason: 'something' })
+  await again.store.close()
+
+  const store = await openStore(folder, { pollMilliseconds: 0 })
+  await acceptAudit(store.ledger, signing, 'looked into it', { actor: 'local:ada' })
+  t.match(await verifyOnce(store.ledger, endorses), { ok: true })
+  await append(store, 1)
+  await store.close()
+  const after = await reopened(folder, signing)
+  t.equal(after.guard.trouble(), undefined)
+  await after.store.close()
+})
+
+t.test('a new signing key does not make void what was seen before', async t => {
+  const folder = await temporaryFolder(t)
+  const signing = await openSigning(folder)
+  const store = await openStore(folder, { pollMilliseconds: 0 })
+  await append(store, 20)
+  const { signed, stop } = guarding(store, folder, signing)
+  const head = await signed
+  stop()
+  await signing.rotate()
+  await store.close()
+  await rewrite(folder, deleteFrom(15))
+  const byFile = await reopened(folder, await openSigning(folder))
+  t.match(byFile.guard.trouble(), /row 20/, 'the file tells')
+  await byFile.store.close()
+
+  const elsewhere = await temporaryFolder(t)
+  const copy = await openStore(elsewhere, { pollMilliseconds: 0 })
+  await append(copy, 14)
+  const { guard, stop: end } = guarding(copy, elsewhere, signing)
+  await guard.checked
+  await guard.witnessed(head, 'cell_1')
+  end()
+  t.match(guard.trouble(), /row 20.*cell_1/, 'and so does a cell')
+  await copy.close()
 })
 
 t.test('a chain that is broken by itself is not accepted', async t => {

@@ -3,7 +3,7 @@ import { appendAudit } from '../../../coordinator/audit/audit.ts'
 import { exported } from '../../../coordinator/audit/export.ts'
 import { redacted } from '../../../coordinator/audit/redact.ts'
 import { KEY_PREFIX, newSecret, TOKEN_PREFIX } from '../../../coordinator/keys/secret.ts'
-import type { AuditRow } from '../../../coordinator/store/tables.ts'
+import type { AuditRow } from '../../../coordinator/store/audit-tables.ts'
 import { auditRows } from '../keys/fixtures.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 

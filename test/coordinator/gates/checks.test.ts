@@ -1,16 +1,18 @@
 import t from 'tap'
 import { CHECK_IDS, CHECKS, runChecks } from '../../../coordinator/gates/checks.ts'
-import { shippedGates } from '../../../coordinator/gates/definition.ts'
+import type { DecidedRequest } from '../../../coordinator/gates/decided.ts'
+import { type GateDefinition, shippedGates } from '../../../coordinator/gates/definition.ts'
 import type { GovernanceFacts } from '../../../coordinator/gates/facts.ts'
 import { loadPolicy, type Policy, SHIPPED_POLICY_FILE } from '../../../coordinator/gates/policy.ts'
-import type { GateRequest, Vote } from '../../../coordinator/gates/request.ts'
+import type { Vote } from '../../../coordinator/gates/request.ts'
+import { policyHash } from '../../../coordinator/gates/rules-fault.ts'
 import type { Cell } from '../../../coordinator/keys/cell.ts'
 import { type Key, OPERATOR_ROLES } from '../../../coordinator/keys/key.ts'
 
 const NOW = 1_800_000_000_000
 const DAY_MS = 86_400_000
 const gates = shippedGates()
-const policy = loadPolicy(SHIPPED_POLICY_FILE, new Set(Object.keys(gates)))
+const policy = loadPolicy(SHIPPED_POLICY_FILE, gates)
 
 const key = (personId: string, parts: Partial<Key> = {}): Key => ({
   id: `key-${personId}`,
@@ -33,23 +35,13 @@ const vote = (personId: string): Vote => ({
   at: NOW - 2000,
   reason: '',
 })
-const request: GateRequest = {
+const request: DecidedRequest = {
   id: 'gate_1',
   gateId: 'gate.minor-release-approve',
-  tenantId: 'one',
+  policyHash: policyHash(shippedGates()['gate.minor-release-approve'] as GateDefinition),
   requesterId: 'ada',
-  requesterKeyId: 'key-ada',
-  subject: 's',
-  summary: 's',
-  plan: {},
-  planHash: 'a',
-  policyHash: 'b',
-  evidence: null,
   state: 'consumed',
-  reason: undefined,
   createdAt: NOW - 5000,
-  expiresAt: NOW + 5000,
-  approvedAt: NOW - 2000,
   approvalExpiresAt: NOW + 5000,
   consumedAt: NOW - 1000,
   votes: [vote('bob')],
@@ -69,8 +61,9 @@ const healthy: GovernanceFacts = {
   now: NOW,
   gates,
   policy,
+  policyDrift: undefined,
   requests: [request],
-  audit: { ok: true, reason: undefined, appendOnly: true, retentionDays: 183 },
+  audit: { ok: true, reason: undefined, appendOnly: true, retentionDays: 183, purgedUntil: 0 },
   gateRows: [
     { action: 'gate.approve', subject: 'gate_1', outcome: 'done' },
     { action: 'gate.consumed', subject: 'gate_1', outcome: 'done' },
@@ -90,11 +83,11 @@ const always = (decision: 'allowed' | 'denied'): Policy => ({
   ...policy,
   decide: () => ({ decision, gateId: undefined, ruleId: undefined, reason: '' }),
 })
-const withRequest = (parts: Partial<GateRequest>) => ({ requests: [{ ...request, ...parts }] })
+const withRequest = (parts: Partial<DecidedRequest>) => ({ requests: [{ ...request, ...parts }] })
 
 /** For each check, what breaks it and nothing else it should see. */
 const BROKEN: Record<string, Partial<GovernanceFacts>> = {
-  'gates-present': { gates: without('gate.avv-signature-confirm') as never },
+  'rules-in-force': { gates: without('gate.avv-signature-confirm') as never },
   'dual-approval': {
     gates: changed('gate.policy-change', { approvals: [['architect']] }) as never,
   },
@@ -141,3 +134,31 @@ for (const [id, parts] of Object.entries(BROKEN))
     const result = runChecks({ ...healthy, ...parts }).find(check => check.id === id)
     t.match(result, { passed: false, reason: /.+/ })
   })
+
+t.test('what was used is judged by the rules of its time', async t => {
+  const failed = (facts: Partial<GovernanceFacts>) =>
+    runChecks({ ...healthy, ...facts })
+      .filter(({ id, passed }) => id === 'seats-filled' && !passed)
+      .map(({ id }) => id)
+  const stricter = changed(request.gateId, { approvals: [['reviewer'], ['reviewer']] }) as never
+  t.strictSame(failed({ gates: stricter }), [], 'one person was enough then')
+  t.strictSame(failed({ gates: without(request.gateId) as never }), [])
+  for (const gates of [stricter, without(request.gateId) as never])
+    t.strictSame(
+      failed({ gates, ...withRequest({ votes: [] }) }),
+      ['seats-filled'],
+      'nobody is not',
+    )
+})
+
+t.test('a decision whose row was purged with its time needs none', async t => {
+  const audit = { ...healthy.audit, purgedUntil: NOW - 1000 }
+  const failed = runChecks({ ...healthy, gateRows: [], audit }).filter(({ passed }) => !passed)
+  t.strictSame(failed, [])
+  const half = { ...healthy.audit, purgedUntil: NOW - 1500 }
+  const result = runChecks({ ...healthy, gateRows: [], audit: half })
+  t.match(
+    result.find(({ id }) => id === 'decisions-audited'),
+    { passed: false },
+  )
+})

@@ -63,6 +63,7 @@ t.test('the state of a control follows from its evidence', async t => {
     evidence: ['does not apply: not high-risk (Ada, 2026-11-01)'],
   })
   t.throws(() => Declarations.parse({ 'art. 4': done }))
+  t.throws(() => Declarations.parse({ 'gdpr/art. 300': done }), /no such control/)
 })
 
 t.test('the report can be read and printed, runs nothing, and is no verdict', async t => {

@@ -2,13 +2,13 @@ import t from 'tap'
 import { shippedGates } from '../../../coordinator/gates/definition.ts'
 import { loadPolicy, policyOf, SHIPPED_POLICY_FILE } from '../../../coordinator/gates/policy.ts'
 
-const gateIds = new Set(Object.keys(shippedGates()))
+const gates = shippedGates()
 const rule = { id: 'r', actions: ['a.*'], decision: 'allowed', reason: 'may' }
 const passing = { action_type: 'a.b', expect: 'allowed' }
 const document = (parts: object) => ({ version: '1', rules: [rule], tests: [passing], ...parts })
 
 t.test('the shipped boundary passes its own tests', async t => {
-  const policy = loadPolicy(SHIPPED_POLICY_FILE, gateIds)
+  const policy = loadPolicy(SHIPPED_POLICY_FILE, gates)
   const admin = { kind: 'person', roles: ['operator_admin'] } as const
   t.match(policy.decide('release.major', admin), {
     decision: 'needs_gate',
@@ -34,8 +34,8 @@ t.test('a boundary that does not hold is not loaded', async t => {
     ['a word nobody knows', { rules: [{ ...rule, if: 1 }] }, /rules/],
     ['a pattern with a star inside', { rules: [{ ...rule, actions: ['a.*.b'] }] }, /actions/],
   ] as const)
-    t.throws(() => policyOf(document(parts), gateIds), { code: 'config_invalid', message }, what)
-  t.throws(() => loadPolicy('/nowhere/policy.yaml'), { code: 'config_invalid' })
+    t.throws(() => policyOf(document(parts), gates), { code: 'config_invalid', message }, what)
+  t.throws(() => loadPolicy('/nowhere/policy.yaml', gates), { code: 'config_invalid' })
 })
 
 t.test('the first rule that fits decides', async t => {
@@ -45,7 +45,7 @@ t.test('the first rule that fits decides', async t => {
     { ...rule, id: 'legal', roles: ['legal'], decision: 'needs_gate', gate: 'gate.policy-change' },
   ]
   const tests = [{ ...passing, expect: 'denied' }]
-  const { decide } = policyOf(document({ rules, tests }), gateIds)
+  const { decide } = policyOf(document({ rules, tests }), gates)
   const asker = (kind: 'person' | 'ai_agent', roles: string[]) => ({ kind, roles })
   t.equal(decide('a.b', asker('ai_agent', ['legal']), { dry_run: true }).ruleId, 'agents')
   t.equal(decide('a.b', asker('person', ['legal']), { dry_run: true }).ruleId, 'dry')

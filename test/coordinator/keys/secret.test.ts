@@ -63,7 +63,7 @@ t.test('a verifier', async t => {
     const loads: string[] = []
     const load = async (id: string) => {
       loads.push(id)
-      return id.startsWith('known') ? { value: id, digests } : undefined
+      return id.startsWith('known') ? digests.map(digest => ({ value: id, digest })) : []
     }
     return { loads, load }
   }
@@ -99,7 +99,7 @@ t.test('a verifier', async t => {
       const gates: (() => void)[] = []
       const load = async (id: string) => {
         await new Promise<void>(resolve => gates.push(resolve))
-        return { value: `${id} ${gates.length}`, digests: [hex('right')] }
+        return [{ value: `${id} ${gates.length}`, digest: hex('right') }]
       }
       const verifier = new Verifier({ load })
       const before = verifier.verify('known', 'right')
@@ -117,7 +117,7 @@ t.test('a verifier', async t => {
     let fails = true
     const load = async () => {
       if (fails) throw new RangeError('disk')
-      return { value: 'ok', digests: [hex('right')] }
+      return [{ value: 'ok', digest: hex('right') }]
     }
     const verifier = new Verifier({ load })
     await t.rejects(Promise.resolve(verifier.verify('known', 'right')), { message: 'disk' })

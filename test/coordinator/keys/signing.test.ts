@@ -16,6 +16,31 @@ t.test("the coordinator's signing key", async t => {
     t.equal(statSync(join(folder, 'signing.json')).mode & 0o777, 0o600)
   })
 
+  t.test('counts for heads of the audit until they are made void, over restarts too', async t => {
+    const folder = await temporaryFolder(t)
+    const signing = await openSigning(folder)
+    const first = signing.publicKey
+    await signing.rotate()
+    const second = signing.publicKey
+    const before = await openSigning(folder)
+    t.strictSame([first, second].map(before.witnesses), [true, true])
+    await before.rotate({ voidsHeads: true })
+    const third = before.publicKey
+    await before.rotate()
+    const after = await openSigning(folder)
+    const keys = [first, second, third, after.publicKey, signerOf(newPrivateKey()).publicKey]
+    t.strictSame(keys.map(after.witnesses), [false, false, true, true, false])
+    t.strictSame(keys.map(after.endorses), [true, true, true, true, false])
+  })
+
+  t.test('stays when its step cannot be put on record', async t => {
+    const signing = await openSigning(await temporaryFolder(t))
+    const before = signing.publicKey
+    const endorsed = () => Promise.reject(new Error('full'))
+    await t.rejects(signing.rotate({ endorsed }), { message: 'full' })
+    t.equal(signing.publicKey, before)
+  })
+
   t.test('that is damaged is an error and stays as it is', async t => {
     const folder = await temporaryFolder(t)
     for (const text of ['', '{}', '{"private_key":"x","endorsements":[]}']) {

@@ -6,9 +6,9 @@ import { HOUR_MS, sealRows } from '../../../coordinator/quota/usage-buckets.ts'
 import { createUsageKeeper } from '../../../coordinator/quota/usage-keeper.ts'
 import { readUsage, type UsageQuestion } from '../../../coordinator/quota/usage-query.ts'
 import { openDatabase } from '../../../coordinator/store/database.ts'
-import { recordMigrations } from '../../../coordinator/store/migrations.ts'
+import { recordMigrations } from '../../../coordinator/store/record-migrations.ts'
+import type { RecordTables } from '../../../coordinator/store/record-tables.ts'
 import type { Records, Store } from '../../../coordinator/store/store.ts'
-import type { RecordTables } from '../../../coordinator/store/tables.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
 const NOON = Date.UTC(2026, 10, 20, 12)

@@ -1,3 +1,5 @@
+import { rename } from 'node:fs/promises'
+import { join } from 'node:path'
 import t from 'tap'
 import { createUsage, type NewUsage } from '../../../coordinator/quota/usage.ts'
 import { journalUsage } from '../../../coordinator/quota/usage-journal.ts'
@@ -44,6 +46,19 @@ t.test('usage in the journal', async t => {
     await usage.record(same)
     await usage.record(same)
     t.match(await usage.sums(EVER), { requests: 1 })
+  })
+
+  t.test('that the disk does not take waits until it does', async t => {
+    const store = await temporaryStore(t)
+    const stateDir = await temporaryFolder(t)
+    const usage = await journalUsage(createUsage(store), { stateDir, logger: silent })
+    t.teardown(() => usage.close())
+    const folder = join(stateDir, 'usage-journal')
+    await rename(folder, `${folder}-away`)
+    await usage.record(row('r1'))
+    await usage.record(row('r2'))
+    await rename(`${folder}-away`, folder)
+    t.match(await usage.sums(EVER), { requests: 2 })
   })
 
   t.test('with numbers that are not whole is refused at once', async t => {

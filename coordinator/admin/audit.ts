@@ -1,0 +1,45 @@
+import type { Command } from 'commander'
+import { ShoalError } from '../../shared/errors.ts'
+import { acceptAudit } from '../audit/accept.ts'
+import { againstMark, createAudit } from '../audit/audit.ts'
+import { readCheckpoint } from '../audit/checkpoint.ts'
+import type { Signing } from '../keys/signing.ts'
+import type { OnStore } from './on-store.ts'
+import { purgedView } from './views.ts'
+
+/** The signing key of the coordinator whose store it is. */
+export type OpenSigning = () => Promise<Pick<Signing, 'publicKey' | 'rotate' | 'endorses'>>
+
+export const addAuditCommands = (audit: Command, onStore: OnStore, sign: OpenSigning): void => {
+  audit
+    .command('verify')
+    .description('check every link of the chain; fails when one is broken')
+    .action(() =>
+      onStore(async store => {
+        // only a purge needs the key to check it: the key of a copy may be elsewhere
+        const purged = await readCheckpoint(store.ledger.read)
+        const endorses = purged && (await sign()).endorses
+        const chain = await createAudit(store).verify({ endorses })
+        const verdict = await againstMark(store.ledger, chain)
+        if (verdict.ok)
+          return {
+            ...{ ok: true, rows: verdict.rows, head: verdict.head.hash },
+            ...(verdict.purged && purgedView(verdict.purged)),
+          }
+        throw new ShoalError('audit_broken', `the audit chain is broken: ${verdict.reason}`)
+      }),
+    )
+  audit
+    .command('accept')
+    .description('accept the audit as it is, after a restore; with the coordinator stopped')
+    .requiredOption('--reason <text>', 'why rows that were seen are gone; kept in the audit')
+    .option(
+      '--lost-key <key>',
+      'public key of a signing.json that is lost, as cells have pinned it',
+    )
+    .action(({ reason, lostKey }: { reason: string; lostKey?: string }) =>
+      onStore(async ({ ledger }, by) => ({
+        ...(await acceptAudit(ledger, await sign(), reason, by, lostKey)),
+      })),
+    )
+}

@@ -1,0 +1,62 @@
+import type { Command } from 'commander'
+import { joinTokenText } from '../../shared/join-token.ts'
+import { createCells } from '../keys/cells.ts'
+import { createToken, listTokens, requireSingleUse, revokeToken } from '../keys/join-tokens.ts'
+import { count } from './flags.ts'
+import type { Identify } from './init.ts'
+import type { OnStore } from './on-store.ts'
+import { cellView, tokenView } from './views.ts'
+
+const TTL_MINUTES = 60
+
+export const addTokenCommands = (token: Command, onStore: OnStore, identify: Identify): void => {
+  token
+    .command('create')
+    .description('make a token with which machines become cells')
+    .option('--uses <n>', 'how many machines; more than one needs an approval', count, 1)
+    .option('--ttl-minutes <n>', 'how long it is good', count, TTL_MINUTES)
+    .option('--tag <tag...>', 'tags that the cell gets', [])
+    .action(({ uses, ttlMinutes, tag }: { uses: number; ttlMinutes: number; tag: string[] }) =>
+      onStore(async ({ ledger }, by) => {
+        requireSingleUse(uses)
+        const { token, secret } = await createToken(ledger, { uses, ttlMinutes, tags: tag }, by)
+        const { fingerprint } = (await identify()) ?? {}
+        return { ...tokenView(token), secret: joinTokenText({ secret, fingerprint }) }
+      }),
+    )
+  token
+    .command('list')
+    .description('list tokens, oldest first')
+    .action(() => onStore(async ({ ledger }) => (await listTokens(ledger)).map(tokenView)))
+  token
+    .command('revoke <id>')
+    .description('end a token; cells that joined with it stay')
+    .action((id: string) =>
+      onStore(async ({ ledger }, by) => tokenView(await revokeToken(ledger, id, by))),
+    )
+}
+
+export const addCellCommands = (cell: Command, onStore: OnStore): void => {
+  cell
+    .command('list')
+    .description('list cells, oldest first')
+    .option('--all', 'those too that were revoked')
+    .action(({ all = false }: { all?: boolean }) =>
+      onStore(async store => {
+        const cells = await createCells({ store }).list()
+        return cells.filter(({ revokedAt }) => all || revokedAt === undefined).map(cellView)
+      }),
+    )
+  cell
+    .command('revoke <id>')
+    .description("end a cell's credential for good")
+    .action((id: string) =>
+      onStore(async (store, by) => cellView(await createCells({ store }).revoke(id, by))),
+    )
+  cell
+    .command('release <id>')
+    .description('let a cell in quarantine connect again; stop its copy first')
+    .action((id: string) =>
+      onStore(async (store, by) => cellView(await createCells({ store }).release(id, by))),
+    )
+}

@@ -1,0 +1,12 @@
+import { InvalidArgumentError, Option } from 'commander'
+
+/** A flag that takes one of these values. */
+export const choice = (flags: string, values: readonly string[]): Option =>
+  new Option(flags).choices(values)
+
+/** The value of a flag that counts something. */
+export const count = (text: string): number => {
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new InvalidArgumentError('a whole number from 1 is needed')
+  return Number(text)
+}

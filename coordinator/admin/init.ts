@@ -1,0 +1,24 @@
+import type { Command } from 'commander'
+import { initialise } from '../keys/bootstrap.ts'
+import type { ServerIdentity } from '../tls/own-certificate.ts'
+import type { OnStore } from './on-store.ts'
+import { keyView } from './views.ts'
+
+/** What the coordinator proves itself with; made when it is not there yet. */
+export type Identify = () => Promise<ServerIdentity | undefined>
+
+export const addInit = (program: Command, onStore: OnStore, identify: Identify): void => {
+  program
+    .command('init')
+    .description('make the first tenant, and a person and key that may do everything')
+    .option('--tenant <id>', 'id of the tenant', 'main')
+    .option('--person <name>', 'name of the person', 'operator')
+    .action(({ tenant, person }: { tenant: string; person: string }) =>
+      onStore(async (store, by) => {
+        const names = { tenantId: tenant, personName: person }
+        const { key, secret } = await initialise(store, names, by)
+        const { caFile } = (await identify()) ?? {}
+        return { ...keyView(key), secret, ...(caFile && { ca_file: caFile }) }
+      }, true),
+    )
+}

@@ -1,0 +1,75 @@
+import type { Command } from 'commander'
+import { TIER_NAMES, type TierName } from '../../shared/catalogue.ts'
+import { DAY_MS } from '../../shared/time.ts'
+import { KEY_KINDS, type KeyKind, ROLES, type Role } from '../keys/key.ts'
+import { createKeys } from '../keys/keys.ts'
+import { choice, count } from './flags.ts'
+import { logger, type OnStore } from './on-store.ts'
+import { keyView } from './views.ts'
+
+interface KeyOptions {
+  tenant: string
+  furtherTenant: string[]
+  person: string
+  tier: TierName
+  kind: KeyKind
+  role: Role[]
+  label: string
+  expiresDays?: number
+}
+
+export const addKeyCommands = (key: Command, onStore: OnStore): void => {
+  key
+    .command('create')
+    .description('issue a key')
+    .requiredOption('--tenant <id>', 'home tenant')
+    .option('--further-tenant <id...>', 'tenants the key may also act for', [])
+    .requiredOption('--person <id>', 'who answers for it')
+    .addOption(choice('--tier <tier>', TIER_NAMES).default('free'))
+    .addOption(choice('--kind <kind>', KEY_KINDS).default('person'))
+    .addOption(choice('--role <role...>', ROLES).default(['client']))
+    .option('--label <text>', 'what it is for', '')
+    .option('--expires-days <days>', 'days it is good for', count)
+    .action((options: KeyOptions) =>
+      onStore(async (store, by) => {
+        const { key, secret } = await createKeys({ store, logger }).create(specOf(options), by)
+        return { ...keyView(key), secret }
+      }),
+    )
+  key
+    .command('list')
+    .description('list keys, oldest first')
+    .action(() =>
+      onStore(async store => (await createKeys({ store, logger }).list('all')).map(keyView)),
+    )
+  key
+    .command('tier <id>')
+    .description('move a key to another tier')
+    .addOption(choice('--tier <tier>', TIER_NAMES).makeOptionMandatory())
+    .action((id: string, { tier }: { tier: TierName }) =>
+      onStore(async (store, by) =>
+        keyView(await createKeys({ store, logger }).setTier(id, tier, 'all', by)),
+      ),
+    )
+  key
+    .command('revoke <id>')
+    .description('end a key for good')
+    .action((id: string) =>
+      onStore(async (store, by) =>
+        keyView(await createKeys({ store, logger }).revoke(id, 'all', by)),
+      ),
+    )
+}
+
+const specOf = (options: KeyOptions) => ({
+  tenantId: options.tenant,
+  furtherTenants: options.furtherTenant,
+  personId: options.person,
+  tier: options.tier,
+  kind: options.kind,
+  roles: options.role,
+  label: options.label,
+  ...(options.expiresDays === undefined
+    ? {}
+    : { expiresAt: Date.now() + options.expiresDays * DAY_MS }),
+})

@@ -1,0 +1,16 @@
+import { userInfo } from 'node:os'
+import type { Printable } from '../../shared/print.ts'
+import type { Actor } from '../audit/audit.ts'
+import type { Store } from '../store/store.ts'
+
+/** Runs a command on the store and prints its answer; a store that is not there is only made when asked. */
+export type OnStore = (
+  run: (store: Store, by: Actor) => Promise<Printable>,
+  make?: boolean,
+) => Promise<void>
+
+/** The audit's name for whoever runs a program on the coordinator's machine. */
+export const localActor = (): Actor => ({ actor: `local:${userInfo().username}` })
+
+/** Only `authenticate` and enrolment say something to a log, and no command calls them. */
+export const logger = { warn: () => {} }

@@ -1,0 +1,64 @@
+import type { Command } from 'commander'
+import type { Printable } from '../../shared/print.ts'
+import type { Actor } from '../audit/audit.ts'
+import { createKeys, type Keys } from '../keys/keys.ts'
+import { createPerson, listPeople } from '../keys/people.ts'
+import { createTenant, listTenants } from '../keys/tenants.ts'
+import { logger, type OnStore } from './on-store.ts'
+import { personView, tenantView } from './views.ts'
+
+export const addTenantCommands = (tenant: Command, onStore: OnStore): void => {
+  tenant
+    .command('create <id>')
+    .description('add a tenant')
+    .option('--name <name>', 'its name; the id by default')
+    .action((id: string, { name = id }: { name?: string }) =>
+      onStore(async ({ ledger }, by) => tenantView(await createTenant(ledger, { id, name }, by))),
+    )
+  addEnabling(tenant, onStore, async (keys, id, enabled, by) =>
+    tenantView(await keys.enableTenant(id, enabled, by)),
+  )
+  tenant
+    .command('list')
+    .description('list tenants by id')
+    .action(() => onStore(async ({ ledger }) => (await listTenants(ledger, 'all')).map(tenantView)))
+}
+
+export const addPersonCommands = (person: Command, onStore: OnStore): void => {
+  person
+    .command('create')
+    .description('add a person')
+    .requiredOption('--tenant <id>', 'tenant of the person')
+    .requiredOption('--name <name>', 'name of the person')
+    .action(({ tenant, name }: { tenant: string; name: string }) =>
+      onStore(async ({ ledger }, by) =>
+        personView(await createPerson(ledger, { tenantId: tenant, name }, by)),
+      ),
+    )
+  addEnabling(person, onStore, async (keys, id, enabled, by) =>
+    personView(await keys.enablePerson(id, enabled, 'all', by)),
+  )
+  person
+    .command('list')
+    .description('list persons, oldest first')
+    .action(() => onStore(async ({ ledger }) => (await listPeople(ledger, 'all')).map(personView)))
+}
+
+const ENABLING = {
+  disable: 'end what all its keys open, until it is enabled again',
+  enable: 'let its keys open what they opened before',
+}
+
+const addEnabling = (
+  group: Command,
+  onStore: OnStore,
+  enable: (keys: Keys, id: string, enabled: boolean, by: Actor) => Promise<Printable>,
+): void => {
+  for (const verb of ['disable', 'enable'] as const)
+    group
+      .command(`${verb} <id>`)
+      .description(ENABLING[verb])
+      .action((id: string) =>
+        onStore((store, by) => enable(createKeys({ store, logger }), id, verb === 'enable', by)),
+      )
+}

@@ -1,0 +1,33 @@
+import type { Command } from 'commander'
+import { printed } from '../../shared/print.ts'
+import type { Actor } from '../audit/audit.ts'
+import type { CoordinatorConfig } from '../config.ts'
+import { acceptPolicy } from '../gates/accept-policy.ts'
+import { configuredPolicy } from '../gates/policies.ts'
+import { openStore } from '../store/store.ts'
+
+/** Commands about the policy. They need the configuration, which names the file. */
+export const addPolicyCommands = (
+  program: Command,
+  config: () => CoordinatorConfig,
+  by: () => Actor,
+  write: (text: string) => void = text => void process.stdout.write(text),
+): void => {
+  program
+    .command('policy')
+    .description('the human-approval boundary')
+    .command('accept')
+    .description('put the configured policy in the place of the approved one, without a gate')
+    .requiredOption('--reason <text>', 'why nobody could approve it; kept in the audit')
+    .action(async ({ reason }: { reason: string }) => {
+      const { state_dir, policy_file, gates } = config()
+      const configured = configuredPolicy(policy_file, gates)
+      const store = await openStore(state_dir)
+      try {
+        const { number, version, hash } = await acceptPolicy(store.ledger, configured, reason, by())
+        write(printed({ number, version, hash }, 'text'))
+      } finally {
+        await store.close()
+      }
+    })
+}

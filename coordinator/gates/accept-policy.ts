@@ -1,0 +1,33 @@
+import { ShoalError } from '../../shared/errors.ts'
+import type { Actor } from '../audit/audit.ts'
+import type { PolicyRow } from '../store/gate-tables.ts'
+import type { Ledger } from '../store/store.ts'
+import type { Policy } from './policy.ts'
+import { newestPolicy, putPolicy } from './policy-store.ts'
+
+/**
+ * Puts the configured policy in the place of the one in the ledger, without a gate: for who runs
+ * the machine, when the one in the ledger cannot be used or nobody is left who could approve
+ * another. A row says who and why. Throws `conflict` when the configured one holds already.
+ */
+export const acceptPolicy = async (
+  ledger: Ledger,
+  { version, hash, document }: Policy,
+  reason: string,
+  by: Actor,
+): Promise<PolicyRow> => {
+  if (reason.trim() === '' || reason.length > 300)
+    throw new ShoalError('invalid_request', 'say why, in 1 to 300 characters', { param: 'reason' })
+  return ledger.write(async trx => {
+    const newest = await newestPolicy(trx)
+    if (newest === undefined || newest.hash === hash)
+      throw new ShoalError('conflict', `the configured policy (${version}) holds already`)
+    const wanted = {
+      ...{ version, hash, document, reason, configuredHash: hash, requestId: null },
+      replaces: newest,
+      changedBy: by.actor,
+      changedAt: Date.now(),
+    }
+    return putPolicy(trx, wanted, by)
+  })
+}

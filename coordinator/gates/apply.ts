@@ -1,0 +1,21 @@
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { Trx } from './asking.ts'
+import { auditOf } from './audit-of.ts'
+import type { GateRequest } from './request.ts'
+import { columnsOf, readRequest, voteRowOf } from './rows.ts'
+import type { Change } from './rules.ts'
+
+/** Writes one change of a request with its row of the audit; answers the request as it is then. */
+export const applyChange = async (
+  trx: Trx,
+  request: GateRequest,
+  change: Change,
+  entry: Actor & { at: number },
+): Promise<GateRequest> => {
+  const { id } = request
+  if (change.vote !== undefined)
+    await trx.insertInto('gate_votes').values(voteRowOf(id, change.vote)).execute()
+  await trx.updateTable('gate_requests').set(columnsOf(change)).where('id', '=', id).execute()
+  await appendAudit(trx, { ...entry, ...auditOf(request, change) })
+  return readRequest(trx, id, 'all')
+}

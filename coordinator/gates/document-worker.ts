@@ -1,0 +1,22 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { MAX_PLAN_BYTES } from './plan-hash.ts'
+import { documentOf } from './policy-document.ts'
+
+/** What the thread answers: the value of the text, or why there is none. */
+export type Parsed = { document: unknown } | { fault: string }
+
+/** What does not fit into a plan could not be approved, so nobody has to look through it either. */
+const parsed = (text: string): Parsed => {
+  try {
+    const document = documentOf(text)
+    const bytes = Buffer.byteLength(JSON.stringify(document) ?? '')
+    if (bytes <= MAX_PLAN_BYTES) return { document }
+    return { fault: `it is larger than ${MAX_PLAN_BYTES} bytes` }
+  } catch (error) {
+    // a text of brackets alone is deeper than the stack
+    const [line = ''] = error instanceof RangeError ? ['it is too deep'] : String(error).split('\n')
+    return { fault: line }
+  }
+}
+
+parentPort?.postMessage(parsed(workerData))

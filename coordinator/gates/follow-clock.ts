@@ -1,0 +1,35 @@
+import { appendAudit } from '../audit/audit.ts'
+import type { Ledger } from '../store/store.ts'
+import { applyChange } from './apply.ts'
+import { seenAhead, setBack } from './high-water.ts'
+import type { GateRequest } from './request.ts'
+import { readRequest } from './rows.ts'
+import type { Change } from './rules.ts'
+
+const SET_BACK: Change = { state: 'expired', reason: 'the clock was set back; ask again' }
+
+/**
+ * After the clock was set back: what is in doubt ends, and decisions go on by the clock as it is.
+ * Answers the requests that ended, before and after.
+ */
+export const followClock = async (
+  ledger: Ledger,
+  now: number,
+): Promise<[GateRequest, GateRequest][]> => {
+  if ((await seenAhead(ledger.read, now)) === undefined) return []
+  return ledger.write(async trx => {
+    const doubt = await setBack(trx, now)
+    if (doubt === undefined) return []
+    const by = { actor: 'coordinator', at: now }
+    await appendAudit(trx, {
+      ...{ ...by, action: 'gate.clock_set_back', subject: 'gates', outcome: 'done' },
+      details: { seen_at: doubt.seen },
+    })
+    const ended: [GateRequest, GateRequest][] = []
+    for (const id of doubt.ids) {
+      const before = await readRequest(trx, id, 'all')
+      ended.push([before, await applyChange(trx, before, SET_BACK, by)])
+    }
+    return ended
+  })
+}

@@ -1,0 +1,144 @@
+import type { Logger } from 'pino'
+import { ShoalError } from '../../shared/errors.ts'
+import type { Events } from '../events/bus.ts'
+import type { PolicyRow } from '../store/gate-tables.ts'
+import type { Store } from '../store/store.ts'
+import type { Trx } from './asking.ts'
+import type { Gates } from './definition.ts'
+import { loadPolicy, type Policy, policyOf, SHIPPED_POLICY_FILE } from './policy.ts'
+import { newestNumber, newestPolicy } from './policy-store.ts'
+
+/** The policy that holds, and where it comes from. */
+export interface PolicyInForce extends Policy {
+  /** 0 is the configured one; each that took its place has one more. */
+  number: number
+  source: PolicySource
+  /** Undefined for the configured one. */
+  row: PolicyRow | undefined
+}
+
+/** `approved` at the gate, or `accepted` by hand on the coordinator's machine. */
+export const POLICY_SOURCES = ['shipped', 'file', 'approved', 'accepted'] as const
+type PolicySource = (typeof POLICY_SOURCES)[number]
+
+export interface Policies {
+  /** What holds now. */
+  current(): PolicyInForce
+  configured: ConfiguredPolicy
+  /** The gates of the configuration, over which those of a policy are laid. */
+  configuredGates: Gates
+  /** Why the configuration does not say what holds; undefined when it does. */
+  drift(): string | undefined
+  /**
+   * In the transaction of a decision: throws `conflict` when another process has just put a policy
+   * in force that this one has not read.
+   */
+  requireCurrent(trx: Trx): Promise<void>
+  /** Looks into the ledger now. Rejects when what is there cannot be used. */
+  reload(): Promise<void>
+  close(): void
+}
+
+export interface ConfiguredPolicy extends Policy {
+  /** Undefined for the shipped one. */
+  file: string | undefined
+}
+
+export interface PoliciesParts {
+  store: Pick<Store, 'ledger' | 'revisions'>
+  configured: ConfiguredPolicy
+  /** The gates of the configuration. */
+  gates: Gates
+  publish: Events['publish']
+  logger: Pick<Logger, 'info' | 'warn' | 'error'>
+}
+
+/** Throws `config_invalid`. */
+export const configuredPolicy = (file: string | undefined, gates: Gates): ConfiguredPolicy => ({
+  ...loadPolicy(file ?? SHIPPED_POLICY_FILE, gates),
+  file,
+})
+
+/**
+ * The policy that holds: the configured one until another has been approved, which then stays until
+ * the next. Throws `config_invalid` when the one in the ledger cannot be used with this
+ * configuration.
+ */
+export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
+  const { configured, logger, publish } = parts
+  const { ledger, revisions } = parts.store
+  const read = async () => inForce(await newestPolicy(ledger.read), parts)
+  let current = await read()
+  tellAtStart(current, configured, logger)
+
+  const reload = async (): Promise<void> => {
+    const newest = await read()
+    if (newest.number === current.number) return
+    const { number, version, hash, source } = newest
+    current = newest
+    logger.info({ number, version, hash, source }, 'another policy holds from now on')
+    publish('shoal.policy.changed', { number, version, hash, source }, `policy-${number}`)
+  }
+  const reloadLater = (): void => {
+    // what held before goes on to hold: an unreadable rule is no reason to have none
+    reload().catch(error => logger.error({ err: error }, 'the new policy cannot be used'))
+  }
+  const requireCurrent: Policies['requireCurrent'] = async trx => {
+    if ((await newestNumber(trx)) === current.number) return
+    reloadLater()
+    throw new ShoalError('conflict', 'the policy has just changed; try again')
+  }
+  const stopWatching = revisions.onChange('policies', reloadLater)
+  return {
+    current: () => current,
+    configured,
+    configuredGates: parts.gates,
+    drift: () => driftOf(current, configured),
+    requireCurrent,
+    reload,
+    close: () => void stopWatching(),
+  }
+}
+
+const inForce = (
+  row: PolicyRow | undefined,
+  { configured, gates }: Pick<PoliciesParts, 'configured' | 'gates'>,
+): PolicyInForce => {
+  if (row === undefined) {
+    const source = configured.file === undefined ? 'shipped' : 'file'
+    return { ...configured, number: 0, source, row }
+  }
+  const { number, hash } = row
+  const name = `policy ${number} of the ledger (shoal-coordinator policy accept takes the configured one)`
+  const policy = policyOf(JSON.parse(row.document_json), gates, name)
+  if (policy.hash !== hash)
+    throw new ShoalError('config_invalid', `${name}: it is not the one that was kept`)
+  return { ...policy, number, source: row.request_id === null ? 'accepted' : 'approved', row }
+}
+
+/**
+ * A file that says something else than what holds is never taken, and never passed over without a
+ * word. The shipped one may differ as long as it is the one that was replaced.
+ */
+const driftOf = (
+  { number, hash, row }: PolicyInForce,
+  configured: ConfiguredPolicy,
+): string | undefined => {
+  if (row === undefined || configured.hash === hash) return undefined
+  if (configured.file !== undefined)
+    return `${configured.file} is not policy ${number}, which holds: write it there (shoal policy show --as yaml), or ask for the file (shoal policy change)`
+  if (configured.hash === row.configured_hash) return undefined
+  return `the shipped policy is another since policy ${number}, which holds, was approved: take over what is new in it (shoal policy change)`
+}
+
+const tellAtStart = (
+  current: PolicyInForce,
+  configured: ConfiguredPolicy,
+  logger: PoliciesParts['logger'],
+): void => {
+  const { number, version, hash, source } = current
+  const reason = driftOf(current, configured)
+  const facts = { number, version, hash, source }
+  if (reason === undefined) logger.info(facts, 'policy')
+  else logger.warn({ ...facts, configured_hash: configured.hash, reason }, 'policy')
+}

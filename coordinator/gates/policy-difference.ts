@@ -1,0 +1,104 @@
+import { canonicalJson } from '../../shared/canonical-json.ts'
+import { PolicyDocument } from './policy-document.ts'
+import { movedRules } from './rule-moves.ts'
+
+/**
+ * One thing that is not the same in both; `before` and `after` in canonical JSON. `order` says where
+ * a rule is that was moved, added or removed: `{"behind":"other-rule","place":2}`, places from 1.
+ */
+export interface PolicyChange {
+  what: 'version' | 'order' | 'rule' | 'test' | 'gate'
+  id: string
+  change: 'added' | 'removed' | 'changed'
+  before: string | null
+  after: string | null
+}
+
+/**
+ * What changes from one document to another. The order is that of the rules, of which the first
+ * that fits decides.
+ */
+export const policyDifference = (before: unknown, after: unknown): PolicyChange[] => {
+  const [old, wanted] = [PolicyDocument.parse(before), PolicyDocument.parse(after)]
+  const version = (document: PolicyDocument) => new Map([['version', document.version]])
+  const moved = new Set(movedRules(idsOf(old), idsOf(wanted)))
+  return [
+    ...changes('version', version(old), version(wanted)),
+    ...changes('rule', rulesOf(old), rulesOf(wanted)),
+    ...changes('order', placesOf(old), placesOf(wanted)).filter(
+      ({ id, change }) => change !== 'changed' || moved.has(id),
+    ),
+    ...changes('gate', gatesOf(old), gatesOf(wanted)),
+    ...changes('test', testsOf(old), testsOf(wanted)),
+  ]
+}
+
+const idsOf = ({ rules }: PolicyDocument): string[] => rules.map(({ id }) => id)
+
+interface Place {
+  place: number
+  /** The rule before it; null for the first. */
+  behind: string | null
+}
+
+const placesOf = (document: PolicyDocument): Map<string, Place> => {
+  const ids = idsOf(document)
+  return new Map(ids.map((id, at) => [id, { place: at + 1, behind: ids[at - 1] ?? null }]))
+}
+
+const rulesOf = ({ rules }: PolicyDocument) => new Map(rules.map(rule => [rule.id, rule]))
+const gatesOf = ({ gates = {} }: PolicyDocument) => new Map(Object.entries(gates))
+/** A test has no name but what it says. */
+const testsOf = ({ tests }: PolicyDocument) =>
+  new Map(tests.map(test => [canonicalJson(test), test]))
+
+const changes = (
+  what: PolicyChange['what'],
+  before: ReadonlyMap<string, unknown>,
+  after: ReadonlyMap<string, unknown>,
+): PolicyChange[] =>
+  [...new Set([...before.keys(), ...after.keys()])].flatMap(key => {
+    const [old, wanted] = [shown(before, key), shown(after, key)]
+    if (old === wanted) return []
+    const change = old === null ? 'added' : wanted === null ? 'removed' : 'changed'
+    const id = what === 'test' ? nameOf(before.get(key) ?? after.get(key)) : key
+    return [{ what, id, change, before: old, after: wanted }]
+  })
+
+const shown = (all: ReadonlyMap<string, unknown>, key: string): string | null =>
+  all.has(key) ? canonicalJson(all.get(key)) : null
+
+const nameOf = (test: unknown): string => (test as { action_type: string }).action_type
+
+/** `1 rule added, rule other-rule moved from place 2 to 1, 2 tests removed`. */
+export const summaryOf = (difference: readonly PolicyChange[]): string => {
+  if (difference.length === 0) return 'nothing changes'
+  const isMove = ({ what, change }: PolicyChange) => what === 'order' && change === 'changed'
+  const counts = new Map<string, number>()
+  for (const { what, change } of difference)
+    if (what !== 'version' && what !== 'order')
+      counts.set(`${what} ${change}`, (counts.get(`${what} ${change}`) ?? 0) + 1)
+  const parts = [
+    ...[...counts].map(([name, count]) => counted(name, count)),
+    ...movesOf(difference.filter(isMove)),
+  ]
+  return parts.length === 0 ? 'only its name is another' : parts.join(', ')
+}
+
+/** More than that are counted. */
+const NAMED_MOVES = 3
+
+const movesOf = (moves: readonly PolicyChange[]): string[] => {
+  if (moves.length > NAMED_MOVES) return [counted('rule moved', moves.length)]
+  return moves.map(
+    ({ id, before, after }) =>
+      `rule ${id} moved from place ${placeIn(before)} to ${placeIn(after)}`,
+  )
+}
+
+const placeIn = (json: string | null): number => (JSON.parse(json ?? '{}') as Place).place
+
+const counted = (name: string, count: number): string => {
+  const [noun = '', ...rest] = name.split(' ')
+  return [count, count === 1 ? noun : `${noun}s`, ...rest].join(' ')
+}

@@ -1,0 +1,56 @@
+import { KEY_KINDS, ROLES } from '../keys/key.ts'
+import { type Gates, shippedGates } from './definition.ts'
+import type { DecideBy } from './policy.ts'
+import type { Rule } from './policy-document.ts'
+
+export const POLICY_GATE = 'gate.policy-change'
+
+/**
+ * What no policy and no configuration may take away from the gate in front of the rules: as many
+ * people as the shipped one asks, of no other roles, for no longer; and no rule that says that the
+ * rules may be changed without it.
+ */
+export const floorFaults = (gates: Gates, rules: readonly Rule[], decide: DecideBy): string[] => [
+  ...gateFaults(gates),
+  ...['policy.change', 'gate.change']
+    .filter(action => isOpen(action, rules, decide))
+    .map(action => `${action} must ask ${POLICY_GATE} or be denied`),
+]
+
+const gateFaults = (gates: Gates): string[] => {
+  const floor = shippedGates()[POLICY_GATE]
+  const gate = gates[POLICY_GATE]
+  if (floor === undefined || gate === undefined) return [`${POLICY_GATE} is missing`]
+  const roles = new Set(floor.approvals.flat())
+  const faults = [
+    gate.approvals.length < floor.approvals.length &&
+      `must ask ${floor.approvals.length} people at least`,
+    gate.approvals.flat().some(role => !roles.has(role)) &&
+      `is decided by ${[...roles].join(' and ')} alone`,
+    gate.approval_minutes > floor.approval_minutes &&
+      `must not be open for more than ${floor.approval_minutes} minutes`,
+  ]
+  return faults.filter(fault => fault !== false).map(fault => `${POLICY_GATE} ${fault}`)
+}
+
+/**
+ * True when some key could be told to go ahead, or is sent to another gate, whatever it says of the
+ * action: a context that fits a rule fits it with just what the rule asks for.
+ */
+const isOpen = (action: string, rules: readonly Rule[], decide: DecideBy): boolean => {
+  const about = rules.filter(rule => knows(rule, action, decide))
+  return [{}, ...about.map(({ when = {} }) => when)].some(context =>
+    KEY_KINDS.some(kind =>
+      [...ROLES.map(role => [role]), [...ROLES]].some(roles => {
+        const { decision, gateId } = decide(about, action, { kind, roles }, context)
+        return decision === 'allowed' || (decision === 'needs_gate' && gateId !== POLICY_GATE)
+      }),
+    ),
+  )
+}
+
+/** Whether a rule could ever decide about the action: only those are looked at, of many. */
+const knows = (rule: Rule, action: string, decide: DecideBy): boolean => {
+  const { kinds: [kind = 'person' as const] = [], when } = rule
+  return decide([rule], action, { kind, roles: ROLES }, when).ruleId !== undefined
+}

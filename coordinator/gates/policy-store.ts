@@ -1,0 +1,77 @@
+import type { Kysely } from 'kysely'
+import { canonicalJson } from '../../shared/canonical-json.ts'
+import { ShoalError } from '../../shared/errors.ts'
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { PolicyRow } from '../store/gate-tables.ts'
+import { bumpRevision } from '../store/revisions.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import type { Trx } from './asking.ts'
+
+type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
+
+/** The policy that holds, when one was ever put in the place of the configured one. */
+export const newestPolicy = (db: Reader): Promise<PolicyRow | undefined> =>
+  db.selectFrom('policies').selectAll().orderBy('number', 'desc').limit(1).executeTakeFirst()
+
+/** 0 while the configured policy holds. */
+export const newestNumber = async (db: Reader): Promise<number> => {
+  const newest = db.selectFrom('policies').select('number').orderBy('number', 'desc').limit(1)
+  return (await newest.executeTakeFirst())?.number ?? 0
+}
+
+/** Newest first. */
+export const readPolicies = (
+  db: Reader,
+  { before, limit }: { before?: number | undefined; limit: number },
+): Promise<PolicyRow[]> => {
+  const query = db.selectFrom('policies').selectAll().orderBy('number', 'desc').limit(limit)
+  return (before === undefined ? query : query.where('number', '<', before)).execute()
+}
+
+export const policyRow = (db: Reader, number: number): Promise<PolicyRow | undefined> =>
+  db.selectFrom('policies').selectAll().where('number', '=', number).executeTakeFirst()
+
+interface NewPolicy {
+  version: string
+  hash: string
+  document: unknown
+  /** Number and hash of the one that it is to take the place of. */
+  replaces: { number: number; hash: string }
+  configuredHash: string
+  requestId: string | null
+  changedBy: string
+  changedAt: number
+  reason: string
+}
+
+/** Throws `conflict` when the policy that it replaces does not hold any more. */
+export const putPolicy = async (trx: Trx, wanted: NewPolicy, by: Actor): Promise<PolicyRow> => {
+  const newest = await newestPolicy(trx)
+  const { replaces, requestId, changedAt } = wanted
+  const isStill = (newest?.number ?? 0) === replaces.number
+  if (!isStill || (newest?.hash ?? replaces.hash) !== replaces.hash)
+    throw new ShoalError('conflict', `policy ${replaces.number} does not hold any more; ask again`)
+  const row: PolicyRow = {
+    number: replaces.number + 1,
+    version: wanted.version,
+    hash: wanted.hash,
+    document_json: canonicalJson(wanted.document),
+    replaced_hash: replaces.hash,
+    configured_hash: wanted.configuredHash,
+    request_id: requestId,
+    changed_by: wanted.changedBy,
+    changed_at: changedAt,
+    reason: wanted.reason,
+  }
+  await trx.insertInto('policies').values(row).execute()
+  await bumpRevision(trx, 'policies')
+  await appendAudit(trx, { ...by, ...recordOf(row), at: changedAt })
+  return row
+}
+
+const recordOf = ({ number, version, hash, replaced_hash, request_id, reason }: PolicyRow) => ({
+  action: 'policy.change',
+  subject: `policy-${number}`,
+  outcome: 'done' as const,
+  details: { number, version, hash, replaced_hash, request_id, reason },
+})

@@ -1,0 +1,34 @@
+/**
+ * Which rules have to be taken out and put elsewhere to make one order out of another: as few as can
+ * be, of those that are in both.
+ */
+export const movedRules = (before: readonly string[], after: readonly string[]): string[] => {
+  const kept = before.filter(id => after.includes(id))
+  const staying = longestRising(kept.map(id => after.indexOf(id)))
+  return kept.filter((_, at) => !staying.has(at))
+}
+
+/** Indexes of a longest rising row among numbers that are all different. */
+const longestRising = (numbers: readonly number[]): Set<number> => {
+  const rows: Row[] = []
+  for (const [at, number] of numbers.entries()) {
+    const before = longest(rows.filter(row => (numbers[row.at] ?? 0) < number))
+    rows.push({ at, before, length: 1 + (before?.length ?? 0) })
+  }
+  const found = new Set<number>()
+  for (let row = longest(rows); row !== undefined; row = row.before) found.add(row.at)
+  return found
+}
+
+/** A rising row that ends with the number at an index. */
+interface Row {
+  at: number
+  before: Row | undefined
+  length: number
+}
+
+const longest = (rows: readonly Row[]): Row | undefined =>
+  rows.reduce<Row | undefined>(
+    (best, row) => (row.length > (best?.length ?? 0) ? row : best),
+    undefined,
+  )

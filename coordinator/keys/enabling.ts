@@ -1,0 +1,29 @@
+import type { Transaction } from 'kysely'
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { PersonRow, TenantRow } from '../store/key-tables.ts'
+import { bumpRevision } from '../store/revisions.ts'
+import type { LedgerTables } from '../store/tables.ts'
+
+interface Switched<R> {
+  table: 'persons' | 'tenants'
+  /** As the audit names it: `person`. */
+  what: string
+  row: R
+  tenantId: string
+}
+
+/** Ends what the keys of a person or tenant open, or lets them open it again. */
+export const enableRow = async <R extends PersonRow | TenantRow>(
+  trx: Transaction<LedgerTables>,
+  { table, what, row, tenantId }: Switched<R>,
+  { enabled, at }: { enabled: boolean; at: number },
+  by: Actor,
+): Promise<R> => {
+  const { id } = row
+  const disabled_at = enabled ? null : (row.disabled_at ?? at)
+  await trx.updateTable(table).set({ disabled_at }).where('id', '=', id).execute()
+  await bumpRevision(trx, 'keys')
+  const action = `${what}.${enabled ? 'enable' : 'disable'}`
+  await appendAudit(trx, { ...by, at, tenant: tenantId, action, subject: id, outcome: 'done' })
+  return { ...row, disabled_at }
+}

@@ -1,0 +1,68 @@
+import type { Kysely } from 'kysely'
+import type { LedgerTables } from '../store/tables.ts'
+import { type Key, keyOf } from './key.ts'
+
+/** A key under each secret that it has now; `digest` is SHA-256, hexadecimal. */
+export interface ShownKey {
+  digest: string
+  key: Key
+}
+
+/**
+ * Enough to tell the secrets of one key apart; nothing follows from it. A piece of 13 or more would
+ * keep the whole digest in memory (V8's sliced strings), for each key in the cache.
+ */
+const SECRET_ID_CHARACTERS = 12
+
+/**
+ * The keys of these ids as they are when one of their secrets is shown: whether person and tenants
+ * are disabled is part of it. A key has two entries while it has two secrets.
+ */
+export const readShownKeys = async (
+  db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
+  ids: readonly string[],
+): Promise<ShownKey[]> => {
+  const rows = await db
+    .selectFrom('keys')
+    .leftJoin('persons', 'persons.id', 'keys.person_id')
+    .leftJoin('tenants', 'tenants.id', 'keys.tenant_id')
+    .selectAll('keys')
+    .select(['persons.disabled_at as person_disabled_at'])
+    .select(['tenants.disabled_at as tenant_disabled_at'])
+    .where('keys.id', 'in', ids)
+    .execute()
+  const keys = rows.map(row => ({ row, key: keyOf(row) }))
+  const disabled = await disabledAmong(
+    db,
+    keys.flatMap(({ key }) => key.furtherTenants),
+  )
+  return keys.flatMap(({ row, key }) => {
+    const disabledAt = row.person_disabled_at ?? row.tenant_disabled_at
+    const disabledTenants = key.furtherTenants.filter(id => disabled.has(id))
+    return [row.digest, row.previous_digest]
+      .filter(digest => digest !== null)
+      .map(digest => ({
+        digest,
+        key: {
+          ...key,
+          secretId: digest.slice(0, SECRET_ID_CHARACTERS),
+          ...(disabledAt === null ? {} : { disabledAt }),
+          ...(disabledTenants.length === 0 ? {} : { disabledTenants }),
+        },
+      }))
+  })
+}
+
+const disabledAmong = async (
+  db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> => {
+  if (ids.length === 0) return new Set()
+  const rows = await db
+    .selectFrom('tenants')
+    .select('id')
+    .where('disabled_at', 'is not', null)
+    .execute()
+  const all = new Set(rows.map(({ id }) => id))
+  return new Set(ids.filter(id => all.has(id)))
+}

@@ -1,0 +1,165 @@
+import { sql } from 'kysely'
+import t, { type Test } from 'tap'
+import {
+  appendAudit,
+  createAudit,
+  type Head,
+  verifyAudit,
+} from '../../../coordinator/audit/audit.ts'
+import { readCheckpoint } from '../../../coordinator/audit/checkpoint.ts'
+import { purgeAudit } from '../../../coordinator/audit/purge.ts'
+import type { Store } from '../../../coordinator/store/store.ts'
+import { loneSigner } from '../../support/lone-signer.ts'
+import { temporaryStore } from '../store/temporary.ts'
+
+const signer = loneSigner()
+const { endorses } = signer
+const NEVER = new AbortController().signal
+
+/** A store with one row for each time. */
+const storeWith = async (t: Pick<Test, 'teardown'>, times: readonly number[]) => {
+  const store = await temporaryStore(t)
+  const heads: Head[] = []
+  for (const at of times) {
+    const entry = { actor: 'a', action: 'test.run', subject: `at ${at}`, outcome: 'done' as const }
+    heads.push(await store.ledger.write(trx => appendAudit(trx, { ...entry, at })))
+  }
+  return { store, heads }
+}
+
+const purge = (store: Store, before: number, step?: number, suspects: string[] = []) =>
+  purgeAudit(
+    {
+      ...{ ledger: store.ledger, signer, retentionDays: 400, signal: NEVER },
+      now: () => 9000,
+      suspect: reason => suspects.push(reason),
+    },
+    before,
+    step,
+  )
+
+const rowsOf = async ({ ledger }: Store) =>
+  (await ledger.read.selectFrom('audit').selectAll().orderBy('seq').execute()).map(
+    ({ seq, action }) => `${seq} ${action}`,
+  )
+
+t.test('a purge', async t => {
+  t.test('takes the old rows away, says so in the chain, and leaves the rest proven', async t => {
+    const { store, heads } = await storeWith(t, [1, 2, 3, 4, 5])
+    t.equal(await purge(store, 4), 3)
+    t.strictSame(await rowsOf(store), ['4 test.run', '5 test.run', '6 audit.purge'])
+    const verdict = await verifyAudit(store.ledger, { endorses })
+    t.match(verdict, {
+      ...{ ok: true, rows: 3, head: { seq: 6 } },
+      purged: {
+        ...{ seq: 3, hash: heads[2]?.hash, rows: 3, first_at: 1, last_at: 3 },
+        ...{ retention_days: 400, made_at: 9000, key_id: signer.publicKey },
+      },
+    })
+    await createAudit(store).append({ actor: 'a', action: 'b', subject: 'c', outcome: 'done' })
+    t.match(await verifyAudit(store.ledger, { endorses }), { ok: true, rows: 4 })
+  })
+
+  t.test('goes on where the one before has ended', async t => {
+    const { store } = await storeWith(t, [1, 2, 3, 4, 5])
+    await purge(store, 3)
+    await purge(store, 5)
+    const verdict = await verifyAudit(store.ledger, { endorses })
+    t.match(verdict, { ok: true, purged: { seq: 4, rows: 4, first_at: 1, last_at: 4 } })
+    t.equal(await purge(store, 5), 0, 'and does nothing when there is nothing to do')
+    t.equal((await rowsOf(store)).length, 3)
+  })
+
+  t.test('goes step by step, and each step is whole', async t => {
+    const { store } = await storeWith(t, [1, 2, 3, 4, 5, 6, 7, 8])
+    t.equal(await purge(store, 8, 3), 7)
+    t.match(await verifyAudit(store.ledger, { endorses }), { ok: true, rows: 4 })
+    t.strictSame(
+      (await rowsOf(store)).filter(row => row.endsWith('purge')),
+      ['9 audit.purge', '10 audit.purge', '11 audit.purge'],
+    )
+  })
+
+  t.test('leaves one row at least to continue', async t => {
+    const { store } = await storeWith(t, [1, 2])
+    await purge(store, 10)
+    t.strictSame(await rowsOf(store), ['3 audit.purge'])
+    t.match(await verifyAudit(store.ledger, { endorses }), { ok: true, rows: 1 })
+  })
+
+  for (const [what, times, left] of [
+    ['an old row behind a young one stays', [1, 9, 2], 2],
+    ['a row from a clock that was set back stays while the row behind it is young', [5, 1, 9], 2],
+    ['it goes when the row behind it is old', [5, 1, 6, 9], 1],
+    ['a row from a clock that was set forward holds what is behind it', [99, 1, 2, 3], 4],
+  ] as const)
+    t.test(what, async t => {
+      const { store } = await storeWith(t, times)
+      await purge(store, 7)
+      t.equal((await rowsOf(store)).filter(row => row.endsWith('test.run')).length, left)
+    })
+
+  t.test('does not forget, from one to the next, what time it was before', async t => {
+    const { store } = await storeWith(t, [5, 1, 1, 9])
+    await purge(store, 7)
+    await purge(store, 8)
+    t.equal((await rowsOf(store)).filter(row => row.endsWith('test.run')).length, 3)
+  })
+
+  t.test('keeps what is not whole, as evidence', async t => {
+    const { store } = await storeWith(t, [1, 2, 3, 4])
+    await store.ledger.write(async trx => {
+      await sql`drop trigger audit_no_update`.execute(trx)
+      await trx.updateTable('audit').set({ actor: 'x' }).where('seq', '=', 2).execute()
+    })
+    const suspects: string[] = []
+    await t.rejects(purge(store, 4, 10, suspects), { code: 'audit_broken', message: /row 2/ })
+    t.equal(suspects.length, 1)
+    t.equal((await rowsOf(store)).length, 4)
+  })
+})
+
+t.test('what was seen before a purge', async t => {
+  const { store, heads } = await storeWith(t, [1, 2, 3, 4, 5])
+  await purge(store, 4)
+  const verdictOn = (witness: Head | undefined) => verifyAudit(store.ledger, { witness, endorses })
+  t.match(await verdictOn(heads[1]), { ok: true }, 'is taken for purged')
+  t.match(await verdictOn(heads[2]), { ok: true }, 'is compared at the end of the purge')
+  t.match(await verdictOn(heads[4]), { ok: true }, 'is compared when it is still there')
+  const other = 'f'.repeat(64)
+  for (const seq of [3, 4]) t.match(await verdictOn({ seq, hash: other }), { ok: false })
+  t.match(await verdictOn({ seq: 7, hash: other }), { ok: false, reason: /cut off/ })
+})
+
+t.test('the store itself', async t => {
+  const { store } = await storeWith(t, [1, 2, 3, 4, 5])
+  await purge(store, 4)
+  const refused = (text: string) => store.ledger.write(trx => sql.raw(text).execute(trx))
+  for (const [what, statement, message] of [
+    ['keeps rows behind the checkpoint', 'delete from audit where seq = 4', /append-only/],
+    ['keeps the checkpoint', 'delete from audit_checkpoint', /stays/],
+    ['lets it not go back', 'update audit_checkpoint set seq = 2', /only goes up/],
+    ['lets it not be changed', "update audit_checkpoint set hash = 'x'", /only goes up/],
+  ] as const)
+    await t.rejects(refused(statement), { message }, what)
+})
+
+t.test('a purge that nobody has signed for', async t => {
+  const { store } = await storeWith(t, [1, 2, 3])
+  await purge(store, 3)
+  t.match(await verifyAudit(store.ledger), { ok: false, reason: /no purge of ours/ })
+  t.match(await verifyAudit(store.ledger, { endorses: loneSigner().endorses }), { ok: false })
+})
+
+t.test('a verification is not misled by a purge meanwhile', async t => {
+  const { store } = await storeWith(
+    t,
+    Array.from({ length: 1200 }, (_, n) => n),
+  )
+  const [verdict] = await Promise.all([
+    verifyAudit(store.ledger, { endorses }),
+    purge(store, 1100, 100),
+  ])
+  t.match(verdict, { ok: true })
+  t.equal((await readCheckpoint(store.ledger.read))?.seq, 1100)
+})

@@ -1,0 +1,205 @@
+import t, { type Test } from 'tap'
+import { appendAudit } from '../../../coordinator/audit/audit.ts'
+import { BELIEVED_DAYS, openPurgeClock } from '../../../coordinator/audit/purge-clock.ts'
+import { keepRetention } from '../../../coordinator/audit/retention.ts'
+import type { Store } from '../../../coordinator/store/store.ts'
+import { silent } from '../../support/cell.ts'
+import { loneSigner } from '../../support/lone-signer.ts'
+import { temporaryStore } from '../store/temporary.ts'
+
+const DAY_MS = 86_400_000
+const YEAR_MS = 365 * DAY_MS
+const START = Date.UTC(2026, 0, 1)
+
+const append = (store: Store, at: number) =>
+  store.ledger.write(trx =>
+    appendAudit(trx, { actor: 'a', action: 'test.run', subject: 's', outcome: 'done', at }),
+  )
+
+const left = async ({ ledger }: Store): Promise<number> =>
+  (await ledger.read.selectFrom('audit').select('seq').where('action', '=', 'test.run').execute())
+    .length
+
+/** The clocks of a machine, and the process on it that purges. */
+const machineOf = (store: Store, retentionDays = 183) => {
+  const clocks = { wall: START, monotonic: 0, trouble: undefined as string | undefined }
+  const start = () => {
+    const stop = new AbortController()
+    let waits = Promise.withResolvers<void>()
+    let go = (): void => {}
+    const ended = keepRetention({
+      ...{ ledger: store.ledger, signer: loneSigner(), retentionDays, logger: silent },
+      guard: { checked: Promise.resolve(), trouble: () => clocks.trouble, suspect: () => {} },
+      now: () => clocks.wall,
+      nowMs: () => clocks.monotonic,
+      signal: stop.signal,
+      wait: () =>
+        new Promise(resolve => {
+          go = resolve
+          waits.resolve()
+        }),
+    })
+    return {
+      /** Resolves when a round is over. */
+      rest: () => waits.promise,
+      nextRound: async () => {
+        waits = Promise.withResolvers()
+        go()
+        await waits.promise
+      },
+      stop: async () => {
+        stop.abort()
+        go()
+        await ended
+      },
+    }
+  }
+  /** Time as it goes by in truth. */
+  const pass = (ms: number): void => {
+    clocks.wall += ms
+    clocks.monotonic += ms
+  }
+  return { clocks, start, pass }
+}
+
+const rig = async (t: Pick<Test, 'teardown'>) => {
+  const store = await temporaryStore(t)
+  await append(store, START - 10)
+  return { store, ...machineOf(store) }
+}
+
+t.test('the retention of the audit', async t => {
+  t.test('is kept to the day, with a week more, and then is over', async t => {
+    const { store, start, pass } = await rig(t)
+    const running = start()
+    await running.rest()
+    pass((183 + BELIEVED_DAYS) * DAY_MS - 20)
+    await running.nextRound()
+    t.equal(await left(store), 1)
+    pass(DAY_MS)
+    await running.nextRound()
+    t.equal(await left(store), 0)
+    await running.stop()
+  })
+
+  t.test('is looked at once a day', async t => {
+    const { store, start, pass } = await rig(t)
+    await append(store, START + 210 * DAY_MS)
+    const running = start()
+    await running.rest()
+    pass(400 * DAY_MS)
+    await running.nextRound()
+    t.equal(await left(store), 1)
+    pass(DAY_MS / 24)
+    await running.nextRound()
+    t.equal(await left(store), 1, 'not twice on one day')
+    pass(DAY_MS)
+    await running.nextRound()
+    t.equal(await left(store), 0)
+    await running.stop()
+  })
+
+  t.test('is not ended by a clock that was set forward, whatever is started again', async t => {
+    const { store, start, clocks } = await rig(t)
+    const first = start()
+    await first.rest()
+    clocks.wall += 3 * YEAR_MS
+    await first.nextRound()
+    await first.stop()
+    for (let n = 0; n < 5; n++) {
+      const again = start()
+      await again.rest()
+      await append(store, clocks.wall)
+      await again.stop()
+    }
+    t.equal(await left(store), 6)
+  })
+
+  t.test('is not ended by a wrong clock at the very first start', async t => {
+    const { store, start, clocks } = await rig(t)
+    clocks.wall += 3 * YEAR_MS
+    const running = start()
+    await running.rest()
+    t.equal(await left(store), 1)
+    await running.stop()
+  })
+
+  t.test('waits while the clock stands before a decision at a gate', async t => {
+    const { store, start, pass, clocks } = await rig(t)
+    const running = start()
+    await running.rest()
+    pass(300 * DAY_MS)
+    const ahead = { name: 'gates', at: clocks.wall + DAY_MS }
+    await store.ledger.write(trx => trx.insertInto('clocks').values(ahead).execute())
+    await running.nextRound()
+    t.equal(await left(store), 1)
+    pass(2 * DAY_MS)
+    await running.nextRound()
+    t.equal(await left(store), 0)
+    await running.stop()
+  })
+
+  t.test('waits while the audit is in doubt', async t => {
+    const { store, start, pass, clocks } = await rig(t)
+    clocks.trouble = 'row 3 was changed'
+    const running = start()
+    pass(300 * DAY_MS)
+    await running.rest()
+    t.equal(await left(store), 1)
+    await running.stop()
+  })
+
+  t.test('waits for a request that is open since then', async t => {
+    const { store, start, pass } = await rig(t)
+    await store.ledger.write(async trx => {
+      await trx.insertInto('tenants').values({ id: 'a', name: 'a', created_at: 0 }).execute()
+      await trx
+        .insertInto('gate_requests')
+        .values(openRequest(START - 11))
+        .execute()
+    })
+    const running = start()
+    await running.rest()
+    pass(300 * DAY_MS)
+    await running.nextRound()
+    t.equal(await left(store), 1)
+    const over = { state: 'expired' }
+    await store.ledger.write(trx => trx.updateTable('gate_requests').set(over).execute())
+    pass(DAY_MS)
+    await running.nextRound()
+    t.equal(await left(store), 0)
+    await running.stop()
+  })
+})
+
+const openRequest = (created_at: number) => ({
+  ...{ id: 'gate_1', gate_id: 'gate.x', tenant_id: 'a', requester_id: 'p', requester_key_id: 'k' },
+  ...{ subject: 's', summary: 's', plan_json: '{}', plan_hash: 'h', policy_hash: 'h' },
+  ...{ evidence_json: 'null', state: 'pending', reason: null, created_at, expires_at: 9e15 },
+  ...{ approved_at: null, approval_expires_at: null, consumed_at: null },
+})
+
+t.test('the clock of the purge', async t => {
+  for (const [what, pause, counted] of [
+    ['a pause of six days counts', 6 * DAY_MS, 6 * DAY_MS],
+    ['a pause of eight days does not', 8 * DAY_MS, 0],
+    ['a clock that was set back does not turn it back', -DAY_MS, 0],
+  ] as const)
+    t.test(what, async t => {
+      const store = await temporaryStore(t)
+      let wall = START
+      const open = () => openPurgeClock({ ledger: store.ledger, now: () => wall, nowMs: () => 0 })
+      t.equal(await (await open()).tick(), START)
+      wall += pause
+      t.equal(await (await open()).tick(), START + counted)
+    })
+
+  t.test('two processes do not make it run twice as fast', async t => {
+    const store = await temporaryStore(t)
+    let ms = 0
+    const parts = { ledger: store.ledger, now: () => START + ms, nowMs: () => ms }
+    const both = [await openPurgeClock(parts), await openPurgeClock(parts)]
+    ms = DAY_MS
+    for (const clock of both) t.equal(await clock.tick(), START + DAY_MS)
+  })
+})
