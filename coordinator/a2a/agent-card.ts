@@ -2,6 +2,7 @@ import { VERSION } from '../../shared/version.ts'
 import { type JsonSchema, jsonSchema } from '../operations/json-schema.ts'
 import type { Skill } from '../skills/skill.ts'
 import { capabilities, discoveryUniverse, type Registered, swarm } from './card-features.ts'
+import { EXTENSIONS } from './extensions.ts'
 
 /** Where the card sends its reader. No address ends with a slash but that of MCP. */
 export interface CardAddresses {
@@ -31,6 +32,7 @@ const DESCRIPTION =
 export const agentCard = (parts: CardParts): Record<string, unknown> => {
   const { addresses, provider, skills } = parts
   const { a2a, mcp, docs, portal } = addresses
+  const bound = parts.built.has('a2a-bindings')
   return {
     name: 'shoal',
     description: DESCRIPTION,
@@ -38,21 +40,25 @@ export const agentCard = (parts: CardParts): Record<string, unknown> => {
     version: VERSION,
     protocolVersion: '0.3.0',
     preferredTransport: 'JSONRPC',
-    additionalInterfaces: [],
-    supportedInterfaces: [],
+    additionalInterfaces: bound ? olderInterfaces(a2a) : [],
+    supportedInterfaces: bound ? interfaces(a2a) : [],
     provider,
     documentationUrl: docs,
-    capabilities: capabilities(parts),
+    capabilities: {
+      ...capabilities(parts),
+      ...(bound ? { extendedAgentCard: true, extensions: extensions(parts) } : {}),
+    },
+    ...(bound ? { supportsAuthenticatedExtendedCard: true } : {}),
     authentication: { schemes: ['Bearer', 'None'] },
     securitySchemes: {
       bearer: {
         type: 'http',
         scheme: 'bearer',
-        httpAuthSecurityScheme: { scheme: 'Bearer', bearerFormat: 'svc-dev-*' },
+        httpAuthSecurityScheme: BEARER,
       },
     },
     security: [{ bearer: [] }, {}],
-    securityRequirements: [{ schemes: { bearer: { list: [] } } }, { schemes: {} }],
+    securityRequirements: REQUIREMENTS,
     defaultInputModes: ['text/plain', 'application/json'],
     defaultOutputModes: ['application/json'],
     skills: skills.map(cardSkill),
@@ -67,6 +73,80 @@ export const agentCard = (parts: CardParts): Record<string, unknown> => {
     },
   }
 }
+
+/**
+ * The same in the words of a2a.proto 1.0 alone: what is ours stands in the extensions. One reader may
+ * be shown fewer skills; what the agent can do is the same for all.
+ */
+export const pureCard = (
+  parts: CardParts,
+  listed: readonly Skill[] = parts.skills,
+): Record<string, unknown> => {
+  const { addresses, provider } = parts
+  const { streaming, pushNotifications } = capabilities(parts)
+  return {
+    name: 'shoal',
+    description: DESCRIPTION,
+    supportedInterfaces: interfaces(addresses.a2a),
+    provider,
+    version: VERSION,
+    documentationUrl: addresses.docs,
+    capabilities: {
+      streaming,
+      pushNotifications,
+      extensions: extensions(parts),
+      extendedAgentCard: true,
+    },
+    securitySchemes: { bearer: { httpAuthSecurityScheme: BEARER } },
+    securityRequirements: REQUIREMENTS,
+    defaultInputModes: ['text/plain', 'application/json'],
+    defaultOutputModes: ['application/json'],
+    skills: listed.map(({ id, name, description, tags, card }) => ({
+      ...{ id, name, description, tags },
+      ...(card.examples === undefined ? {} : { examples: card.examples }),
+    })),
+  }
+}
+
+const BEARER = { scheme: 'Bearer', bearerFormat: 'svc-dev-*' }
+const REQUIREMENTS = [{ schemes: { bearer: { list: [] } } }, { schemes: {} }]
+
+/** In the order of preference. */
+const interfaces = (a2a: string) =>
+  (['1.0', '0.3'] as const).flatMap(protocolVersion => [
+    { url: `${a2a}/a2a`, protocolBinding: 'JSONRPC', protocolVersion },
+    { url: `${a2a}/a2a/rest`, protocolBinding: 'HTTP+JSON', protocolVersion },
+  ])
+
+const olderInterfaces = (a2a: string) => [
+  { url: `${a2a}/a2a`, transport: 'JSONRPC' },
+  { url: `${a2a}/a2a/rest`, transport: 'HTTP+JSON' },
+]
+
+const extensions = (parts: CardParts): object[] => {
+  const { built, addresses } = parts
+  const { streaming: _, pushNotifications: __, ...own } = capabilities(parts)
+  return [
+    extension(EXTENSIONS.invocation, 'A data part {skill, input} calls a skill.'),
+    extension(EXTENSIONS.schemas, 'Schemas of input and output of every skill.', {
+      schemas_url: `${addresses.base}/v1/skills`,
+    }),
+    ...(built.has('a2a-history')
+      ? [extension(EXTENSIONS.transitions, 'The states a task went through, in its metadata.')]
+      : []),
+    extension(EXTENSIONS.gates, 'A task that people must approve waits as AUTH_REQUIRED.'),
+    extension(EXTENSIONS.swarm, 'The fleet behind this agent.', {
+      ...own,
+      swarm: swarm(parts, addresses.mcp),
+      discovery_universe: discoveryUniverse(parts),
+    }),
+  ]
+}
+
+const extension = (uri: string, description: string, params?: object): object => ({
+  ...{ uri, description, required: false },
+  ...(params === undefined ? {} : { params }),
+})
 
 /** One entry of `skills`: a skill without input has a schema without properties. */
 export const cardSkill = ({ id, name, description, tags, publishesInput, input, card }: Skill) => ({

@@ -1,17 +1,19 @@
 import type { AddressInfo } from 'node:net'
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import * as z from 'zod'
 import { VERSION } from '../../shared/version.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { publicUrls } from '../http/public-urls.ts'
-import { publishedRoute } from '../http/published.ts'
 import type { Vitals } from '../vitals.ts'
-import { agentCard } from './agent-card.ts'
+import { agentCard, type CardParts, pureCard } from './agent-card.ts'
 import type { Registered } from './card-features.ts'
+import { cardRoutes } from './card-routes.ts'
 
 export interface AgentParts {
   config: CoordinatorConfig
   registered: Registered
+  /** Unix time, milliseconds. */
+  now: () => number
   vitals: Pick<Vitals, 'uptimeSeconds' | 'brokerConnected' | 'storeProblem'>
 }
 
@@ -31,25 +33,16 @@ export type AgentHealth = z.infer<typeof AgentHealth>
 /** The agent card and the health of the agent host. Neither needs a key. */
 export const agentRoutes: FastifyPluginAsync<AgentParts> = async (
   app,
-  { config, registered, vitals },
+  { config, registered, vitals, now },
 ) => {
-  const card = (): string => {
-    const port = (app.server.address() as AddressInfo | null)?.port ?? config.http.port
-    const addresses = publicUrls(config, port)
-    const { name: organization, url = addresses.portal ?? addresses.base } = config.provider
-    return JSON.stringify(agentCard({ ...registered, addresses, provider: { organization, url } }))
-  }
-  publishedRoute(
-    app,
-    '/.well-known/agent.json',
-    {
-      id: 'agent-card',
-      tag: 'agent',
-      summary: 'The agent card: who this agent is and what it can do.',
-      answer: z.looseObject({ name: z.string(), url: z.string(), version: z.string() }),
+  cardRoutes(app, {
+    cards: () => {
+      const parts = cardParts(config, registered, portOf(app, config))
+      return { hybrid: agentCard(parts), pure: pureCard(parts) }
     },
-    card,
-  )
+    standard: registered.built.has('a2a-bindings') ? config.a2a.card_default : undefined,
+    now,
+  })
   const docs = {
     id: 'agent-health',
     tag: 'agent',
@@ -68,4 +61,19 @@ export const agentRoutes: FastifyPluginAsync<AgentParts> = async (
       skills: registered.skills.length,
     }
   })
+}
+
+/** The port that was taken; known when the server listens. */
+export const portOf = (app: FastifyInstance, { http }: CoordinatorConfig): number =>
+  (app.server.address() as AddressInfo | null)?.port ?? http.port
+
+/** What the card is made of, for all or for one caller's skills. */
+export const cardParts = (
+  config: CoordinatorConfig,
+  registered: Registered,
+  port: number,
+): CardParts => {
+  const addresses = publicUrls(config, port)
+  const { name: organization, url = addresses.portal ?? addresses.base } = config.provider
+  return { ...registered, addresses, provider: { organization, url } }
 }

@@ -15,6 +15,7 @@ export interface Registered {
 
 /** Features that are a protocol or a mechanism rather than a skill. */
 export type Part =
+  | 'a2a-bindings'
   | 'a2a-streaming'
   | 'a2a-push'
   | 'a2a-history'

@@ -1,6 +1,7 @@
 import t from 'tap'
 import * as z from 'zod'
 import { agentCard, type CardParts } from '../../../coordinator/a2a/agent-card.ts'
+import { operations } from '../../../coordinator/operations/index.ts'
 import { defineOperation } from '../../../coordinator/operations/operation.ts'
 import { skills } from '../../../coordinator/skills/index.ts'
 import { defineSkill } from '../../../coordinator/skills/skill.ts'
@@ -22,6 +23,8 @@ const parts: CardParts = {
   mcpTools: 0,
   built: new Set(),
 }
+
+const onlyEmbeddings = config().catalogue.filter(({ kind }) => kind === 'embedding')
 
 const skill = (id: string, more: object = {}) =>
   defineSkill({
@@ -139,6 +142,33 @@ t.test('what is registered is counted, and turns its boolean', async t => {
     endpoints: { run: '/a2a/discovery/run' },
     domains_covered: ['network', 'satellite'],
   })
+})
+
+t.test('the served card says what this coordinator was built with, and nothing else', async t => {
+  const lanes = () => ({ pick: () => undefined, wait: () => undefined, left: () => {} })
+  const cardWith = async (given: Parameters<typeof appWith>[0]) => {
+    const app = await appWith(given)
+    t.teardown(() => app.close())
+    return (await app.inject('/.well-known/agent.json')).json()
+  }
+  const whole = await cardWith({ lanes })
+  const bare = await cardWith({ config: config({ catalogue: onlyEmbeddings }) })
+  for (const [card, expected] of [
+    [whole, true],
+    [bare, false],
+  ] as const) {
+    t.equal(card.swarm.pheromone_trails, expected)
+    t.equal(card.capabilities.intelligence_cascade, expected)
+    t.equal(card.swarm.conversational_flows, true)
+    for (const later of ['neural_graph', 'synesthetic_translation', 'hebbian_learning'])
+      t.equal(card.capabilities[later], false, later)
+    for (const later of ['physical_devices', 'discovery_universe'])
+      t.equal(card.swarm[later], false, later)
+    for (const protocol of ['streaming', 'pushNotifications', 'stateTransitionHistory'])
+      t.equal(card.capabilities[protocol], false, `${protocol} is of the bindings`)
+    t.equal(card.swarm.mcp_tools, skills.length + operations.length)
+    t.strictSame(card.discovery_universe.endpoints, {})
+  }
 })
 
 t.test('a skill is on the card as it is declared', async t => {

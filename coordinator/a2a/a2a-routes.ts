@@ -1,0 +1,108 @@
+import { AgentCard } from '@a2a-js/sdk'
+import type { A2ARequestHandler } from '@a2a-js/sdk/server'
+import type { FastifyPluginAsync } from 'fastify'
+import type { Logger } from 'pino'
+import type { ErrorCode } from '../../shared/errors.ts'
+import { ShoalError } from '../../shared/errors.ts'
+import type { CoordinatorConfig } from '../config.ts'
+import { subjectOf } from '../http/answer-headers.ts'
+import type { createCallLimits } from '../http/call-limits.ts'
+import { createStreamPlaces } from '../http/stream-places.ts'
+import type { Key } from '../keys/key.ts'
+import type { Keys } from '../keys/keys.ts'
+import { mayCall } from '../operations/call.ts'
+import type { OperationTasks } from '../operations/operation-tasks.ts'
+import type { ReaderOf } from '../operations/task-readers.ts'
+import type { Admission, Quota } from '../quota/quota.ts'
+import type { Tasks } from '../tasks/tasks.ts'
+import { pureCard } from './agent-card.ts'
+import { cardParts, portOf } from './agent-routes.ts'
+import { type BindingParts, knownError } from './binding.ts'
+import type { Call } from './call.ts'
+import type { Registered } from './card-features.ts'
+import type { Executor } from './executor.ts'
+import { jsonRpcRoutes } from './json-rpc-routes.ts'
+import type { PushConfigs } from './push/push-configs.ts'
+import { requestHandler } from './request-handler.ts'
+import { restRoutes } from './rest-routes.ts'
+import { skillExecutor } from './skill-executor.ts'
+
+/** What stands behind the bindings. */
+export interface A2aParts {
+  tasks: Tasks
+  operationTasks: OperationTasks
+  readerOf: ReaderOf
+  push: PushConfigs
+  /** In place of the skills: for the public conformance kits. */
+  fixture?: {
+    executor: Executor
+    key: Key
+    around?: (handler: A2ARequestHandler, call: Call) => A2ARequestHandler
+  }
+}
+
+export interface A2aRouteParts extends A2aParts {
+  config: CoordinatorConfig
+  registered: Registered
+  countCall: ReturnType<typeof createCallLimits>
+  quota: Pick<Quota, 'admit'>
+  failed: (code: ErrorCode) => void
+  hold?: Keys['hold'] | undefined
+  logger: Pick<Logger, 'error'>
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
+/** Both bindings of A2A. */
+export const a2aRoutes: FastifyPluginAsync<A2aRouteParts> = async (app, parts) => {
+  const { config, registered, tasks, operationTasks, readerOf, push, quota, now, fixture } = parts
+  const { skills } = registered
+  const executor = fixture?.executor ?? skillExecutor({ skills, tasks: operationTasks })
+  const cardOf = (listed: Registered['skills']): AgentCard =>
+    AgentCard.fromJSON(pureCard(cardParts(config, registered, portOf(app, config)), listed))
+  const handler = (call: Call): A2ARequestHandler => {
+    const made = requestHandler(
+      {
+        ...{ tasks, readerOf, push, executor, cancel: operationTasks.cancel },
+        card: () => cardOf(skills),
+        extendedCard: ({ key }) => cardOf(skills.filter(skill => mayCall(skill, key))),
+      },
+      call,
+    )
+    return fixture?.around?.(made, call) ?? made
+  }
+  const binding: BindingParts = {
+    handler,
+    admit: (request, { key }) => {
+      if (fixture !== undefined) return KEPT
+      if (key === undefined) return quota.admit(subjectOf(request), now())
+      parts.countCall(key.id, key)
+      return KEPT
+    },
+    refunding: async (admission, work) => {
+      try {
+        return await work()
+      } catch (error) {
+        if (error instanceof ShoalError) admission.refund()
+        throw error
+      }
+    },
+    failed: ({ http }, thrown, request) => {
+      parts.failed(
+        thrown instanceof ShoalError ? thrown.code : http < 500 ? 'invalid_request' : 'internal',
+      )
+      if (http === 500) parts.logger.error({ err: thrown, request: request.id }, 'request failed')
+    },
+    known: knownError,
+    hold: parts.hold,
+    places: createStreamPlaces(MAX_STREAMS),
+    ...(fixture === undefined ? {} : { fallbackKey: fixture.key }),
+  }
+  await app.register(jsonRpcRoutes, binding)
+  await app.register(restRoutes, binding)
+}
+
+/** Streams at once; one key, or one address without a key, does not take all of them. */
+const MAX_STREAMS = { all: 1024, perKey: 64 }
+
+const KEPT: Admission = { refund: () => {} }

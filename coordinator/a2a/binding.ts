@@ -1,0 +1,71 @@
+import type { A2ARequestHandler } from '@a2a-js/sdk/server'
+import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
+import { ShoalError } from '../../shared/errors.ts'
+import { keyRefusal, presentedKey } from '../http/auth.ts'
+import { toShoalError } from '../http/errors.ts'
+import { parseJsonBody } from '../http/json-body.ts'
+import type { StreamPlaces } from '../http/stream-places.ts'
+import type { Key } from '../keys/key.ts'
+import type { Keys } from '../keys/keys.ts'
+import type { Admission } from '../quota/quota.ts'
+import type { Call } from './call.ts'
+import { type Failure, MalformedBody } from './errors.ts'
+
+/** What both bindings need. */
+export interface BindingParts {
+  handler(call: Call): A2ARequestHandler
+  /** Counts the call; throws `rate_limited`. */
+  admit(request: FastifyRequest, call: Call): Admission | Promise<Admission>
+  /** Gives back what a refused call took. */
+  refunding<T>(admission: Admission, work: () => Promise<T>): Promise<T>
+  /** Told of every error that is answered. */
+  failed(failure: Failure, thrown: unknown, request: FastifyRequest): void
+  /** An error of Fastify, or one of ours on the way here, in our words. */
+  known(error: unknown): unknown
+  /** Ends calls whose key has ended. */
+  hold?: Keys['hold'] | undefined
+  /** For streams, which stay open. */
+  places?: Pick<StreamPlaces, 'take'> | undefined
+  /** Whose calls are that come without a key: for tests with public kits, which have none. */
+  fallbackKey?: Key | undefined
+}
+
+/** As of operations: inputs of skills are small. */
+export const BODY_LIMIT_BYTES = 256 * 1024
+
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i
+
+/** JSON that cannot be read has a code of its own in JSON-RPC; depth and size are bounded as everywhere. */
+export const parseBodies = (app: FastifyInstance): void => {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(JSON_TYPE, { parseAs: 'buffer' }, (_request, bytes, done) => {
+    try {
+      done(null, parseJsonBody(bytes as Buffer))
+    } catch (error) {
+      done(asMalformed(error as Error))
+    }
+  })
+}
+
+/** Only a fault of syntax has a cause. */
+const asMalformed = (error: Error): Error =>
+  error instanceof ShoalError && error.cause !== undefined
+    ? new MalformedBody(-32700, error.message)
+    : new MalformedBody(-32600, error.message)
+
+export const knownError = (error: unknown): unknown => {
+  if (error instanceof MalformedBody) return error
+  return isFastifys(error) ? toShoalError(error) : error
+}
+
+/** A key that was shown and does not hold is told as such, and not as one that is missing. */
+export const keyTold = (error: unknown, { key, headers }: FastifyRequest): unknown =>
+  error instanceof ShoalError &&
+  error.code === 'auth_required' &&
+  key === undefined &&
+  headers.authorization !== undefined
+    ? keyRefusal(headers.authorization, presentedKey(headers))
+    : error
+
+const isFastifys = (error: unknown): error is FastifyError =>
+  error instanceof Error && String((error as FastifyError).code).startsWith('FST_')

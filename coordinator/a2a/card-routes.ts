@@ -1,0 +1,81 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import * as z from 'zod'
+import { matches, withTag } from '../http/published.ts'
+import type { RouteDocs } from '../http/route-docs.ts'
+
+export interface CardRouteParts {
+  /** Made at the first request, when the port is known. */
+  cards: () => { hybrid: object; pure: object }
+  /** What a reader gets at the standard path who names no version; undefined: there is no such path. */
+  standard: 'hybrid' | 'v1' | undefined
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
+const MAX_AGE_SECONDS = 60
+
+type Tagged = ReturnType<typeof withTag>
+
+/** The card where readers before 0.3 look for it, and where those from 0.3 on do. */
+export const cardRoutes = (
+  app: FastifyInstance,
+  { cards, standard, now }: CardRouteParts,
+): void => {
+  let made: { hybrid: Tagged; pure: Tagged; at: number } | undefined
+  const all = () => {
+    if (made === undefined) {
+      const { hybrid, pure } = cards()
+      const at = Math.floor(now() / 1000) * 1000
+      made = { hybrid: withTag(JSON.stringify(hybrid)), pure: withTag(JSON.stringify(pure)), at }
+    }
+    return made
+  }
+  const config = (docs: RouteDocs) => ({ config: { access: 'none' as const, docs } })
+  app.get('/.well-known/agent.json', config(DOCS.hybrid), async (request, reply) =>
+    send(request, reply, all().hybrid, all().at),
+  )
+  if (standard === undefined) return
+  app.get('/.well-known/agent-card.json', config(DOCS.standard), async (request, reply) => {
+    const pure = isPure(request.headers['a2a-version'], standard)
+    return send(request, reply, pure ? all().pure : all().hybrid, all().at)
+  })
+}
+
+/** 1.0 has its own words; before that, and where nothing is said, everybody's. */
+const isPure = (header: string | string[] | undefined, standard: 'hybrid' | 'v1'): boolean => {
+  const version = String(header ?? '').trim()
+  return version === '' ? standard === 'v1' : version.startsWith('1')
+}
+
+/** RFC 9110, section 13: the tag counts before the time. */
+const send = (
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  { body, etag }: Tagged,
+  at: number,
+): FastifyReply => {
+  reply.header('etag', etag).header('cache-control', `public, max-age=${MAX_AGE_SECONDS}`)
+  reply.header('last-modified', new Date(at).toUTCString())
+  reply.header('vary', 'A2A-Version, Authorization')
+  const since = Date.parse(headers['if-modified-since'] ?? '')
+  const tags = headers['if-none-match']
+  if (tags === undefined ? since >= at : matches(tags, etag)) return reply.code(304).send()
+  return reply.type('application/json; charset=utf-8').send(body)
+}
+
+const Card = z.looseObject({ name: z.string(), version: z.string() })
+
+const DOCS = {
+  hybrid: {
+    id: 'agent-card',
+    tag: 'agent',
+    summary: 'The agent card: who this agent is and what it can do.',
+    answer: Card.extend({ url: z.string() }),
+  },
+  standard: {
+    id: 'agent-card-negotiated',
+    tag: 'agent',
+    summary: 'The agent card in the form of the A2A-Version that is asked for.',
+    answer: Card,
+  },
+} satisfies Record<string, RouteDocs>

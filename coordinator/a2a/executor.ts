@@ -1,0 +1,26 @@
+import type { Message, Task } from '@a2a-js/sdk'
+import type { TaskRun } from '../tasks/task-run.ts'
+import type { Work } from '../tasks/turn.ts'
+import type { Call } from './call.ts'
+
+/** What is done with a message: answered at once, or a turn of a task. */
+export type Answer =
+  | { kind: 'message'; message: Message }
+  | {
+      kind: 'task'
+      run: Pick<TaskRun, 'operationId' | 'input' | 'cellId' | 'audited'>
+      metadata?: Task['metadata']
+      work: Work
+    }
+
+export interface Incoming {
+  message: Message
+  /** Of the request, beside that of the message. */
+  metadata: Record<string, unknown>
+  call: Call
+  /** The task that the message continues; it waits for input. */
+  previous?: { task: Task; run: TaskRun } | undefined
+}
+
+/** Throws for what cannot be asked; then there is no task. */
+export type Executor = (incoming: Incoming) => Answer | Promise<Answer>

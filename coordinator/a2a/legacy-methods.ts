@@ -1,0 +1,102 @@
+import { LegacyJsonRpcTransportHandler } from '@a2a-js/sdk/compat/v0_3/server'
+import { RequestMalformedError } from '@a2a-js/sdk/errors'
+import type { A2ARequestHandler } from '@a2a-js/sdk/server'
+import { ServerCallContext } from '@a2a-js/sdk/server'
+import { MalformedBody } from './errors.ts'
+
+/** Names of A2A 0.2 and 0.3. */
+export const LEGACY_METHODS: readonly string[] = [
+  'message/send',
+  'message/stream',
+  'tasks/get',
+  'tasks/cancel',
+  'tasks/resubscribe',
+  'tasks/pushNotificationConfig/set',
+  'tasks/pushNotificationConfig/get',
+  'tasks/pushNotificationConfig/list',
+  'tasks/pushNotificationConfig/delete',
+  'agent/getAuthenticatedExtendedCard',
+]
+
+/** Those whose answer is a stream. */
+export const LEGACY_STREAMS: ReadonlySet<unknown> = new Set(['message/stream', 'tasks/resubscribe'])
+
+type Stream = AsyncGenerator<unknown, void, undefined>
+
+interface Envelope {
+  result?: unknown
+  error?: { code: number; message: string }
+}
+
+/**
+ * One method of before 1.0: the library translates the params and the result. Throws what our
+ * handler threw, in place of what the library made of it.
+ */
+export const callLegacy = async (
+  handler: A2ARequestHandler,
+  method: string,
+  params: unknown,
+): Promise<{ result: unknown } | { stream: Stream }> => {
+  const { watched, thrown } = watching(handler)
+  const transport = new LegacyJsonRpcTransportHandler(watched)
+  const request = { jsonrpc: '2.0', id: 0, method, params }
+  const context = new ServerCallContext({ requestedVersion: '0.3' })
+  const answer = await transport.handle(request, context)
+  if (isStream(answer)) return { stream: results(answer, thrown) }
+  const { error, result } = answer as Envelope
+  if (error === undefined) return { result }
+  throw thrown() ?? worded(error)
+}
+
+/** The same handler; what it throws is kept. */
+const watching = (handler: A2ARequestHandler) => {
+  let kept: unknown
+  const keep = (error: unknown): never => {
+    kept = error
+    throw error
+  }
+  async function* keeping(events: AsyncGenerator<never, void, undefined>) {
+    try {
+      yield* events
+    } catch (error) {
+      keep(error)
+    }
+  }
+  const watched = new Proxy(handler, {
+    get: (target, name) => {
+      const method = Reflect.get(target, name)
+      if (typeof method !== 'function') return method
+      return (...args: unknown[]) => {
+        const answer = method.apply(target, args)
+        return isStream(answer) ? keeping(answer as never) : Promise.resolve(answer).catch(keep)
+      }
+    },
+  })
+  return { watched, thrown: () => kept }
+}
+
+const isStream = (value: unknown): value is Stream =>
+  typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+
+async function* results(envelopes: Stream, thrown: () => unknown): Stream {
+  try {
+    for await (const envelope of envelopes) yield (envelope as Envelope).result
+  } catch (error) {
+    throw thrown() ?? malformed(error)
+  } finally {
+    await envelopes.return()
+  }
+}
+
+/** Nothing of ours has failed: what came could not be translated. */
+const malformed = (error: unknown): Error =>
+  error instanceof Error && error.name === 'RequestMalformedError'
+    ? error
+    : new RequestMalformedError('the params are not what the method takes')
+
+const worded = ({ code, message }: { code: number; message: string }): Error => {
+  if (code === -32600 || code === -32601) return new MalformedBody(code, message)
+  return new RequestMalformedError(
+    code === -32602 ? message : 'the params are not what the method takes',
+  )
+}

@@ -1,0 +1,50 @@
+import { V03PushNotificationSerializer } from '@a2a-js/sdk/compat/v0_3/server'
+import { V1PushNotificationSerializer } from '@a2a-js/sdk/server'
+import type { Logger } from 'pino'
+import { MAX_BODY_BYTES } from '../../outbound/sender.ts'
+import { openInLane } from '../../queue/job-store.ts'
+import type { Queue } from '../../queue/queue.ts'
+import type { TaskHooks } from '../../tasks/task-hooks.ts'
+import { A2A_PUSH } from './a2a-push.ts'
+import type { PushConfigs } from './push-configs.ts'
+
+export interface PushQueueParts {
+  configs: Pick<PushConfigs, 'hooksOf'>
+  queue: Pick<Queue, 'addWithin' | 'wake'>
+  logger: Pick<Logger, 'warn'>
+}
+
+/** Events that may wait for one hook; those that come on top are not sent. */
+export const MAX_WAITING = 100
+
+const V1 = new V1PushNotificationSerializer()
+const V03 = new V03PushNotificationSerializer()
+
+/**
+ * What happens to a task, put into the queue for its hooks in the transaction that stores it: to a
+ * hook that was registered in 1.0 a StreamResponse, to one from before the bare task. A lane for
+ * each hook: it gets its events in order, and one that does not answer holds up no other.
+ */
+export const pushQueue = ({ configs, queue, logger }: PushQueueParts): TaskHooks => ({
+  put: async (trx, changes, { taskId, tenantId }) => {
+    for (const { id, version } of await configs.hooksOf(trx, taskId, tenantId)) {
+      const lane = `${A2A_PUSH}:${taskId}/${id}`
+      let waiting = await openInLane(trx, lane, MAX_WAITING)
+      for (const { event, task } of changes) {
+        const serializer = version.startsWith('1') ? V1 : V03
+        const { body, contentType } = serializer.serialize(event, task)
+        if (waiting >= MAX_WAITING || Buffer.byteLength(body) > MAX_BODY_BYTES) {
+          logger.warn({ task: taskId, hook: id, waiting }, 'an event is not sent to its hook')
+          continue
+        }
+        const payload = { tenant_id: tenantId, task_id: taskId, config_id: id, body }
+        await queue.addWithin(trx, {
+          ...{ kind: A2A_PUSH, payload: { ...payload, content_type: contentType } },
+          ...{ tenantId, lane },
+        })
+        waiting++
+      }
+    }
+  },
+  wake: queue.wake,
+})

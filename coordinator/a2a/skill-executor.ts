@@ -1,0 +1,130 @@
+import { ShoalError } from '../../shared/errors.ts'
+import { requireAccess, valid } from '../operations/call.ts'
+import { jsonSchema } from '../operations/json-schema.ts'
+import { missingInput } from '../operations/missing-input.ts'
+import type { OperationTasks } from '../operations/operation-tasks.ts'
+import { askFor } from '../operations/operation-work.ts'
+import type { Skill } from '../skills/skill.ts'
+import { dataPart, textPart } from '../tasks/parts.ts'
+import { TaskState } from '../tasks/task-state.ts'
+import type { Work } from '../tasks/turn.ts'
+import { SkillNotFound } from './errors.ts'
+import type { Answer, Executor, Incoming } from './executor.ts'
+import { type Invocation, invocationOf } from './invocation.ts'
+import { type Candidate, routeText } from './skill-router.ts'
+
+export interface SkillExecutorParts {
+  skills: readonly Skill[]
+  tasks: Pick<OperationTasks, 'work'>
+}
+
+/** Messages as calls of skills. */
+export const skillExecutor = ({ skills, tasks }: SkillExecutorParts): Executor => {
+  const byId = new Map(skills.map(skill => [skill.id, skill]))
+
+  const find = (id: string): Skill => {
+    const skill = byId.get(id)
+    if (skill === undefined) throw new SkillNotFound(id)
+    return skill
+  }
+
+  const ask = (
+    skill: Skill,
+    input: object,
+    cell: string | undefined,
+    { call }: Incoming,
+  ): Answer => {
+    requireAccess(skill, call.key)
+    if (cell !== undefined && !skill.onCell)
+      throw new ShoalError('invalid_request', `${skill.id} does not run on a cell`, {
+        param: 'metadata.cell',
+      })
+    const missing = missingInput(skill, input)
+    if (missing === undefined) valid(skill, input)
+    const { key, tenantId, requestId } = call
+    const caller = { key, tenantId, requestId }
+    return {
+      kind: 'task',
+      run: { operationId: skill.id, input, cellId: cell, audited: skill.effect !== 'read' },
+      metadata: { skill: skill.id },
+      work:
+        missing === undefined
+          ? tasks.work({ operation: skill, input, caller, cellId: cell })
+          : async turn => askFor(turn, skill, missing),
+    }
+  }
+
+  const begin = (invocation: Invocation, incoming: Incoming): Answer => {
+    const { skill: id, input = {}, text, cell } = invocation
+    if (id !== undefined) return ask(find(id), input, cell, incoming)
+    const mine = skills.filter(skill => mayCall(skill, incoming))
+    const { skill, candidates } = routeText(text, mine)
+    if (skill !== undefined) return ask(skill, input, cell, incoming)
+    return {
+      kind: 'task',
+      run: { operationId: undefined, input, cellId: cell, audited: false },
+      work: chooseOne(candidates),
+    }
+  }
+
+  /** What the message brings is laid over what there was. */
+  const goOn = (invocation: Invocation, incoming: Incoming): Answer => {
+    const { run } = incoming.previous as NonNullable<Incoming['previous']>
+    const { skill: id, text, cell = run.cellId } = invocation
+    const known = run.operationId === undefined ? undefined : byId.get(run.operationId)
+    const had = run.input as Record<string, unknown>
+    if (known === undefined || (id !== undefined && byId.has(id) && id !== known.id))
+      return begin({ ...invocation, cell, input: { ...had, ...invocation.input } }, incoming)
+    const named = invocation.input ?? wordFor(known, had, text)
+    return ask(known, { ...had, ...named }, cell, incoming)
+  }
+
+  return incoming => {
+    const invocation = invocationOf(incoming.message, incoming.metadata)
+    return incoming.previous === undefined
+      ? begin(invocation, incoming)
+      : goOn(invocation, incoming)
+  }
+}
+
+const mayCall = (skill: Skill, { call }: Incoming): boolean => {
+  try {
+    requireAccess(skill, call.key)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Plain words are the value of the one field that is missing, where that takes them. */
+const wordFor = (skill: Skill, had: object, text: string): object => {
+  const names = missingInput(skill, had)?.names ?? []
+  const [name] = names
+  if (names.length !== 1 || name === undefined || text === '') return {}
+  return skill.input.shape[name]?.safeParse(text).success ? { [name]: text } : {}
+}
+
+const chooseOne =
+  (candidates: readonly Candidate[]): Work =>
+  async turn =>
+    turn.status(TaskState.TASK_STATE_INPUT_REQUIRED, {
+      reason: 'not certain which skill is meant',
+      run: { waits: 'input' },
+      parts: [
+        textPart(question(candidates)),
+        dataPart({
+          candidates: candidates.map(({ skill, score }) => ({
+            skill: skill.id,
+            name: skill.name,
+            description: skill.description,
+            score,
+            input_schema: jsonSchema(skill.input),
+          })),
+        }),
+      ],
+    })
+
+const question = (candidates: readonly Candidate[]): string =>
+  candidates.length === 0
+    ? 'no skill fits; name one as {"skill": "…", "input": {…}}; the agent card lists them'
+    : `which skill: ${candidates.map(({ skill }) => skill.id).join(', ')}?`

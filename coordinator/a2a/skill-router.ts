@@ -1,0 +1,71 @@
+import type { Skill } from '../skills/skill.ts'
+
+export interface Candidate {
+  skill: Skill
+  score: number
+}
+
+export interface Routed {
+  /** Undefined when it is not certain. */
+  skill: Skill | undefined
+  /** Best first, at most five. */
+  candidates: Candidate[]
+}
+
+/** As much of a text is looked at: a longer one is no question any more, and would hold up others. */
+const MAX_CHARS = 4000
+
+/** Words that say nothing of what is wanted. */
+const STOP = new Set(
+  'a an and are at be by can do for from give how i in is it me my of on or please show tell that the to us was we what which who with you your'.split(
+    ' ',
+  ),
+)
+
+const wordsOf = (text: string): string[] =>
+  (text.toLowerCase().match(/[a-z0-9]+/g) ?? []).filter(word => !STOP.has(word)).map(stem)
+
+/** `cells` and `cell` are the same word here. */
+const stem = (word: string): string =>
+  word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word
+
+/**
+ * Which skill a sentence is about, by its words alone: the same text always goes the same way.
+ * Certain is the name or the id of exactly one skill, or a score of at least 5 that is twice the
+ * next one's. Only skills that look are ever chosen by a guess; what acts must be named.
+ */
+export const routeText = (whole: string, skills: readonly Skill[]): Routed => {
+  const text = whole.slice(0, MAX_CHARS)
+  const words = ` ${text.toLowerCase().replaceAll(/[^a-z0-9_-]+/g, ' ')} `
+  const asked = new Set(wordsOf(text))
+  const ranked = skills
+    .map(skill => ({ skill, score: scoreOf(skill, asked) }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score || (a.skill.id < b.skill.id ? -1 : 1))
+  const spoken = skills.filter(skill => isNamed(skill, words))
+  const [best, next] = ranked
+  const certain =
+    spoken.length === 1
+      ? spoken[0]
+      : best !== undefined && best.score >= 5 && best.score >= 2 * (next?.score ?? 0)
+        ? best.skill
+        : undefined
+  return {
+    skill: certain?.effect === 'read' ? certain : undefined,
+    candidates: ranked.slice(0, 5),
+  }
+}
+
+const isNamed = ({ id, name }: Skill, words: string): boolean =>
+  words.includes(` ${id} `) || words.includes(` ${name.toLowerCase()} `)
+
+/** Points for each asked word: 3 in the id, 2 in the name or a tag, 1 in the description. */
+const scoreOf = ({ id, name, tags, description }: Skill, asked: ReadonlySet<string>): number => {
+  const [ids, names, others] = [id, `${name} ${tags.join(' ')}`, description].map(
+    text => new Set(wordsOf(text)),
+  )
+  let score = 0
+  for (const word of asked)
+    score += ids?.has(word) ? 3 : names?.has(word) ? 2 : others?.has(word) ? 1 : 0
+  return score
+}

@@ -1,0 +1,71 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import { ShoalError } from '../../shared/errors.ts'
+import {
+  SSE_HEADERS,
+  SSE_KEEPALIVE,
+  SSE_KEEPALIVE_MS,
+  sseData,
+  sseEvent,
+} from '../../shared/wire/sse.ts'
+import { type Call, whileCallLasts } from './call.ts'
+
+/** A client that does not read must not keep what it has lost. */
+const FLUSH_MS = 250
+
+/**
+ * Sends what comes as server-sent events. The first one is awaited before anything is sent, so
+ * that a refusal is an ordinary answer; a failure later, and the end of the caller's key, is the
+ * last event. `failed` words it.
+ */
+export const sendStream = async (
+  reply: FastifyReply,
+  source: AsyncGenerator<unknown, void, undefined>,
+  call: Call,
+  failed: (error: unknown) => { event?: string; value: unknown },
+): Promise<FastifyReply> => {
+  const next = () => whileCallLasts(call, source.next())
+  const leave = call.takePlace?.()
+  const first = await next().catch(error => {
+    leave?.()
+    throw error
+  })
+  const lines = new Readable({ read: () => resume(), highWaterMark: 64 * 1024 })
+  let waiting: (() => void) | undefined
+  const resume = (): void => {
+    waiting?.()
+    waiting = undefined
+  }
+  const keepalive = setInterval(() => {
+    if (waiting === undefined) lines.push(SSE_KEEPALIVE)
+  }, SSE_KEEPALIVE_MS)
+  keepalive.unref()
+
+  const pass = async (): Promise<void> => {
+    try {
+      for (let item = first; !item.done; item = await next()) {
+        if (lines.destroyed) return
+        if (lines.push(sseData(item.value)) || lines.destroyed) continue
+        // a slow reader: the source is asked for more when this was read
+        const read = new Promise<void>(resolve => {
+          waiting = resolve
+        })
+        await whileCallLasts(call, read)
+      }
+    } catch (error) {
+      const { event, value } = failed(error)
+      if (!lines.destroyed)
+        lines.push(event === undefined ? sseData(value) : sseEvent(event, value))
+    } finally {
+      clearInterval(keepalive)
+      leave?.()
+      if (!lines.destroyed) lines.push(null)
+      if (call.signal.reason instanceof ShoalError)
+        setTimeout(() => reply.raw.destroy(), FLUSH_MS).unref()
+      await source.return()
+    }
+  }
+  lines.once('close', resume)
+  void pass()
+  return reply.headers({ ...SSE_HEADERS }).send(lines)
+}

@@ -1,0 +1,47 @@
+import type { Artifact, Message, StreamResponse, Task } from '@a2a-js/sdk'
+import { TaskState } from './task-state.ts'
+
+/** Messages kept of one task; older ones are left out. */
+export const MAX_HISTORY = 200
+
+/** A task after one event. Never changes what it is given. */
+export const applied = (task: Task, { payload }: StreamResponse): Task => {
+  switch (payload?.$case) {
+    case 'statusUpdate': {
+      const { status } = payload.value
+      const said = isProgress(task, status?.state) ? undefined : status?.message
+      return { ...task, status, ...(said && { history: withMessage(task.history, said) }) }
+    }
+    case 'artifactUpdate': {
+      const { artifact, append } = payload.value
+      if (artifact === undefined) return task
+      return { ...task, artifacts: withArtifact(task.artifacts, artifact, append) }
+    }
+    case 'task':
+      return payload.value
+    default:
+      return task
+  }
+}
+
+/** A task that works on tells of its progress; that is no part of the conversation. */
+const isProgress = ({ status }: Task, state: TaskState | undefined): boolean =>
+  status?.state === TaskState.TASK_STATE_WORKING && state === TaskState.TASK_STATE_WORKING
+
+/** The history with one more message, once. */
+export const withMessage = (history: readonly Message[], message: Message): Message[] =>
+  history.some(({ messageId }) => messageId === message.messageId)
+    ? [...history]
+    : [...history, message].slice(-MAX_HISTORY)
+
+const withArtifact = (
+  artifacts: readonly Artifact[],
+  artifact: Artifact,
+  append: boolean,
+): Artifact[] => {
+  const at = artifacts.findIndex(({ artifactId }) => artifactId === artifact.artifactId)
+  const known = artifacts[at]
+  if (known === undefined) return [...artifacts, artifact]
+  const next = append ? { ...known, parts: [...known.parts, ...artifact.parts] } : artifact
+  return artifacts.with(at, next)
+}

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto'
+import { Message } from '@a2a-js/sdk'
+import type { Kysely, Transaction } from 'kysely'
+import { ShoalError } from '../../shared/errors.ts'
+import type { LedgerTables } from '../store/tables.ts'
+
+/** What a message says, in one digest; where it belongs is part of it. */
+const digestOf = (message: Message): string =>
+  createHash('sha256')
+    .update(JSON.stringify(Message.toJSON(message)))
+    .digest('hex')
+
+/** The task that took the same message before. Throws when its id was used for another message. */
+export const takenBy = async (
+  db: Kysely<LedgerTables>,
+  keyId: string,
+  message: Message,
+): Promise<string | undefined> => {
+  const found = await db
+    .selectFrom('task_messages')
+    .selectAll()
+    .where('key_id', '=', keyId)
+    .where('message_id', '=', message.messageId)
+    .executeTakeFirst()
+  if (found === undefined || found.digest === digestOf(message)) return found?.task_id
+  throw new ShoalError('invalid_request', 'this messageId was used for another message', {
+    param: 'message.messageId',
+  })
+}
+
+/**
+ * Marks a message of a key as taken. Answers the task that took the same message before, undefined
+ * the first time (A2A specification 1.0, section 3.3.1). Throws `invalid_request` when its id was
+ * used for another message.
+ */
+export const claimMessage = async (
+  trx: Transaction<LedgerTables>,
+  keyId: string,
+  message: Message,
+  taskId: string,
+): Promise<string | undefined> => {
+  const found = await takenBy(trx, keyId, message)
+  if (found !== undefined) return found
+  const row = {
+    key_id: keyId,
+    message_id: message.messageId,
+    task_id: taskId,
+    digest: digestOf(message),
+  }
+  await trx.insertInto('task_messages').values(row).execute()
+  return undefined
+}

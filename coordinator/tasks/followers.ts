@@ -1,0 +1,97 @@
+import type { StreamResponse, Task } from '@a2a-js/sdk'
+import type { Ledger } from '../store/store.ts'
+import { applied } from './apply.ts'
+import { changesBetween } from './changes-between.ts'
+import { Subscription } from './subscription.ts'
+import { readTask, readUpdates, type Update } from './task-rows.ts'
+import { isFinal } from './task-state.ts'
+
+interface Followed {
+  tenantId: string
+  readers: Set<Subscription>
+  /** As it was told last. */
+  task: Task
+}
+
+/** Who follows which task, here or while another process runs it. */
+export interface Followers {
+  /** What happens to a task after what was told last: `told`, unless somebody follows it already. */
+  add(told: Task, tenantId: string): { task: Task; events: Subscription }
+  remove(taskId: string, events: Subscription): void
+  tell(task: Task, event: StreamResponse): void
+  fail(taskId: string, error: Error): void
+  /** Tells what other processes have stored since it was told last. */
+  look(): Promise<void>
+  close(): void
+}
+
+export interface FollowerParts {
+  ledger: Ledger
+  /** What runs here is told by who runs it. */
+  isRunning: (taskId: string) => boolean
+}
+
+export const createFollowers = ({ ledger, isRunning }: FollowerParts): Followers => {
+  const all = new Map<string, Followed>()
+
+  const add: Followers['add'] = (told, tenantId) => {
+    const followed = all.get(told.id) ?? { tenantId, readers: new Set(), task: told }
+    const events = new Subscription()
+    followed.readers.add(events)
+    all.set(told.id, followed)
+    return { task: followed.task, events }
+  }
+
+  const remove: Followers['remove'] = (taskId, events) => {
+    events.close()
+    const followed = all.get(taskId)
+    followed?.readers.delete(events)
+    if (followed?.readers.size === 0) all.delete(taskId)
+  }
+
+  const end = (taskId: string, each: (reader: Subscription) => void): void => {
+    for (const reader of all.get(taskId)?.readers ?? []) each(reader)
+    all.delete(taskId)
+  }
+
+  const tell: Followers['tell'] = (task, event) => {
+    const followed = all.get(task.id)
+    if (followed === undefined) return
+    followed.task = task
+    for (const reader of followed.readers) reader.push(event)
+    if (isFinal(task.status?.state)) end(task.id, reader => reader.close())
+  }
+
+  const lookAt = async (taskId: string, followed: Followed): Promise<void> => {
+    const before = followed.task
+    const task = await readTask(ledger.read, taskId, followed.tenantId)
+    // meanwhile it was told by who runs it, or nobody follows it any more
+    if (all.get(taskId) !== followed || followed.task !== before || isRunning(taskId)) return
+    const events = changesBetween(before, task)
+    for (const [index, event] of events.entries())
+      tell(index < events.length - 1 ? applied(followed.task, event) : task, event)
+  }
+
+  const look = async (): Promise<void> => {
+    const elsewhere = [...all].filter(([taskId]) => !isRunning(taskId))
+    if (elsewhere.length === 0) return
+    const updates = await readUpdates(
+      ledger.read,
+      elsewhere.map(([taskId, { tenantId }]) => ({ taskId, tenantId })),
+    )
+    for (const [taskId, followed] of elsewhere)
+      if (!isSameUpdate(updates.get(taskId), followed.task.status))
+        await lookAt(taskId, followed).catch(error => end(taskId, reader => reader.fail(error)))
+  }
+
+  return {
+    ...{ add, remove, tell, look },
+    fail: (taskId, error) => end(taskId, reader => reader.fail(error)),
+    close: () => {
+      for (const taskId of [...all.keys()]) end(taskId, reader => reader.close())
+    },
+  }
+}
+
+const isSameUpdate = (one: Update | undefined, other: Update | undefined): boolean =>
+  one?.state === other?.state && one?.timestamp === other?.timestamp

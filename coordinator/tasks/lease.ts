@@ -1,0 +1,81 @@
+import { type RawBuilder, sql, type Transaction } from 'kysely'
+import { ShoalError } from '../../shared/errors.ts'
+import type { LedgerTables } from '../store/tables.ts'
+
+type Trx = Transaction<LedgerTables>
+
+/** So long after it was last heard of, a process counts as gone, and its tasks as cut off. */
+export const LEASE_MS = 15_000
+const BEAT_MS = LEASE_MS / 6
+
+/** Another process that lives is at work on it. */
+export class TaskElsewhere extends ShoalError {
+  constructor(taskId: string) {
+    super('conflict', `task ${taskId} is at work in another process`)
+  }
+}
+
+export interface LeaseParts {
+  /** Of this process. */
+  worker: string
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
+/** Which process runs which task, so that several on one store leave each other's alone. */
+export interface Lease {
+  /** Says that this process lives; at most every few seconds. */
+  keep(trx: Trx): Promise<void>
+  /** Takes a task. Throws `TaskElsewhere`. */
+  take(trx: Trx, taskId: string): Promise<void>
+  /** What this process runs is nobody's any more. */
+  end(trx: Trx): Promise<void>
+}
+
+/** Whether what a row says is at work is this process's, or no process's that lives. */
+export const isLeft = (
+  column: string,
+  { worker, now }: { worker: string; now: number },
+): RawBuilder<boolean> => {
+  const of = sql.ref(column)
+  return sql`(${of} is null or ${of} = ${worker} or ${of} not in
+    (select task_workers.id from task_workers where task_workers.lease_until > ${now}))`
+}
+
+export const createLease = ({ worker, now }: LeaseParts): Lease => {
+  /** As it is stored: a transaction that fails takes back what was said in it. */
+  const leftMs = async (trx: Trx, at: number): Promise<number> => {
+    const query = trx.selectFrom('task_workers').select('lease_until').where('id', '=', worker)
+    return Number((await query.executeTakeFirst())?.lease_until ?? 0) - at
+  }
+
+  const keep: Lease['keep'] = async trx => {
+    const at = now()
+    const left = await leftMs(trx, at)
+    if (left > LEASE_MS - BEAT_MS && left < LEASE_MS + BEAT_MS) return
+    const row = { id: worker, lease_until: at + LEASE_MS }
+    await trx
+      .insertInto('task_workers')
+      .values(row)
+      .onConflict(clause => clause.column('id').doUpdateSet(row))
+      .execute()
+    await trx.deleteFrom('task_workers').where('lease_until', '<=', at).execute()
+  }
+
+  const take: Lease['take'] = async (trx, taskId) => {
+    await keep(trx)
+    const taken = await trx
+      .updateTable('task_runs')
+      .set({ worker })
+      .where('task_id', '=', taskId)
+      .where(isLeft('worker', { worker, now: now() }))
+      .executeTakeFirst()
+    if (taken.numUpdatedRows === 0n) throw new TaskElsewhere(taskId)
+  }
+
+  const end: Lease['end'] = async trx => {
+    await trx.deleteFrom('task_workers').where('id', '=', worker).execute()
+  }
+
+  return { keep, take, end }
+}

@@ -1,0 +1,119 @@
+import t, { type Test } from 'tap'
+import { a2aScene, caller, type Json, message } from '../../support/a2a.ts'
+import { testSkills } from '../../support/a2a-skills.ts'
+import { BY } from '../store/temporary.ts'
+
+const { skills, release } = testSkills()
+const { url, demo, keys, events } = await a2aScene(t, { moreSkills: skills })
+t.teardown(release)
+
+/** A task of a skill for operators, which waits for people. */
+const begun = async (): Promise<string> => {
+  const { result } = await caller(url, demo.operator).rpc('SendMessage', {
+    message: message({ data: { skill: 'test-gated', input: { stone: 'grey' } } }),
+    configuration: { returnImmediately: true },
+  })
+  return result.task.id
+}
+
+/** Every way to ask for one task: does this caller find it? */
+const ways = (secret: string) => {
+  const { json, rpc } = caller(url, secret)
+  const legacy = caller(url, secret, { 'a2a-version': '0.3' })
+  const found = async (answer: Promise<{ status: number }>) => (await answer).status !== 404
+  const known = async (answer: Promise<Json>) => (await answer).error?.code !== -32001
+  const hook = { url: 'https://example.com/hook' }
+  return {
+    show: (id: string) => found(json(`/v1/tasks/${id}`)),
+    transitions: (id: string) => found(json(`/v1/tasks/${id}/transitions`)),
+    get: (id: string) => known(rpc('GetTask', { id })),
+    'get over HTTP': (id: string) => found(json(`/a2a/rest/tasks/${id}`)),
+    'get 0.3': (id: string) => known(legacy.rpc('tasks/get', { id })),
+    'get 0.3 over HTTP': (id: string) => found(legacy.json(`/a2a/rest/v1/tasks/${id}`)),
+    hooks: (taskId: string) => known(rpc('ListTaskPushNotificationConfigs', { taskId })),
+    'hook 0.3': (taskId: string) =>
+      known(
+        legacy.rpc('tasks/pushNotificationConfig/set', { taskId, pushNotificationConfig: hook }),
+      ),
+    'hooks over HTTP': (id: string) => found(json(`/a2a/rest/tasks/${id}/pushNotificationConfigs`)),
+    'message to it': (taskId: string) =>
+      known(rpc('SendMessage', { message: message({ data: {} }, { taskId }) })),
+    'list of REST': async (id: string) =>
+      (await json('/v1/tasks')).json.tasks.some((task: Json) => task.id === id),
+    list: async (id: string) =>
+      (await rpc('ListTasks', {})).result.tasks.some((task: Json) => task.id === id),
+  }
+}
+
+/** Ends it, so for a task of its own each. */
+const cancels = (secret: string) => {
+  const { json, rpc } = caller(url, secret)
+  const legacy = caller(url, secret, { 'a2a-version': '0.3' })
+  return {
+    cancel: async (id: string) => (await json(`/v1/tasks/${id}/cancel`, {})).status === 200,
+    'cancel 1.0': async (id: string) => (await rpc('CancelTask', { id })).error === undefined,
+    'cancel 0.3': async (id: string) =>
+      (await legacy.rpc('tasks/cancel', { id })).error === undefined,
+  }
+}
+
+const expectFor = async (t: Test, secret: string, may: boolean) => {
+  const id = await begun()
+  for (const [name, ask] of Object.entries(ways(secret))) t.equal(await ask(id), may, name)
+  for (const [name, ask] of Object.entries(cancels(secret)))
+    t.equal(await ask(await begun()), may, name)
+}
+
+t.test('who may not call the skill of a task finds none', t => expectFor(t, demo.free, false))
+
+t.test('who may call its skill finds it, and so does another key of who began it', async t => {
+  await expectFor(t, demo.approver_a, true)
+  await expectFor(t, await ownKey(), true)
+})
+
+t.test('a page of a list is full of what its reader sees', async t => {
+  await begun()
+  const { json, rpc } = caller(url, demo.free)
+  const ids: string[] = []
+  for (const words of ['a', 'b', 'c']) {
+    const data = { skill: 'test-echo', input: { words } }
+    ids.push((await rpc('SendMessage', { message: message({ data }) })).result.task.id)
+    await begun()
+  }
+  const first = (await json('/v1/tasks?limit=2')).json
+  const second = (await json(`/v1/tasks?limit=2&cursor=${encodeURIComponent(first.next)}`)).json
+  t.strictSame(
+    [first, second].map(page => page.tasks.map((task: Json) => task.id)),
+    [[ids[2], ids[1]], [ids[0]]],
+  )
+  t.equal(second.next, null)
+  t.equal((await rpc('ListTasks', {})).result.totalSize, 3)
+})
+
+/** A key of the operator's with fewer rights. */
+const ownKey = async (): Promise<string> => {
+  const { personId = '' } = (await keys.authenticate(demo.operator)) ?? {}
+  return (await keys.create({ tenantId: 'demo', personId, tier: 'free' }, BY)).secret
+}
+
+t.test('what happens to a task is told to who sees it', async t => {
+  const { id: mark } = events.publish('shoal.cell.ready', null)
+  const hidden = await begun()
+  const data = { skill: 'test-echo', input: { words: 'x' } }
+  const { result } = await caller(url, demo.operator).rpc('SendMessage', {
+    message: message({ data }),
+  })
+  for (const [secret, hears] of [
+    [demo.free, false],
+    [demo.approver_a, true],
+    [await ownKey(), true],
+  ] as const) {
+    const told = new Set<string>()
+    const since = caller(url, secret, { 'last-event-id': mark })
+    for await (const event of since.events('/v1/events?types=shoal.task.*')) {
+      told.add(event.subject)
+      if (told.has(result.task.id)) break
+    }
+    t.equal(told.has(hidden), hears, secret.slice(0, 12))
+  }
+})

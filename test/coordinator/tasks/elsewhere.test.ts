@@ -1,0 +1,134 @@
+import type { StreamResponse } from '@a2a-js/sdk'
+import t from 'tap'
+import { LEASE_MS } from '../../../coordinator/tasks/lease.ts'
+import { artifactOf, dataPart } from '../../../coordinator/tasks/parts.ts'
+import type { Subscription } from '../../../coordinator/tasks/subscription.ts'
+import { TaskState } from '../../../coordinator/tasks/task-state.ts'
+import { createTasks } from '../../../coordinator/tasks/tasks.ts'
+import type { Work } from '../../../coordinator/tasks/turn.ts'
+import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
+import { HOME, newTask } from './fixtures.ts'
+
+/** Two processes on one store, each with its own connections, and one clock. */
+const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
+  const folder = await temporaryFolder(t)
+  const clock = { now: 1_800_000_000_000 }
+  const parts = {
+    ...{ publish: () => ({}) as never, now: () => clock.now },
+    logger: { warn: () => {}, error: () => {} },
+  }
+  const open = async () => {
+    const store = await temporaryStore(t, folder, { pollMilliseconds: 20 })
+    const tasks = createTasks({ ...parts, store })
+    t.teardown(() => tasks.close())
+    return { store, tasks }
+  }
+  // what looks into the store keeps no process alive by itself
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  const [one, two] = [await open(), await open()]
+  return { clock, one: one.tasks, two: two.tasks, store: two.store }
+}
+
+/** Work in steps that a test lets go on; it ends when it is told to stop. */
+const stepwise = () => {
+  const steps = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
+  const begun = Promise.withResolvers<void>()
+  const stopped = Promise.withResolvers<void>()
+  const work: Work = async turn => {
+    turn.signal.addEventListener('abort', () => stopped.resolve())
+    turn.status(TaskState.TASK_STATE_WORKING)
+    begun.resolve()
+    await steps[0].promise
+    turn.artifact(artifactOf('result', [dataPart({ a: 1 })]))
+    turn.status(TaskState.TASK_STATE_INPUT_REQUIRED, { run: { waits: 'input' } })
+    await steps[1].promise
+    turn.status(TaskState.TASK_STATE_COMPLETED)
+  }
+  return {
+    work,
+    begun: begun.promise,
+    stopped: stopped.promise,
+    next: steps.map(step => step.resolve),
+  }
+}
+
+const told = ({ payload }: StreamResponse): unknown =>
+  payload?.$case === 'statusUpdate' ? payload.value.status?.state : payload?.$case
+
+/** The events until this one, without the states that came between two looks. */
+const until = async (events: Subscription, last: unknown): Promise<unknown[]> => {
+  const seen: unknown[] = []
+  for (let event = await events.next(); event !== undefined; event = await events.next()) {
+    seen.push(told(event))
+    if (seen.at(-1) === last) break
+  }
+  return seen
+}
+
+t.test('a task that another process runs is followed to its end', async t => {
+  const { clock, one, two } = await scene(t)
+  const { work, begun, next } = stepwise()
+  const { taskId, start } = await one.begin(newTask(work))
+  const { task, events } = await two.follow(taskId, HOME)
+  t.equal(task.status?.state, TaskState.TASK_STATE_SUBMITTED)
+  clock.now++
+  start()
+  await begun
+  t.strictSame(await until(events, TaskState.TASK_STATE_WORKING), [TaskState.TASK_STATE_WORKING])
+  clock.now++
+  next[0]?.()
+  t.strictSame(await until(events, TaskState.TASK_STATE_INPUT_REQUIRED), [
+    'artifactUpdate',
+    TaskState.TASK_STATE_INPUT_REQUIRED,
+  ])
+  clock.now++
+  next[1]?.()
+  t.strictSame(await until(events, undefined), [TaskState.TASK_STATE_COMPLETED])
+})
+
+t.test('states that follow each other within a millisecond are all seen', async t => {
+  const { one, two } = await scene(t)
+  const { work, begun, next } = stepwise()
+  const { taskId, start } = await one.begin(newTask(work))
+  const { events } = await two.follow(taskId, HOME)
+  const late = setTimeout(() => events.close(), 10_000)
+  start()
+  await begun
+  await until(events, TaskState.TASK_STATE_WORKING)
+  for (const go of next) go()
+  const seen = await until(events, TaskState.TASK_STATE_COMPLETED)
+  clearTimeout(late)
+  t.equal(seen.at(-1), TaskState.TASK_STATE_COMPLETED)
+})
+
+t.test('a task is cancelled in the process that runs it, whoever is asked', async t => {
+  const { clock, one, two, store } = await scene(t)
+  const { work, begun, stopped } = stepwise()
+  const { taskId, start } = await one.begin(newTask(work))
+  start()
+  await begun
+  clock.now++
+  const task = await two.cancel(taskId, 'home', 'key:b')
+  t.equal(task.status?.state, TaskState.TASK_STATE_CANCELED)
+  await stopped
+  const last = (await two.transitions(taskId)).at(-1)
+  t.match(last, { to_state: 'canceled', actor: 'key:b' })
+  t.equal((await two.cancel(taskId, 'home', 'key:b')).status?.state, task.status?.state)
+  const open = () => store.ledger.read.selectFrom('task_cancels').selectAll().execute()
+  while ((await open()).length > 0) await new Promise(done => setTimeout(done, 20))
+  t.pass('the request is done with')
+})
+
+t.test('what was cancelled while its process was gone does not begin again', async t => {
+  const { clock, one, two, store } = await scene(t)
+  const { work, begun } = stepwise()
+  const { taskId, start } = await one.begin(newTask(work))
+  start()
+  await begun
+  clock.now += LEASE_MS + 1
+  const row = { task_id: taskId, tenant_id: 'home', actor: 'key:b' }
+  await store.ledger.write(trx => trx.insertInto('task_cancels').values(row).execute())
+  t.strictSame(await Promise.all([two.cutOff(), two.cutOff()]), [[], []])
+  t.equal((await two.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_CANCELED)
+})

@@ -1,0 +1,177 @@
+import t from 'tap'
+import type { NewTask } from '../../../coordinator/tasks/new-task.ts'
+import { artifactOf, dataPart } from '../../../coordinator/tasks/parts.ts'
+import { TaskState } from '../../../coordinator/tasks/task-state.ts'
+import { createTasks } from '../../../coordinator/tasks/tasks.ts'
+import { brokenAt } from '../../../coordinator/tasks/transition.ts'
+import type { Work } from '../../../coordinator/tasks/turn.ts'
+import { MAX_RUNNING_PER_TENANT } from '../../../coordinator/tasks/turns.ts'
+import { temporaryStore } from '../store/temporary.ts'
+
+const quiet = { warn: () => {}, error: () => {} }
+
+/** The key that makes the tasks. */
+const HOME = { tenantId: 'home', keyId: 'key', personId: undefined, operationIds: [] }
+
+const newTask = (work: Work, tenantId = 'home'): NewTask => ({
+  run: {
+    ...{ tenantId, keyId: 'key', requestId: 'req', operationId: 'x', input: {} },
+    ...{ cellId: undefined, audited: false },
+  },
+  work,
+})
+
+const scene = async (t: Parameters<typeof temporaryStore>[0], now = () => Date.now()) => {
+  const store = await temporaryStore(t)
+  const published: string[] = []
+  const publish = (type: string) => {
+    published.push(type)
+    return {} as never
+  }
+  return { store, published, tasks: createTasks({ store, publish, logger: quiet, now }) }
+}
+
+const complete: Work = async turn => turn.status(TaskState.TASK_STATE_COMPLETED)
+
+t.test('what is told of a task is in the store before', async t => {
+  const { tasks } = await scene(t)
+  const { taskId, start } = await tasks.begin(
+    newTask(async turn => {
+      turn.status(TaskState.TASK_STATE_WORKING)
+      turn.artifact(artifactOf('result', [dataPart({ a: 1 })]))
+      turn.status(TaskState.TASK_STATE_COMPLETED)
+    }),
+  )
+  const { task, events } = await tasks.follow(taskId, HOME)
+  t.equal(task.status?.state, TaskState.TASK_STATE_SUBMITTED)
+  start()
+  const order: string[] = []
+  for (let event = await events.next(); event !== undefined; event = await events.next()) {
+    order.push(event.payload?.$case ?? '')
+    const stored = await tasks.get(taskId, HOME)
+    if (event.payload?.$case === 'artifactUpdate') t.equal(stored.artifacts.length, 1)
+  }
+  t.strictSame(order, ['statusUpdate', 'artifactUpdate', 'statusUpdate'])
+  await tasks.close()
+})
+
+t.test(
+  'work that throws or ends without a state has failed, and nothing follows an end',
+  async t => {
+    const { tasks, published } = await scene(t)
+    for (const work of [
+      async () => {
+        throw new Error('inside')
+      },
+      async () => {},
+      async turn => {
+        turn.status(TaskState.TASK_STATE_FAILED)
+        turn.status(TaskState.TASK_STATE_COMPLETED)
+      },
+    ] satisfies Work[]) {
+      const { taskId, start } = await tasks.begin(newTask(work))
+      const { events } = await tasks.follow(taskId, HOME)
+      start()
+      while ((await events.next()) !== undefined);
+      const task = await tasks.get(taskId, HOME)
+      t.equal(task.status?.state, TaskState.TASK_STATE_FAILED)
+      t.notOk(JSON.stringify(task).includes('inside'))
+    }
+    t.equal(published.filter(type => type === 'shoal.task.failed').length, 3)
+    await tasks.close()
+  },
+)
+
+t.test('a row of the history that was changed, moved or taken away shows', async t => {
+  const { tasks } = await scene(t)
+  const { taskId, start } = await tasks.begin(newTask(complete))
+  const { events } = await tasks.follow(taskId, HOME)
+  start()
+  while ((await events.next()) !== undefined);
+  const rows = await tasks.transitions(taskId)
+  t.equal(rows.length, 2)
+  t.equal(brokenAt(rows), undefined)
+  t.equal(brokenAt(rows.map(row => ({ ...row, actor: 'somebody' }))), 1)
+  t.equal(brokenAt(rows.toReversed()), 1)
+  t.equal(brokenAt(rows.slice(1)), 1)
+  await tasks.close()
+})
+
+t.test('of many tasks the newest states are read at once, so many of each', async t => {
+  const { tasks } = await scene(t)
+  const ids: string[] = []
+  for (const state of [TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_FAILED]) {
+    const { taskId, start } = await tasks.begin(
+      newTask(async turn => {
+        turn.status(TaskState.TASK_STATE_WORKING)
+        turn.status(state)
+      }),
+    )
+    const { events } = await tasks.follow(taskId, HOME)
+    start()
+    while ((await events.next()) !== undefined);
+    ids.push(taskId)
+  }
+  const rows = await tasks.newestTransitions(ids, 2)
+  t.strictSame(
+    ids.map(id => rows.get(id)?.map(row => row.to_state)),
+    [
+      ['working', 'completed'],
+      ['working', 'failed'],
+    ],
+  )
+  t.equal((await tasks.newestTransitions([], 2)).size, 0)
+  await tasks.close()
+})
+
+t.test('old ends are taken away with all that belongs to them; what goes on is not', async t => {
+  let at = 1_000_000
+  const { tasks, store } = await scene(t, () => at)
+  const done = await tasks.begin(newTask(complete))
+  const { events } = await tasks.follow(done.taskId, HOME)
+  done.start()
+  while ((await events.next()) !== undefined);
+  const open = await tasks.begin(newTask(complete))
+  at += 1000
+  t.equal(await tasks.drop(at), 1)
+  await t.rejects(tasks.get(done.taskId, HOME), { code: 'not_found' })
+  t.ok(await tasks.get(open.taskId, HOME))
+  for (const table of ['task_runs', 'task_transitions'] as const) {
+    const rows = await store.ledger.read.selectFrom(table).select('task_id').execute()
+    t.ok(
+      rows.every(({ task_id }) => task_id === open.taskId),
+      table,
+    )
+  }
+  await tasks.close()
+})
+
+t.test('one tenant cannot take every place', async t => {
+  const { tasks } = await scene(t)
+  const never: Work = ({ signal }) =>
+    new Promise(stop => signal.addEventListener('abort', () => stop()))
+  const all = Array.from({ length: MAX_RUNNING_PER_TENANT }, () => tasks.begin(newTask(never)))
+  for (const { start } of await Promise.all(all)) start()
+  await t.rejects(tasks.begin(newTask(never)), { code: 'rate_limited' })
+  const other = await tasks.begin(newTask(complete, 'other'))
+  t.ok(other.taskId)
+  await tasks.close()
+  await t.rejects(tasks.begin(newTask(never)), { code: 'draining' })
+})
+
+t.test('a store that fails once keeps nobody waiting, and loses nothing', async t => {
+  const { store, tasks } = await scene(t)
+  const { write } = store.ledger
+  const { taskId, start } = await tasks.begin(newTask(complete))
+  const { events } = await tasks.follow(taskId, HOME)
+  let failures = 0
+  store.ledger.write = work => {
+    if (failures++ > 0) return write(work)
+    return Promise.reject(new Error('the disk is full'))
+  }
+  start()
+  await t.rejects(events.next(), { message: 'the disk is full' })
+  while (tasks.isRunning(taskId)) await new Promise(done => setTimeout(done, 20))
+  t.equal((await tasks.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_COMPLETED)
+  await tasks.close()
+})
