@@ -1,0 +1,25 @@
+import type { Events } from '../events/bus.ts'
+import type { Store } from '../store/store.ts'
+import type { AgentsConfig } from './config.ts'
+import { createPeers, type Peers } from './peers.ts'
+import { createSessions, type Sessions } from './sessions.ts'
+
+/** What is known of agents: their sessions, who stands in for operators, and the profiles. */
+export interface Agents {
+  sessions: Sessions
+  peers: Peers
+  profiles: AgentsConfig['profiles']
+}
+
+export interface AgentParts {
+  store: Pick<Store, 'ledger'>
+  config: AgentsConfig
+  publish: Events['publish']
+  now: () => number
+}
+
+export const createAgents = (parts: AgentParts): Agents => ({
+  sessions: createSessions(parts),
+  peers: createPeers({ ...parts, holdMs: parts.config.peer_minutes * 60_000 }),
+  profiles: parts.config.profiles,
+})

@@ -1,0 +1,44 @@
+import { appendAudit } from '../audit/audit.ts'
+import type { Trx } from '../gates/asking.ts'
+import type { AgentSession, Outcome } from './session.ts'
+import { dueSessions } from './session-rows.ts'
+
+export type Ended = AgentSession
+
+/** Its scopes are free for others. */
+export const freeClaims = async (trx: Trx, sessionId: string): Promise<void> => {
+  await trx.deleteFrom('agent_claims').where('session_id', '=', sessionId).execute()
+}
+
+/** Ends a session and frees its scopes. */
+export const endSession = async (
+  trx: Trx,
+  id: string,
+  outcome: Outcome,
+  at: number,
+): Promise<void> => {
+  await freeClaims(trx, id)
+  await trx
+    .updateTable('agent_sessions')
+    .set({ ended_at: at, outcome, waiting_json: null })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Notes that sessions have expired, each with its row of the audit; answers which. */
+export const endDue = async (trx: Trx, at: number, tenantId?: string): Promise<Ended[]> => {
+  const due = await dueSessions(trx, at, tenantId)
+  for (const { id, tenantId, agentId, step, idleAt, expiresAt, claims } of due) {
+    await endSession(trx, id, 'expired', Math.min(idleAt, expiresAt))
+    await appendAudit(trx, {
+      actor: 'coordinator',
+      at,
+      tenant: tenantId,
+      action: 'session.expire',
+      subject: id,
+      outcome: 'done',
+      details: { agent: agentId, from: step, scopes: claims.map(({ scope }) => scope) },
+    })
+  }
+  return due.map(session => ({ ...session, outcome: 'expired' }))
+}

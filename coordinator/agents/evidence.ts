@@ -1,0 +1,82 @@
+import { hash } from 'node:crypto'
+import { canonicalJson } from '../../shared/canonical-json.ts'
+import { ShoalError } from '../../shared/errors.ts'
+import { newId } from '../../shared/ids.ts'
+import type { Trx } from '../gates/asking.ts'
+import type { AgentSession } from './session.ts'
+import type { Reader } from './session-rows.ts'
+
+export interface EvidenceItem {
+  /** What it is: `test-report`, `commit`. */
+  kind: string
+  text?: string
+  uri?: string
+  /** Of what the item is about, hexadecimal. */
+  sha256?: string
+}
+
+/** What an agent shows for its work. */
+export interface Evidence {
+  summary: string
+  items: readonly EvidenceItem[]
+}
+
+export interface KeptEvidence extends Evidence {
+  id: string
+  /** Unix milliseconds. */
+  at: number
+  /** What was claimed for it. */
+  scopes: readonly string[]
+}
+
+/** Rounds of one session whose evidence is kept. */
+const MAX_ROUNDS = 100
+
+/** Keeps it; answers what the audit says of it, its hash included. Throws `conflict` for too much. */
+export const keepEvidence = async (
+  trx: Trx,
+  { id, claims }: AgentSession,
+  { summary, items }: Evidence,
+  at: number,
+): Promise<Record<string, unknown>> => {
+  await requireRoom(trx, id)
+  const scopes = claims.map(({ scope }) => scope)
+  const row = {
+    id: newId('evidence', at),
+    session_id: id,
+    at,
+    summary,
+    items_json: JSON.stringify(items),
+    scopes_json: JSON.stringify(scopes),
+  }
+  await trx.insertInto('agent_evidence').values(row).execute()
+  const sha256 = hash('sha256', canonicalJson({ summary, items }))
+  return { evidence: row.id, items: items.length, scopes, sha256 }
+}
+
+/** Of one session, the oldest first. */
+export const readEvidence = async (db: Reader, sessionId: string): Promise<KeptEvidence[]> => {
+  const rows = await db
+    .selectFrom('agent_evidence')
+    .selectAll()
+    .where('session_id', '=', sessionId)
+    .orderBy('id')
+    .execute()
+  return rows.map(row => ({
+    id: row.id,
+    at: row.at,
+    summary: row.summary,
+    items: JSON.parse(row.items_json),
+    scopes: JSON.parse(row.scopes_json),
+  }))
+}
+
+const requireRoom = async (trx: Trx, sessionId: string): Promise<void> => {
+  const { kept } = await trx
+    .selectFrom('agent_evidence')
+    .select(({ fn }) => fn.countAll<number>().as('kept'))
+    .where('session_id', '=', sessionId)
+    .executeTakeFirstOrThrow()
+  if (kept >= MAX_ROUNDS)
+    throw new ShoalError('conflict', `session ${sessionId} has evidence of ${kept} rounds; undock`)
+}

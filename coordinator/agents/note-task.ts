@@ -1,0 +1,55 @@
+import { ShoalError } from '../../shared/errors.ts'
+import { appendAudit } from '../audit/audit.ts'
+import type { Caller, Trx } from '../gates/asking.ts'
+import { type AgentSession, overBecause, type TaskState } from './session.ts'
+import { holderOf, readSession } from './session-rows.ts'
+import { isOwn } from './step.ts'
+
+export interface TaskNote {
+  /** The caller's own name for it, such as `API-12`. */
+  taskId: string
+  scope: string
+  state: TaskState
+}
+
+/**
+ * Notes how far the task is that a scope is held for, by the caller's live session that holds it:
+ * a sign of life, but no step. Throws `not_found` when no session of this person holds the scope.
+ */
+export const noteTask = async (
+  trx: Trx,
+  { taskId, scope, state }: TaskNote,
+  caller: Caller,
+  { at, idleMs }: { at: number; idleMs: number },
+): Promise<AgentSession> => {
+  const { tenantId } = caller
+  const session = await holderOf(trx, tenantId, scope)
+  if (session === undefined || !isOwn(session, caller) || overBecause(session, at) !== undefined)
+    throw new ShoalError(
+      'not_found',
+      'no live session of yours holds this scope; begin with shoal session start --scope',
+      { param: 'scope' },
+    )
+  const { id, agentId, expiresAt } = session
+  await trx
+    .updateTable('agent_claims')
+    .set({ task_id: taskId, task_state: state })
+    .where('tenant_id', '=', tenantId)
+    .where('scope', '=', scope)
+    .execute()
+  await trx
+    .updateTable('agent_sessions')
+    .set({ seen_at: at, idle_at: Math.min(at + idleMs, expiresAt) })
+    .where('id', '=', id)
+    .execute()
+  await appendAudit(trx, {
+    ...caller.by,
+    at,
+    tenant: tenantId,
+    action: 'session.task',
+    subject: id,
+    outcome: 'done',
+    details: { agent: agentId, person: caller.person.personId, scope, task: taskId, state },
+  })
+  return readSession(trx, id, tenantId)
+}

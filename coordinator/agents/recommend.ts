@@ -1,0 +1,90 @@
+import { type AgentRole, mayCall } from './roles.ts'
+
+/** All that a recommendation follows from; the same facts give the same answer. */
+export interface Situation {
+  roles: readonly AgentRole[]
+  /** Skills that the key may call. */
+  callable: ReadonlySet<string>
+  /** What was executed last in the caller's session. */
+  lastSkill: string | undefined
+  /** Raised now; empty where the key may not see them. */
+  alerts: readonly { rule: string; level: 'warn' | 'critical'; message: string }[]
+  /** Requests that the caller could decide. */
+  decidable: number
+  /** Models of the catalogue that no cell serves. */
+  modelsMissing: readonly string[]
+}
+
+export interface Recommendation {
+  skill: string
+  because: 'alert' | 'gate' | 'models' | 'role'
+  reason: string
+}
+
+const MOST = 5
+
+/**
+ * What to call next: first what looks at trouble, then what waits for a decision, then what the
+ * role usually does after the skill that was executed last.
+ */
+export const recommend = (situation: Situation): Recommendation[] => {
+  const { roles, callable } = situation
+  const may = (skill: string): boolean => callable.has(skill) && mayCall(roles, skill)
+  const seen = new Set<string>()
+  return [
+    ...ofAlerts(situation),
+    ...ofGates(situation),
+    ...ofModels(situation),
+    ...ofRoles(situation),
+  ]
+    .filter(({ skill }) => may(skill) && !seen.has(skill) && seen.add(skill))
+    .slice(0, MOST)
+}
+
+/** Which skill looks closer at an alert; the first of them that may be called is taken. */
+const lookAt = (rule: string): string[] =>
+  rule.startsWith('vram') ? ['vram-guard', 'self-diagnose'] : ['self-diagnose']
+
+const ofAlerts = ({ alerts }: Situation): Recommendation[] =>
+  alerts
+    .toSorted((a, b) => Number(b.level === 'critical') - Number(a.level === 'critical'))
+    .flatMap(({ rule, level, message }) =>
+      lookAt(rule).map(skill => ({
+        skill,
+        because: 'alert' as const,
+        reason: `an alert (${level}) is raised: ${message}`,
+      })),
+    )
+
+const ofGates = ({ decidable }: Situation): Recommendation[] =>
+  decidable === 0
+    ? []
+    : [
+        {
+          skill: 'gate-routing-query',
+          because: 'gate',
+          reason: `requests wait at gates that you could decide: ${decidable}`,
+        },
+      ]
+
+const ofModels = ({ modelsMissing }: Situation): Recommendation[] =>
+  modelsMissing.length === 0
+    ? []
+    : ['self-diagnose', 'fleet-utilization'].map(skill => ({
+        skill,
+        because: 'models' as const,
+        reason: `no cell serves ${modelsMissing.slice(0, 5).join(', ')}`,
+      }))
+
+const ofRoles = ({ roles, lastSkill }: Situation): Recommendation[] =>
+  roles.flatMap(({ id, skills }) => {
+    const order = skills.filter(skill => skill !== '*')
+    const at = lastSkill === undefined ? -1 : order.indexOf(lastSkill)
+    const reason =
+      at === -1 ? `it is usual in the role ${id}` : `in the role ${id} it follows ${lastSkill}`
+    return [...order.slice(at + 1), ...order.slice(0, Math.max(0, at))].map(skill => ({
+      skill,
+      because: 'role' as const,
+      reason,
+    }))
+  })

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import * as z from 'zod'
+import { ShoalError } from '../../shared/errors.ts'
+import { OPERATOR_ROLES } from '../keys/key.ts'
+
+/** What an agent docks as: which skills it works with, and whose work it is. */
+const AgentRole = z.strictObject({
+  id: z.string().regex(/^[a-z][a-z0-9-]*$/),
+  title: z.string().min(1),
+  purpose: z.string().min(1),
+  /** Who decides at the gates of this work. It gives the agent no rights: those are its key's. */
+  operator_role: z.enum(OPERATOR_ROLES),
+  /** What the policy is asked for in a briefing. */
+  actions: z.array(z.string()),
+  /** In the order in which they are usually used; with `*` every skill may be called. */
+  skills: z.array(z.string()).min(1),
+})
+export type AgentRole = z.output<typeof AgentRole>
+
+/** The roles in the order in which they are shown. */
+export const AGENT_ROLES: readonly AgentRole[] = z
+  .strictObject({ roles: z.array(AgentRole).min(1) })
+  .parse(parse(readFileSync(new URL('roles.yaml', import.meta.url), 'utf8'))).roles
+
+export const DEFAULT_ROLE = 'coding'
+
+/** More make a session that may do nearly everything; that is role `administration`. */
+const MAX_ROLES = 5
+
+/** Throws `invalid_request` for a role that there is not. */
+export const roleOf = (id: string): AgentRole => {
+  const role = AGENT_ROLES.find(each => each.id === id)
+  if (role !== undefined) return role
+  const all = AGENT_ROLES.map(each => each.id).join(', ')
+  const message = `there is no role ${JSON.stringify(id)}; there are ${all}`
+  throw new ShoalError('invalid_request', message, { param: 'role' })
+}
+
+/** The roles of `coding,testing`, each once. Throws `invalid_request` for none and too many. */
+export const rolesIn = (text: string): AgentRole[] => {
+  const ids = [...new Set(text.split(',').map(id => id.trim()))]
+  if (ids.length > MAX_ROLES)
+    throw new ShoalError('invalid_request', `at most ${MAX_ROLES} roles`, { param: 'role' })
+  return ids.map(roleOf)
+}
+
+/** Those that there still are, of roles that were named before. */
+export const knownRoles = (ids: readonly string[]): AgentRole[] =>
+  AGENT_ROLES.filter(({ id }) => ids.includes(id))
+
+/** Whether an agent in one of these roles may call a skill, as far as the role is concerned. */
+export const mayCall = (roles: readonly AgentRole[], skillId: string): boolean =>
+  roles.some(({ skills }) => skills.includes('*') || skills.includes(skillId))

@@ -1,0 +1,115 @@
+import { ShoalError } from '../../shared/errors.ts'
+import { iso } from '../../shared/time.ts'
+import type { KeyKind } from '../keys/key.ts'
+
+/** The seven steps of the protocol, in their order. A session stands at the last one it has made. */
+export const STEPS = ['dock', 'brief', 'claim', 'check', 'execute', 'evidence', 'undock'] as const
+export type Step = (typeof STEPS)[number]
+
+export const AGENT_TYPES = ['human', 'ai_agent', 'autonomous', 'ci_pipeline'] as const
+export type AgentType = (typeof AGENT_TYPES)[number]
+
+export const VARIANTS = ['solo', 'v1_multi_role', 'v2_parallel', 'v3_supervised'] as const
+export type Variant = (typeof VARIANTS)[number]
+
+/** How a session ended. */
+export const OUTCOMES = ['done', 'abandoned', 'expired'] as const
+export type Outcome = (typeof OUTCOMES)[number]
+
+/** How far a task is, as who works on it says. */
+export const TASK_STATES = ['todo', 'in_progress', 'blocked', 'in_review', 'done'] as const
+export type TaskState = (typeof TASK_STATES)[number]
+
+export interface Claim {
+  scope: string
+  taskId: string | undefined
+  /** Undefined until it was told of this task. */
+  taskState: TaskState | undefined
+  claimedAt: number
+}
+
+/** A check that the policy lets through and that the supervisor has not confirmed. */
+export interface WaitingCheck {
+  actionType: string
+  context: string | undefined
+  /** The approval that was used up for it. */
+  requestId: string | undefined
+}
+
+/** One docking of an agent. Times are unix milliseconds. */
+export interface AgentSession {
+  id: string
+  tenantId: string
+  /** Whose it is: any key of this person may go on with it. */
+  personId: string
+  keyId: string
+  /** Kind of the key that docked. */
+  kind: KeyKind
+  /** Labels of the agent; they give it no rights. */
+  agentId: string
+  agentType: AgentType
+  roles: readonly string[]
+  variant: Variant
+  profileId: string | undefined
+  supervisorId: string | undefined
+  step: Step
+  waiting: WaitingCheck | undefined
+  lastSkill: string | undefined
+  dockedAt: number
+  seenAt: number
+  idleAt: number
+  expiresAt: number
+  endedAt: number | undefined
+  outcome: Outcome | undefined
+  claims: readonly Claim[]
+}
+
+/** What may follow a step, undocking aside: that ends a session at any of them. */
+const FOLLOWING: Record<Step, readonly Step[]> = {
+  dock: ['brief'],
+  brief: ['claim'],
+  claim: ['claim', 'check'],
+  check: ['check', 'execute', 'evidence'],
+  execute: ['check', 'execute', 'evidence'],
+  evidence: ['claim'],
+  undock: [],
+}
+
+type Times = Pick<AgentSession, 'idleAt' | 'expiresAt' | 'endedAt' | 'outcome'>
+
+/** Why a session is over; undefined for a live one. */
+export const overBecause = (session: Times, now: number): string | undefined => {
+  const { idleAt, expiresAt, endedAt, outcome } = session
+  const ran = expiresAt <= now ? 'its time was over' : 'nothing was done in it for too long'
+  const end = Math.min(idleAt, expiresAt)
+  if (endedAt === undefined) return end > now ? undefined : `it has expired at ${iso(end)}: ${ran}`
+  if (outcome !== 'expired') return `it was ${outcome} at ${iso(endedAt)}`
+  return `it has expired at ${iso(endedAt)}`
+}
+
+/** The steps that may come next; none for a session that is over. */
+export const nextSteps = (session: Pick<AgentSession, 'step'> & Times, now: number): Step[] =>
+  overBecause(session, now) === undefined ? [...FOLLOWING[session.step], 'undock'] : []
+
+/** Throws `conflict` when the session is over or another step has to come first. */
+export const requireStep = (session: AgentSession, wanted: Step, now: number): void => {
+  const over = overBecause(session, now)
+  if (over !== undefined)
+    throw new ShoalError('conflict', `session ${session.id} is over: ${over}; dock again`)
+  const next = nextSteps(session, now)
+  if (next.includes(wanted)) return
+  const may = next.join(', ')
+  throw new ShoalError(
+    'conflict',
+    `${wanted} is out of order: session ${session.id} is at ${session.step}; next may come: ${may}`,
+  )
+}
+
+/** Throws `conflict`: a session is only done when it has shown what it did. */
+export const requireOutcome = ({ id, step }: AgentSession, outcome: Outcome): void => {
+  if (outcome !== 'done' || step === 'evidence') return
+  throw new ShoalError(
+    'conflict',
+    `session ${id} is at ${step}: it is done after evidence; until then the outcome is abandoned`,
+  )
+}

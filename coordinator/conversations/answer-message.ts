@@ -1,0 +1,140 @@
+import { ShoalError } from '../../shared/errors.ts'
+import { type Addressed, chooseSpeakers } from './choose.ts'
+import { type Conversation, type Message, SYSTEM } from './conversation.ts'
+import type { NewMessage } from './conversation-store.ts'
+import type { Caller, Speakers } from './speaker.ts'
+
+export interface Answering<C extends Caller> {
+  conversation: Conversation
+  message: Message
+  first: readonly Addressed[]
+  autoRoute: boolean
+  caller: C
+  /** Aborts when the caller has left, the time is up, or the coordinator stops. */
+  signal: AbortSignal
+  speakers: Pick<Speakers<C>, 'speak' | 'skill'>
+  limits: { turns: number; tokens: number; messages: number; contentChars: number }
+  /** The newest messages, oldest first. */
+  recent: () => Promise<Message[]>
+  /** Stores what was said, and tells of it. */
+  add: (message: NewMessage) => Promise<Message>
+  /** Told the pieces of an answer as they come. */
+  delta: (from: string, text: string) => void
+  /** Told of failures that are not the participants'. */
+  failed: (error: unknown) => void
+}
+
+export interface Answered {
+  replies: Message[]
+  /** Why the last turn failed; undefined when somebody has answered. */
+  reason: string | undefined
+}
+
+/**
+ * Lets those who were addressed answer one after another, and whom they hand on to, until nobody is
+ * left or a limit is met, which is said in the conversation. Rejects only when it was aborted or a
+ * reply could not be stored.
+ */
+export const answerMessage = async <C extends Caller>(asked: Answering<C>): Promise<Answered> => {
+  const { conversation, message, signal, limits, speakers, caller } = asked
+  const waiting = asked.first.map(addressed => ({ ...addressed, because: message }))
+  const replies: Message[] = []
+  let { tokens } = conversation
+  let turns = 0
+  let reason: string | undefined
+  let answers = 0
+
+  const add = async (said: Omit<NewMessage, 'state'> & { state?: NewMessage['state'] }) => {
+    const stored = await asked.add({ state: 'done', ...said })
+    replies.push(stored)
+    return stored
+  }
+  const note = (content: string, inReplyTo: string): Promise<Message> =>
+    add({ from: SYSTEM, content, inReplyTo, state: 'failed', reason: content })
+  /** Why nobody may speak any more; the note about it needs room for itself. */
+  const limit = (): string | undefined => {
+    if (turns >= limits.turns) return `it ended after ${turns} turns; a new message goes on`
+    if (tokens >= limits.tokens) return `this conversation has used its ${limits.tokens} tokens`
+    if (conversation.messages + 1 + replies.length + 1 >= limits.messages)
+      return `this conversation has its ${limits.messages} messages`
+    return undefined
+  }
+
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const { participant, argument, because } = next
+    const over = limit()
+    if (over !== undefined) {
+      await note(over, because.id)
+      if (answers === 0) reason = over
+      break
+    }
+    turns++
+    signal.throwIfAborted()
+    try {
+      const speaking = speakers.speak(
+        {
+          conversation,
+          participant,
+          messages: await asked.recent(),
+          argument,
+          signal,
+          delta: text => asked.delta(participant.id, text),
+        },
+        caller,
+      )
+      const said = await untilAborted(speaking, signal)
+      tokens += said.tokens
+      const content = said.content.slice(0, limits.contentChars)
+      const reply = await add({
+        ...{ from: participant.id, content, inReplyTo: because.id, tokens: said.tokens },
+      })
+      answers++
+      reason = undefined
+      if (!asked.autoRoute || participant.type === 'skill') continue
+      for (const handed of handedOn(asked, reply)) {
+        const refused = refusedHandOn(asked, handed)
+        if (refused === undefined) waiting.push({ ...handed, because: reply })
+        else await note(refused, reply.id)
+      }
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof ShoalError)) asked.failed(error)
+      else if (error.code === 'store_unavailable') throw error
+      const why = error instanceof ShoalError ? `${error.code}: ${error.message}` : 'internal'
+      if (answers === 0) reason = why
+      await note(`@${participant.id} did not answer: ${why}`, because.id)
+    }
+  }
+  return { replies, reason: answers === 0 ? reason : undefined }
+}
+
+/** Also where the one who speaks does not look at the signal. */
+const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) abort()
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+
+/** Who a reply names, but not the one who wrote it. */
+const handedOn = <C extends Caller>(
+  { conversation, speakers }: Answering<C>,
+  reply: Message,
+): Addressed[] =>
+  chooseSpeakers(reply.content, conversation.participants, {
+    autoRoute: false,
+    skills: speakers.skill,
+  }).filter(({ participant }) => participant.id !== reply.from)
+
+/**
+ * Text of a model is not an order: it may have a skill look something up, and what changes anything
+ * stays a proposal until a person sends it.
+ */
+const refusedHandOn = <C extends Caller>(
+  { speakers }: Answering<C>,
+  { participant: { id, type } }: Addressed,
+): string | undefined =>
+  type === 'skill' && speakers.skill(id)?.reads !== true
+    ? `@${id} was not run: what changes something is run only for a message of a person`
+    : undefined

@@ -1,0 +1,110 @@
+import * as z from 'zod'
+import { ShoalError } from '../../shared/errors.ts'
+import type { Target } from '../outbound/judge.ts'
+import { SendError } from '../outbound/send-error.ts'
+import type { Sender } from '../outbound/sender.ts'
+import type { AgentCredentials } from './agent-credentials.ts'
+
+export interface RpcParts {
+  sender: Pick<Sender, 'send'>
+  /** Throws `invalid_request` for an address that is not spoken to. */
+  admit: (url: string) => Target
+  credentials: AgentCredentials
+  maxAnswerBytes: number
+}
+
+/** How agents of others are reached. All of it throws ShoalError. */
+export interface RemoteRpc {
+  card(url: string, signal: AbortSignal): Promise<unknown>
+  call(request: RpcCall, signal: AbortSignal): Promise<RpcAnswer>
+}
+
+export interface RpcCall {
+  url: string
+  version: string
+  body: object
+  /** The card that has named the address. */
+  cardUrl: string
+}
+
+const RpcAnswer = z.object({
+  result: z.unknown().optional(),
+  error: z.object({ code: z.number(), message: z.string().default('') }).nullish(),
+})
+export type RpcAnswer = z.output<typeof RpcAnswer>
+
+export const createRemoteRpc = (parts: RpcParts): RemoteRpc => {
+  const { sender, admit, credentials, maxAnswerBytes } = parts
+
+  const send = async (
+    { url, cardUrl }: { url: string; cardUrl: string },
+    signal: AbortSignal,
+    more: { method: 'GET' | 'POST'; body?: string; headers: Record<string, string> },
+  ): Promise<unknown> => {
+    const target = admit(url)
+    const secrets = await credentials.headersFor(target, url, cardUrl)
+    const headers = { accept: 'application/json', ...more.headers, ...secrets }
+    const answer = await sender.send({ url, maxAnswerBytes, ...more, headers }, signal).catch(told)
+    if (answer.status < 200 || answer.status >= 300)
+      throw unavailable(`the agent answered with status ${answer.status}${hintOf(answer.status)}`)
+    try {
+      return withoutSecrets(JSON.parse(answer.body.toString('utf8')), secretsIn(secrets))
+    } catch (cause) {
+      throw unavailable('the agent answered something that is no JSON', cause)
+    }
+  }
+
+  return {
+    card: (cardUrl, signal) =>
+      send({ url: cardUrl, cardUrl }, signal, {
+        method: 'GET',
+        headers: { 'a2a-version': '1.0' },
+      }),
+    call: async ({ url, cardUrl, version, body }, signal) => {
+      const answer = await send({ url, cardUrl }, signal, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers: { 'content-type': 'application/json', 'a2a-version': version },
+      })
+      const parsed = RpcAnswer.safeParse(answer)
+      if (parsed.success) return parsed.data
+      throw unavailable('the agent answered something that is no JSON-RPC')
+    },
+  }
+}
+
+/** Shorter ones stand in words by chance, and are none that anybody should have. */
+const MIN_SECRET_CHARS = 8
+
+const secretsIn = (headers: Record<string, string>): string[] =>
+  Object.values(headers)
+    .map(value => value.replace(/^Bearer /, ''))
+    .filter(({ length }) => length >= MIN_SECRET_CHARS)
+
+/** An agent that says back what it was sent must not tell its users what we are known by. */
+const withoutSecrets = (answer: unknown, secrets: readonly string[]): unknown => {
+  if (secrets.length === 0) return answer
+  const text = JSON.stringify(answer)
+  const told = secrets.map(secret => JSON.stringify(secret).slice(1, -1))
+  if (!told.some(secret => text.includes(secret))) return answer
+  return JSON.parse(told.reduce((rest, secret) => rest.replaceAll(secret, '***'), text))
+}
+
+const hintOf = (status: number): string =>
+  status === 401 || status === 403
+    ? '; what it knows this service by stands in conversations.agent_credentials'
+    : ''
+
+export const unavailable = (message: string, cause?: unknown): ShoalError =>
+  new ShoalError('cell_unavailable', message, cause === undefined ? {} : { cause })
+
+const told = (error: unknown): never => {
+  if (!(error instanceof SendError)) throw error
+  const options = { cause: error }
+  if (error.reason === 'refused') throw new ShoalError('invalid_request', error.message, options)
+  if (error.reason === 'busy')
+    throw new ShoalError('rate_limited', error.message, {
+      retryAfterSeconds: Math.max(1, Math.ceil(error.retryAfterSeconds)),
+    })
+  throw new ShoalError('cell_unavailable', `the agent was not reached: ${error.message}`, options)
+}

@@ -1,0 +1,84 @@
+import type { Transaction } from 'kysely'
+import type { Logger } from 'pino'
+import { newId } from '../../shared/ids.ts'
+import { DAY_MS } from '../../shared/time.ts'
+import type { Ledger } from '../store/store.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import { createLease, LEASE_MS } from '../tasks/lease.ts'
+import type { Message } from './conversation.ts'
+import { deleteQuiet, failLeftOver } from './conversation-store.ts'
+
+type Trx = Transaction<LedgerTables>
+
+export interface UpkeepParts {
+  ledger: Ledger
+  /** 0: for ever. */
+  retentionDays: number
+  logger: Pick<Logger, 'warn'>
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
+/** Which messages this process answers, and what becomes of those that nobody answers any more. */
+export interface Upkeep {
+  /** Stores a message that this process answers: others leave it alone until it is over. */
+  take(add: (trx: Trx, worker: string) => Promise<Message>): Promise<Message>
+  over(messageId: string): void
+  close(): Promise<void>
+}
+
+export const LEFT_OVER = 'the coordinator stopped before it was answered'
+
+const TIDY_EVERY_MS = 60_000
+const DELETED_AT_ONCE = 200
+
+export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
+  const { ledger, retentionDays, logger, now } = parts
+  const worker = newId('worker')
+  const lease = createLease({ worker, now })
+  const underWay = new Set<string>()
+  let tidiedAt = Number.NEGATIVE_INFINITY
+
+  const tidy = async (): Promise<void> => {
+    await ledger.write(trx =>
+      failLeftOver(trx, { worker, underWay, now: now(), reason: LEFT_OVER }),
+    )
+    if (retentionDays === 0 || now() - tidiedAt < TIDY_EVERY_MS) return
+    tidiedAt = now()
+    await ledger.write(trx => deleteQuiet(trx, now() - retentionDays * DAY_MS, DELETED_AT_ONCE))
+  }
+  const warn = (error: unknown): void =>
+    logger.warn({ err: error }, 'conversations were not looked through')
+
+  const beat = (): void => {
+    if (underWay.size > 0) ledger.write(lease.keep).catch(warn)
+  }
+  await tidy().catch(warn)
+  const tidying = setInterval(() => tidy().catch(warn), LEASE_MS).unref()
+  const beating = setInterval(beat, LEASE_MS / 3).unref()
+
+  const take: Upkeep['take'] = async add => {
+    let id = ''
+    const stored = ledger.write(async trx => {
+      await lease.keep(trx)
+      const message = await add(trx, worker)
+      id = message.id
+      underWay.add(id)
+      return message
+    })
+    return stored.catch(error => {
+      underWay.delete(id)
+      throw error
+    })
+  }
+
+  return {
+    take,
+    over: messageId => void underWay.delete(messageId),
+    close: async () => {
+      clearInterval(tidying)
+      clearInterval(beating)
+      await ledger.write(lease.end).catch(warn)
+    },
+  }
+}

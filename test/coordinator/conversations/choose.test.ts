@@ -1,0 +1,91 @@
+import t from 'tap'
+import { chooseSpeakers, type SkillFacts } from '../../../coordinator/conversations/choose.ts'
+import type { Participant } from '../../../coordinator/conversations/conversation.ts'
+import { leadingObject, mentions } from '../../../coordinator/conversations/mention.ts'
+
+const people: Participant[] = [
+  { id: 'model', type: 'model' },
+  { id: 'model-a:7b', type: 'model' },
+  { id: 'ada', type: 'person' },
+  { id: 'vram-guard', type: 'skill' },
+  { id: 'keys-wipe', type: 'skill' },
+  { id: 'far.away', type: 'agent', url: 'https://far.away.com/card' },
+]
+const named = (text: string) => mentions(text, people).map(({ participant }) => participant.id)
+
+for (const [text, ids] of [
+  ['@model-a:7b hello', ['model-a:7b']],
+  ['@model-a:7b: hello', ['model-a:7b']],
+  ['hello (@model-a:7b).', ['model-a:7b']],
+  ['@MODEL-A:7B hello', ['model-a:7b']],
+  ['@model and @model-a:7b and @model', ['model', 'model-a:7b']],
+  ['@model-a:7 is none', []],
+  ['@model-a', []],
+  ['@models', []],
+  ['ask@model.com', []],
+  ['@far.away. Then more', ['far.away']],
+  ['@far.awayer', []],
+  ['ada', []],
+  ['', []],
+] as [string, string[]][])
+  t.test(`${JSON.stringify(text)} names ${ids.join(' and ') || 'nobody'}`, async t => {
+    t.strictSame(named(text), ids)
+  })
+
+t.test('the JSON behind a name ends where its braces do, whatever its strings hold', async t => {
+  t.equal(leadingObject('  {"a":{"b":"}\\"}"}} rest'), '{"a":{"b":"}\\"}"}}')
+  t.equal(leadingObject('no {"a":1}'), undefined)
+  t.equal(leadingObject('{"a":'), '{"a":')
+  t.equal(leadingObject(''), undefined)
+})
+
+const facts: Record<string, SkillFacts> = {
+  'vram-guard': {
+    id: 'vram-guard',
+    name: 'VRAM guard',
+    description: 'Tell which cells are short of graphics memory.',
+    reads: true,
+    needsNothing: true,
+  },
+  'keys-wipe': {
+    id: 'keys-wipe',
+    name: 'Wipe all keys',
+    description: 'Revoke every single key.',
+    reads: false,
+    needsNothing: true,
+  },
+}
+const choose = (text: string, autoRoute: boolean, participants = people) =>
+  chooseSpeakers(text, participants, { autoRoute, skills: id => facts[id] }).map(
+    ({ participant, argument }) => [participant.id, argument],
+  )
+
+t.test(
+  'who is named answers, in the order of the names, and people are not answered for',
+  async t => {
+    t.strictSame(choose('@vram-guard {"x":"@model"} @model-a:7b go', false), [
+      ['vram-guard', ' {"x":"@model"} '],
+      ['model-a:7b', ' go'],
+    ])
+    t.strictSame(choose('@ada what do you say?', true), [])
+  },
+)
+
+t.test('without a name nobody answers unless it is chosen who', async t => {
+  t.strictSame(choose('hello', false), [])
+  t.strictSame(choose('hello', true), [['model', undefined]])
+  const agents = people.filter(({ type }) => type === 'agent')
+  t.strictSame(choose('hello', true, agents), [['far.away', undefined]])
+  t.strictSame(choose('hello', true, [{ id: 'ada', type: 'person' }]), [])
+})
+
+t.test(
+  'a skill is chosen where the words are clearly its own, and never one that acts',
+  async t => {
+    t.strictSame(choose('Does the vram guard see cells short of memory?', true), [
+      ['vram-guard', undefined],
+    ])
+    t.strictSame(choose('what about memory', true), [['model', undefined]])
+    t.strictSame(choose('wipe every single one of the keys', true), [['model', undefined]])
+  },
+)

@@ -1,0 +1,220 @@
+import t, { type Test } from 'tap'
+import * as z from 'zod'
+import type { Conversations } from '../../../coordinator/conversations/conversations.ts'
+import { createTenant } from '../../../coordinator/keys/tenants.ts'
+import { createCallStats } from '../../../coordinator/operations/call-stats.ts'
+import type { Context } from '../../../coordinator/operations/context.ts'
+import { defineSkill } from '../../../coordinator/skills/skill.ts'
+import type { Store } from '../../../coordinator/store/store.ts'
+import { LEASE_MS } from '../../../coordinator/tasks/lease.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { DAY_MS } from '../../../shared/time.ts'
+import { keyOfTier } from '../../support/app.ts'
+import { type TestConversing, testConversations } from '../../support/conversing.ts'
+import { BY, temporaryStore } from '../store/temporary.ts'
+
+const NOW = 1_800_000_000_000
+
+/** Who asks; leaves when the signal aborts. */
+const caller = (signal = new AbortController().signal): Context =>
+  ({ key: keyOfTier('pro'), tenantId: 'home', requestId: 'r', actor: BY, signal }) as Context
+
+const begun = async (t: Test, conversing: TestConversing) => {
+  const store = await temporaryStore(t)
+  await createTenant(store.ledger, { id: 'home', name: 'home' }, BY)
+  const conversations = await testConversations(store, () => NOW, conversing)
+  t.teardown(() => conversations.close())
+  const { id } = await conversations.create(
+    { title: 'T', participants: [{ id: 'model-a:7b', type: 'model' }], autoRoute: true },
+    caller(),
+  )
+  return { store, conversations, id }
+}
+
+const say = (conversations: Conversations<Context>, id: string, content: string, who = caller()) =>
+  conversations.send(id, { content, autoRoute: false, tell: () => {} }, who)
+
+const messages = async (conversations: Conversations<Context>, id: string) =>
+  (await conversations.get(id, { limit: 50 }, caller())).messages
+
+/** A model that answers when it is let, and ends when nobody waits any more. */
+const held = () => {
+  const asked = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<void>()
+  const askModel: TestConversing['askModel'] = ({ signal }) => {
+    asked.resolve()
+    return new Promise((_, reject) => {
+      // as the connection to a cell does, it keeps the process alive
+      const alive = setInterval(() => {}, 1000)
+      const stop = () => {
+        clearInterval(alive)
+        ended.resolve()
+        reject(signal.reason)
+      }
+      signal.addEventListener('abort', stop)
+      if (signal.aborted) stop()
+    })
+  }
+  return { askModel, asked: asked.promise, ended: ended.promise }
+}
+
+t.test('a caller that leaves ends the work of the model, and the message says so', async t => {
+  const model = held()
+  const { conversations, id } = await begun(t, { askModel: model.askModel })
+  const leaving = new AbortController()
+  const sent = say(conversations, id, 'hi', caller(leaving.signal))
+  await model.asked
+  leaving.abort()
+  await model.ended
+  t.match(await sent, { message: { state: 'cancelled', reason: 'the caller left' }, replies: [] })
+  t.match(await messages(conversations, id), [{ content: 'hi', state: 'cancelled' }])
+})
+
+t.test('a message that takes too long ends with a word about it', async t => {
+  const { askModel } = held()
+  const { conversations, id } = await begun(t, { askModel, settings: { message_seconds: 0.05 } })
+  t.match(await say(conversations, id, 'hi'), {
+    message: { state: 'failed', reason: /longer than 0.05 s/ },
+    replies: [{ from: 'system', state: 'failed' }],
+  })
+})
+
+t.test('a skill that does not end holds nobody up', async t => {
+  const store = await temporaryStore(t)
+  await createTenant(store.ledger, { id: 'home', name: 'home' }, BY)
+  // a timer of its own keeps the process alive until the message has ended
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  const endless = defineSkill({
+    ...{ id: 'endless', name: 'Endless', tags: ['test'], access: 'key', effect: 'read' },
+    description: 'Never answers.',
+    input: z.strictObject({}),
+    output: z.object({}),
+    run: () => new Promise(() => {}),
+  })
+  const conversations = await testConversations(store, () => NOW, {
+    moreSkills: [endless],
+    settings: { message_seconds: 0.05 },
+  })
+  t.teardown(() => conversations.close())
+  const who = { ...caller(), calls: createCallStats() }
+  const participants = [{ id: 'endless', type: 'skill' as const }]
+  const { id } = await conversations.create({ title: 'T', participants, autoRoute: false }, who)
+  t.match(await say(conversations, id, '@endless', who), { message: { state: 'failed' } })
+})
+
+t.test('a call whose time is up while others were answered says so', async t => {
+  const model = held()
+  const { conversations, id } = await begun(t, { askModel: model.askModel })
+  const call = new AbortController()
+  const sent = say(conversations, id, 'hi', caller(call.signal))
+  await model.asked
+  // as the signal of AbortSignal.timeout() ends
+  call.abort(new DOMException('the time is up', 'TimeoutError'))
+  t.match(await sent, { message: { state: 'cancelled', reason: 'the time of the call was up' } })
+})
+
+t.test('a disk that takes nothing is told before anything is asked', async t => {
+  let asked = false
+  const { conversations, id, store } = await begun(t, {
+    askModel: async () => {
+      asked = true
+      return { text: 'x', usage: undefined }
+    },
+  })
+  const { write } = store.ledger
+  store.ledger.write = () => Promise.reject(new ShoalError('store_unavailable', 'the disk is full'))
+  t.teardown(() => {
+    store.ledger.write = write
+  })
+  await t.rejects(say(conversations, id, 'hi'), { code: 'store_unavailable' })
+  t.notOk(asked)
+  t.strictSame(await messages(conversations, id), [])
+})
+
+t.test('a coordinator that stops says that a message was not answered', async t => {
+  const model = held()
+  const { conversations, id, store } = await begun(t, { askModel: model.askModel })
+  const sent = say(conversations, id, 'hi')
+  await model.asked
+  await conversations.close()
+  t.match(await sent, { message: { state: 'failed', reason: /stopped before/ } })
+  const next = await testConversations(store, () => NOW)
+  t.teardown(() => next.close())
+  t.match(await messages(next, id), [{ state: 'failed', reason: /stopped before/ }])
+})
+
+t.test('one that was killed says so when it is back, and only of what was left over', async t => {
+  const model = held()
+  const { conversations, id, store } = await begun(t, { askModel: model.askModel })
+  const leaving = new AbortController()
+  const sent = say(conversations, id, 'hi', caller(leaving.signal))
+  await model.asked
+  t.match(await messages(conversations, id), [{ state: 'answering' }])
+  const next = await testConversations(store, () => NOW + LEASE_MS + 1)
+  t.teardown(() => next.close())
+  t.match(await messages(next, id), [
+    { state: 'failed', reason: 'the coordinator stopped before it was answered' },
+  ])
+  leaving.abort()
+  await sent
+})
+
+t.test('of two on one store, each leaves alone what the other one answers', async t => {
+  const model = Promise.withResolvers<string>()
+  const asked = Promise.withResolvers<void>()
+  const askModel: TestConversing['askModel'] = async () => {
+    asked.resolve()
+    return { text: await model.promise, usage: undefined }
+  }
+  const { conversations, id, store } = await begun(t, { askModel })
+  const sent = say(conversations, id, 'hi')
+  await asked.promise
+  const next = await testConversations(store, () => NOW)
+  t.match(await messages(next, id), [{ state: 'answering' }])
+  await next.close()
+  t.match(await messages(conversations, id), [{ state: 'answering' }])
+  model.resolve('hello')
+  t.match(await sent, { message: { state: 'done' }, replies: [{ content: 'hello' }] })
+  t.match(await messages(conversations, id), [{ state: 'done' }, { content: 'hello' }])
+})
+
+t.test('messages to one conversation are answered one after another', async t => {
+  const first = Promise.withResolvers<string>()
+  const asked = Promise.withResolvers<void>()
+  let count = 0
+  const { conversations, id } = await begun(t, {
+    askModel: async () => {
+      asked.resolve()
+      const text = ++count === 1 ? await first.promise : 'second'
+      return { text, usage: undefined }
+    },
+  })
+  const both = [say(conversations, id, 'one')]
+  await asked.promise
+  both.push(say(conversations, id, 'two'))
+  first.resolve('first')
+  await Promise.all(both)
+  t.strictSame(
+    (await messages(conversations, id)).map(({ content }) => content),
+    ['one', 'first', 'two', 'second'],
+  )
+})
+
+t.test('what was not touched for long is deleted, with its messages, and nothing else', async t => {
+  const { conversations, id, store } = await begun(t, {
+    askModel: async () => ({ text: 'x', usage: undefined }),
+  })
+  await say(conversations, id, 'hi')
+  const count = async ({ ledger }: Store) =>
+    (await ledger.read.selectFrom('conversation_messages').select('id').execute()).length
+  const at = async (days: number, settings = {}) => {
+    const later = await testConversations(store, () => NOW + days * DAY_MS, { settings })
+    await later.close()
+    return count(store)
+  }
+  t.equal(await at(90), 2)
+  t.equal(await at(1000, { retention_days: 0 }), 2)
+  t.equal(await at(91), 0)
+  await t.rejects(conversations.get(id, { limit: 1 }, caller()), { code: 'not_found' })
+})

@@ -1,0 +1,84 @@
+import { setTimeout } from 'node:timers/promises'
+import t from 'tap'
+import { ConversationsConfig } from '../../../coordinator/conversations/conversations-config.ts'
+import { createRemoteAgents } from '../../../coordinator/conversations/remote-agent.ts'
+import { createTenant } from '../../../coordinator/keys/tenants.ts'
+import type { Context } from '../../../coordinator/operations/context.ts'
+import { Outbound } from '../../../coordinator/outbound/outbound-config.ts'
+import { createSender } from '../../../coordinator/outbound/sender.ts'
+import { keyOfTier } from '../../support/app.ts'
+import { testConversations } from '../../support/conversing.ts'
+import { newerAgent, olderAgent } from '../../support/sdk-agents.ts'
+import { BY, temporaryStore } from '../store/temporary.ts'
+
+/** Waits for nothing, but says how long it would have, and what it is told of before. */
+const scene = (place: string, waited: (milliseconds: number) => unknown = () => {}) =>
+  createRemoteAgents({
+    sender: createSender({ config: Outbound.parse({ allow: [place], allow_http: true }) }),
+    config: ConversationsConfig.parse({ agents: [place] }),
+    credentials: { headersFor: async () => ({}) },
+    wait: async (milliseconds, signal) => {
+      await waited(milliseconds)
+      signal.throwIfAborted()
+    },
+  })
+
+const KINDS = [
+  ['1.0', newerAgent, 'GetTask', 'CancelTask'],
+  ['0.3', olderAgent, 'tasks/get', 'tasks/cancel'],
+] as const
+
+for (const [version, open, get, cancel] of KINDS) {
+  t.test(`a task of an agent of ${version} is followed until it has ended`, async t => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const { place, card, methods, cancelled } = await open(t, 'at last', { until: promise })
+    const waits: number[] = []
+    const agents = scene(place, milliseconds => {
+      if (waits.push(milliseconds) === 6) resolve()
+    })
+    t.equal(await agents.ask(card, 'x', new AbortController().signal), 'at last')
+    t.ok(waits.length >= 6)
+    t.ok(waits.every(milliseconds => milliseconds >= 250 && milliseconds <= 5000))
+    t.ok((waits[5] ?? 0) > (waits[0] ?? 0), 'each wait is longer than those before')
+    t.strictSame(new Set(methods.slice(1)), new Set([get]))
+    t.strictSame(cancelled, [])
+  })
+
+  t.test(`who leaves has the task of an agent of ${version} cancelled`, async t => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const { place, card, methods, cancelled } = await open(t, 'never', { until: promise })
+    const leaving = new AbortController()
+    const agents = scene(place, () => leaving.abort(new Error('left')))
+    await t.rejects(agents.ask(card, 'x', leaving.signal))
+    await agents.close()
+    t.equal(methods.at(-1), cancel)
+    t.equal(cancelled.length, 1)
+    resolve()
+  })
+
+  t.test(`who leaves a conversation ends the task at an agent of ${version}`, async t => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const { place, card, methods, cancelled } = await open(t, 'never', { until: promise })
+    const store = await temporaryStore(t)
+    await createTenant(store.ledger, { id: 'home', name: 'home' }, BY)
+    const conversations = await testConversations(store, Date.now, {
+      settings: { agents: [place] },
+      outbound: { allow: [place], allow_http: true },
+    })
+    t.teardown(() => conversations.close())
+    const leaving = new AbortController()
+    const caller = {
+      ...{ key: keyOfTier('pro'), tenantId: 'home', requestId: 'r', actor: BY },
+      signal: leaving.signal,
+    } as Context
+    const participants = [{ id: 'far', type: 'agent' as const, url: card }]
+    const wanted = { title: 'T', participants, autoRoute: true }
+    const { id } = await conversations.create(wanted, caller)
+    const sent = conversations.send(id, { content: 'hi', autoRoute: false, tell: () => {} }, caller)
+    while (!methods.includes(get)) await setTimeout(5)
+    leaving.abort()
+    t.match(await sent, { message: { state: 'cancelled' } })
+    while (cancelled.length === 0) await setTimeout(5)
+    resolve()
+  })
+}
