@@ -27,6 +27,12 @@ export interface Events {
    * that the reader knows that it missed some.
    */
   since(id: string): CloudEvent[] | undefined
+  /** How many there have been: where a reader begins that wants those to come. */
+  position(): number
+  /** Where the one with this id was; undefined when it is no longer kept. */
+  positionAfter(id: string): number | undefined
+  /** Those from a position on, oldest first; `missed` when some of them are no longer kept. */
+  read(from: number): { events: CloudEvent[]; missed: boolean }
 }
 
 export interface EventsOptions {
@@ -46,6 +52,7 @@ export const createEvents = ({
 }: EventsOptions): Events => {
   const listeners = new Map<Listener, (type: string) => boolean>()
   const ring: CloudEvent[] = []
+  let count = 0
 
   const deliver = (listener: Listener, event: CloudEvent): void => {
     try {
@@ -66,6 +73,7 @@ export const createEvents = ({
       data,
     }
     ring.push(event)
+    count++
     if (ring.length > kept) ring.shift()
     for (const [listener, wants] of [...listeners]) if (wants(type)) deliver(listener, event)
     return event
@@ -79,10 +87,20 @@ export const createEvents = ({
     return () => void listeners.delete(own)
   }
 
-  const since = (id: string): CloudEvent[] | undefined => {
+  const positionAfter = (id: string): number | undefined => {
     const index = ring.findLastIndex(event => event.id === id)
-    return index === -1 ? undefined : ring.slice(index + 1)
+    return index === -1 ? undefined : count - ring.length + index + 1
   }
 
-  return { publish, subscribe, since }
+  const read: Events['read'] = from => {
+    const first = count - ring.length
+    return { events: ring.slice(Math.max(0, from - first)), missed: from < first }
+  }
+
+  const since = (id: string): CloudEvent[] | undefined => {
+    const from = positionAfter(id)
+    return from === undefined ? undefined : read(from).events
+  }
+
+  return { publish, subscribe, since, position: () => count, positionAfter, read }
 }

@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto'
+import { SSE_KEEPALIVE, sseData } from '../../shared/wire/sse.ts'
+import type { CloudEvent, Events } from './bus.ts'
+import { type Hearer, isWanted, mayHear } from './topics.ts'
+
+/** Where a stream goes: a response, or whatever a test has. */
+export interface Outlet {
+  /** False when nothing more should be written before `drained`. */
+  write(text: string): boolean
+  /** False when the reader did not take what was written in time. */
+  drained(): Promise<boolean>
+  end(): void
+}
+
+export interface StreamParts {
+  events: Pick<Events, 'position' | 'positionAfter' | 'read' | 'subscribe'>
+  outlet: Outlet
+  /** Looked at anew for each event: a key may lose its roles. */
+  hearer: () => Hearer
+  patterns: readonly string[]
+  lastEventId: string | undefined
+  /** Names this coordinator in events of the stream itself. */
+  source: string
+  /** Unix time, milliseconds. */
+  now: () => number
+  /** Told when the reader was too slow. */
+  cut?: () => void
+}
+
+export interface EventStream {
+  /** Keeps the connection open, and tells the reader how far it is. */
+  heartbeat(): void
+  close(): void
+}
+
+const RETRY_MS = 2000
+
+/**
+ * Writes events as they come, from the ring that all readers share: a reader costs a position in it
+ * and no memory of its own. One that falls out of the ring, or stops reading, is cut; it comes back
+ * with the id of the last event it has seen, and what it missed is told by `shoal.events.gap`.
+ */
+export const openEventStream = (parts: StreamParts): EventStream => {
+  const { events, outlet, hearer, patterns, lastEventId } = parts
+  let open = true
+  let writing = false
+  let at = events.position()
+  let lastId: string | undefined
+
+  const close = (): void => {
+    if (!open) return
+    open = false
+    stop()
+    outlet.end()
+  }
+  const cut = (): void => {
+    if (!open) return
+    parts.cut?.()
+    close()
+  }
+  const put = async (text: string): Promise<void> => {
+    if (!open || outlet.write(text) || (await outlet.drained())) return
+    cut()
+  }
+
+  /** Writes what there is until there is no more. */
+  const pump = async (): Promise<void> => {
+    while (open && at < events.position()) {
+      const { events: found, missed } = events.read(at)
+      if (missed) return cut()
+      at = events.position()
+      for (const event of found) {
+        lastId = event.id
+        if (mayHear(event, hearer()) && isWanted(event.type, patterns)) await put(frame(event))
+        if (!open) return
+      }
+    }
+  }
+  const wake = (): void => {
+    if (writing || !open) return
+    writing = true
+    pump()
+      .catch(cut)
+      .finally(() => {
+        writing = false
+        if (open && at < events.position()) wake()
+      })
+  }
+  const stop = events.subscribe('', wake)
+
+  const gap = (after: string): CloudEvent => ({
+    specversion: '1.0',
+    id: randomUUID(),
+    source: parts.source,
+    type: 'shoal.events.gap',
+    time: new Date(parts.now()).toISOString(),
+    data: { after, reason: 'not_kept' },
+  })
+
+  // a gap has no id of the stream: who comes back asks from the last real event
+  const begin = async (): Promise<void> => {
+    await put(`retry: ${RETRY_MS}\n\n`)
+    if (lastEventId === undefined) return
+    const from = events.positionAfter(lastEventId)
+    at = from ?? events.position() - events.read(0).events.length
+    if (from === undefined) await put(sseData(gap(lastEventId)))
+  }
+  writing = true
+  begin()
+    .catch(cut)
+    .finally(() => {
+      writing = false
+      wake()
+    })
+
+  return {
+    heartbeat: () => {
+      if (open && !writing) outlet.write(lastId === undefined ? SSE_KEEPALIVE : `id: ${lastId}\n\n`)
+    },
+    close,
+  }
+}
+
+/** Without a name, so that every client's plain handler gets all of them. */
+const frame = (event: CloudEvent): string => `id: ${event.id}\n${sseData(event)}`

@@ -1,0 +1,19 @@
+import type { JobKind } from '../queue/job-kind.ts'
+
+type Limits = Pick<
+  JobKind,
+  'maxAttempts' | 'backOff' | 'concurrency' | 'timeoutSeconds' | 'leaseSeconds' | 'keptDays'
+>
+
+/** Of every job that sends something to an address of a user. */
+export const deliveryLimits = (config: {
+  max_attempts: number
+  retry_first_seconds: number
+}): Limits => ({
+  maxAttempts: config.max_attempts,
+  backOff: { firstSeconds: config.retry_first_seconds, factor: 4, maxSeconds: 3600 },
+  concurrency: 32,
+  timeoutSeconds: 60,
+  leaseSeconds: 10,
+  keptDays: 7,
+})

@@ -1,0 +1,35 @@
+import { JobError } from '../queue/job-error.ts'
+
+export type SendReason =
+  | 'refused'
+  | 'busy'
+  | 'not_resolved'
+  | 'not_reached'
+  | 'timed_out'
+  | 'too_large'
+  | 'aborted'
+
+/** Why nothing came back. The message names nothing that was answered. */
+export class SendError extends Error {
+  readonly reason: SendReason
+  /** With `busy`: when there may be room. */
+  readonly retryAfterSeconds: number
+
+  constructor(
+    reason: SendReason,
+    message: string,
+    { retryAfterSeconds = 0, cause }: { retryAfterSeconds?: number; cause?: unknown } = {},
+  ) {
+    super(message, cause === undefined ? {} : { cause })
+    this.name = 'SendError'
+    this.reason = reason
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+/** What it means for a job: an address may be mended, a busy target costs no attempt. */
+export const asJobFailure = (error: unknown): unknown => {
+  if (!(error instanceof SendError)) return error
+  const { reason, message, retryAfterSeconds, cause } = error
+  return new JobError(message, { early: reason === 'busy', retryAfterSeconds, cause })
+}

@@ -1,0 +1,54 @@
+import type { Transaction } from 'kysely'
+import type * as z from 'zod'
+import type { LedgerTables } from '../store/tables.ts'
+import type { BackOff } from './back-off.ts'
+import type { Job } from './job.ts'
+
+/** What an attempt may know of itself. */
+export interface Attempt {
+  job: Job
+  /** Aborts when the time is up, the lease is lost, the job was cancelled or the process ends. */
+  signal: AbortSignal
+}
+
+/**
+ * A kind of work for the queue: one file each. An attempt may run twice, when a process dies in the
+ * middle: it must bear that.
+ */
+export interface JobKind<P extends z.ZodType = z.ZodType> {
+  /** `webhook-delivery`: the name of its file. */
+  kind: string
+  /** Kept as JSON; what an older version wrote must still pass. */
+  payload: P
+  /** Attempts before it is given up. */
+  maxAttempts: number
+  backOff: BackOff
+  /** Attempts at once in one process. */
+  concurrency: number
+  /** Longest time of one attempt. */
+  timeoutSeconds: number
+  /** So long after its worker was last heard of, another one takes the job. */
+  leaseSeconds: number
+  /** How long it is kept after it ended. */
+  keptDays: number
+  /** False: that it was given up is no event of its own. */
+  announced?: boolean
+  /** Throws a `JobError`, or anything else, which counts as worth another attempt. */
+  run(payload: z.output<P>, attempt: Attempt): Promise<void>
+  /** In the transaction in which it is done or given up. */
+  ended?(payload: z.output<P>, job: Job, trx: Transaction<LedgerTables>): Promise<void>
+}
+
+/** A kind with its payload checked against its schema by the compiler. */
+export const defineJobKind = <P extends z.ZodType>(kind: JobKind<P>): JobKind =>
+  kind as unknown as JobKind
+
+/** Every kind of work by name. */
+export type JobKinds = ReadonlyMap<string, JobKind>
+
+/** Throws for a name that comes twice. */
+export const jobKinds = (kinds: readonly JobKind[]): JobKinds => {
+  const byName = new Map(kinds.map(kind => [kind.kind, kind]))
+  if (byName.size !== kinds.length) throw new TypeError('two kinds of job have one name')
+  return byName
+}

@@ -1,0 +1,114 @@
+import type { Kysely } from 'kysely'
+import { ShoalError } from '../../shared/errors.ts'
+import type { JobRow } from '../store/delivery-tables.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import { type Job, type JobState, jobOf } from './job.ts'
+
+/** Jobs of one tenant, and those that belong to the whole service. */
+export interface JobScope {
+  tenantId: string
+}
+
+export interface JobFilter {
+  kind?: string
+  states?: readonly JobState[]
+  project?: string
+  team?: string
+  /** The last id of the page before. */
+  before?: string
+  limit: number
+}
+
+/** Throws `not_found`, also for a job of another tenant. */
+export const readJob = async (
+  db: Kysely<LedgerTables>,
+  id: string,
+  { tenantId }: JobScope,
+): Promise<JobRow> => {
+  const row = await db.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirst()
+  if (row !== undefined && (row.tenant_id ?? tenantId) === tenantId) return row
+  throw new ShoalError('not_found', `no job ${id}`)
+}
+
+/** Newest first. */
+export const readJobs = async (
+  db: Kysely<LedgerTables>,
+  { kind, states, project, team, before, limit }: JobFilter,
+  scope: JobScope,
+): Promise<Job[]> => {
+  let query = visible(db, scope).selectAll().orderBy('seq', 'desc').limit(limit)
+  if (kind !== undefined) query = query.where('kind', '=', kind)
+  if (states !== undefined) query = query.where('state', 'in', states)
+  if (project !== undefined) query = query.where('project', '=', project)
+  if (team !== undefined) query = query.where('team', '=', team)
+  if (before !== undefined) query = query.where('seq', '<', (await readJob(db, before, scope)).seq)
+  return (await query.execute()).map(jobOf)
+}
+
+export interface BoardLine {
+  project: string | null
+  team: string | null
+  kind: string
+  state: JobState
+  jobs: number
+  costCents: number
+}
+
+/** Sums by project, team, kind and state. */
+export const readBoard = async (
+  db: Kysely<LedgerTables>,
+  scope: JobScope,
+): Promise<BoardLine[]> => {
+  const rows = await visible(db, scope)
+    .select(({ fn }) => [
+      'project',
+      'team',
+      'kind',
+      'state',
+      fn.countAll<number>().as('jobs'),
+      fn.sum<number>('cost_cents').as('cost'),
+    ])
+    .groupBy(['project', 'team', 'kind', 'state'])
+    .orderBy('project')
+    .orderBy('team')
+    .orderBy('kind')
+    .orderBy('state')
+    .execute()
+  return rows.map(({ cost, jobs, state, ...names }) => ({
+    ...names,
+    state: state as JobState,
+    jobs: Number(jobs),
+    costCents: Number(cost),
+  }))
+}
+
+const visible = (db: Kysely<LedgerTables>, { tenantId }: JobScope) =>
+  db
+    .selectFrom('jobs')
+    .where(({ or, eb }) => or([eb('tenant_id', '=', tenantId), eb('tenant_id', 'is', null)]))
+
+/** Whether there is anything to take: asked often, so it must not write. */
+export const isDue = async (
+  db: Kysely<LedgerTables>,
+  kind: string,
+  now: number,
+): Promise<boolean> => {
+  const query = db.selectFrom('jobs').select('seq').where('kind', '=', kind)
+  const found = await query
+    .where('state', 'in', ['queued', 'running'])
+    .where('due_at', '<=', now)
+    .limit(1)
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+/** How many there are, by kind and state. */
+export const countJobs = async (
+  db: Kysely<LedgerTables>,
+): Promise<{ kind: string; state: string; jobs: number }[]> => {
+  const query = db.selectFrom('jobs').groupBy(['kind', 'state'])
+  const rows = await query
+    .select(({ fn }) => ['kind', 'state', fn.countAll<number>().as('jobs')])
+    .execute()
+  return rows.map(row => ({ ...row, jobs: Number(row.jobs) }))
+}

@@ -1,0 +1,270 @@
+import { type Selectable, sql, type Transaction } from 'kysely'
+import { ShoalError } from '../../shared/errors.ts'
+import { newId } from '../../shared/ids.ts'
+import type { JobRow } from '../store/delivery-tables.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import { type Job, jobOf } from './job.ts'
+import type { JobKind } from './job-kind.ts'
+
+type Trx = Transaction<LedgerTables>
+
+export interface NewJob {
+  kind: string
+  payload: unknown
+  tenantId?: string
+  project?: string
+  team?: string
+  /** 0 to 9, 5 when absent; higher ones go first. */
+  priority?: number
+  /** Hundredths of a euro. */
+  costCents?: number
+  lane?: string
+  /** Unix milliseconds; at once when absent. */
+  notBefore?: number
+  /** Of one kind and key there is one job: the second is the first one's. */
+  onceKey?: string
+}
+
+/** The largest time there is (ECMA-262, 21.4.1.1): another one of the lane goes before. */
+const NEVER = 8_640_000_000_000_000
+const OPEN = ['queued', 'running']
+
+/** Adds a job inside the transaction of what it follows from. */
+export const addJob = async (
+  trx: Trx,
+  kind: JobKind,
+  job: NewJob,
+  now: number,
+): Promise<{ job: Job; added: boolean }> => {
+  const known = job.onceKey === undefined ? undefined : await sameJob(trx, job.kind, job.onceKey)
+  if (known !== undefined) return { job: jobOf(known), added: false }
+  const row = await rowOf(trx, kind, job, now)
+  await trx.insertInto('jobs').values(row).execute()
+  return { job: jobOf(row), added: true }
+}
+
+const sameJob = (trx: Trx, kind: string, onceKey: string): Promise<JobRow | undefined> =>
+  trx
+    .selectFrom('jobs')
+    .selectAll()
+    .where('kind', '=', kind)
+    .where('once_key', '=', onceKey)
+    .executeTakeFirst()
+
+const rowOf = async (trx: Trx, kind: JobKind, job: NewJob, now: number): Promise<JobRow> => {
+  const newest = await trx
+    .selectFrom('jobs')
+    .select('seq')
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .execute()
+  const notBefore = job.notBefore ?? now
+  const waits = job.lane !== undefined && (await openInLane(trx, job.lane, 1)) > 0
+  return {
+    seq: (newest[0]?.seq ?? 0) + 1,
+    id: newId('job', now),
+    kind: job.kind,
+    tenant_id: job.tenantId ?? null,
+    project: job.project ?? null,
+    team: job.team ?? null,
+    payload_json: JSON.stringify(kind.payload.parse(job.payload)),
+    priority: job.priority ?? 5,
+    cost_cents: job.costCents ?? 0,
+    lane: job.lane ?? null,
+    state: 'queued',
+    not_before: notBefore,
+    due_at: waits ? NEVER : notBefore,
+    attempts: 0,
+    max_attempts: kind.maxAttempts,
+    worker: null,
+    fence: 0,
+    reason: null,
+    once_key: job.onceKey ?? null,
+    created_at: now,
+    changed_at: now,
+    ended_at: null,
+  }
+}
+
+/** Jobs of a lane that have not ended, counted up to a limit. */
+export const openInLane = async (trx: Trx, lane: string, limit: number): Promise<number> => {
+  const found = await trx
+    .selectFrom('jobs')
+    .select('seq')
+    .where('lane', '=', lane)
+    .where('state', 'in', OPEN)
+    .limit(limit)
+    .execute()
+  return found.length
+}
+
+/**
+ * Takes due jobs of one kind, the most urgent first, in one conditional UPDATE: of several workers
+ * one gets each. A job whose lease ran out is due again; one that has used up its attempts that way
+ * is given up.
+ */
+export const claimJobs = async (
+  trx: Trx,
+  kind: JobKind,
+  { limit, worker, now }: { limit: number; worker: string; now: number },
+): Promise<Job[]> => {
+  const { rows } = await sql<Selectable<JobRow>>`
+    update jobs set state = 'running', worker = ${worker}, fence = fence + 1,
+      attempts = attempts + 1, due_at = ${now + kind.leaseSeconds * 1000}, changed_at = ${now}
+    where due_at <= ${now} and seq in (
+      select seq from jobs where kind = ${kind.kind} and state in ('queued', 'running')
+        and due_at <= ${now} order by priority desc, seq limit ${limit})
+    returning *`.execute(trx)
+  const taken: Job[] = []
+  for (const row of rows.toSorted((a, b) => b.priority - a.priority || a.seq - b.seq)) {
+    if (row.attempts <= row.max_attempts) taken.push(jobOf(row))
+    else await endJob(trx, kind, jobOf(row), { state: 'dead', reason: LOST, now })
+  }
+  return taken
+}
+
+const LOST = 'every worker that began it was lost'
+
+/** Answers false when the lease is lost: another worker has the job, or it was cancelled. */
+export const renewLease = async (trx: Trx, job: Job, until: number): Promise<boolean> => {
+  const { numUpdatedRows } = await held(trx, job).set({ due_at: until }).executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** Only who holds the job as it was claimed may say what became of it. */
+const held = (trx: Trx, { id, fence }: Job) =>
+  trx
+    .updateTable('jobs')
+    .where('id', '=', id)
+    .where('fence', '=', fence)
+    .where('state', '=', 'running')
+
+export interface JobEnd {
+  state: 'done' | 'dead'
+  reason?: string
+  now: number
+}
+
+/** It is over, and the next one of its lane is due. False when the lease was lost before. */
+export const endJob = async (
+  trx: Trx,
+  kind: JobKind,
+  job: Job,
+  { state, reason, now }: JobEnd,
+): Promise<boolean> => {
+  const { numUpdatedRows } = await held(trx, job)
+    .set({ state, reason: reason ?? null, changed_at: now, ended_at: now })
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) return false
+  if (job.lane !== undefined) await wakeLane(trx, job.lane)
+  const payload = kind.payload.safeParse(job.payload)
+  if (payload.success) await kind.ended?.(payload.data, { ...job, state, endedAt: now }, trx)
+  return true
+}
+
+/** Back into the line; `counts` says whether the attempt was one. False when the lease was lost. */
+export const putBack = async (
+  trx: Trx,
+  job: Job,
+  { at, reason, counts, now }: { at: number; reason?: string; counts: boolean; now: number },
+): Promise<boolean> => {
+  const { numUpdatedRows } = await held(trx, job)
+    .set({
+      state: 'queued',
+      worker: null,
+      not_before: at,
+      due_at: at,
+      attempts: job.attempts - (counts ? 0 : 1),
+      reason: reason ?? null,
+      changed_at: now,
+    })
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) return false
+  if (job.lane !== undefined) await sortLane(trx, job.lane)
+  return true
+}
+
+/** The oldest of the lane may go, unless one of it runs. */
+const wakeLane = async (trx: Trx, lane: string): Promise<void> => {
+  if (await runsInLane(trx, lane)) return
+  await sql`update jobs set due_at = not_before where seq = (
+    select min(seq) from jobs where lane = ${lane} and state = 'queued')`.execute(trx)
+}
+
+/** One that is older than those that wait has come back: it goes before them. */
+const sortLane = async (trx: Trx, lane: string): Promise<void> => {
+  await trx
+    .updateTable('jobs')
+    .set({ due_at: NEVER })
+    .where('lane', '=', lane)
+    .where('state', '=', 'queued')
+    .where('due_at', '<', NEVER)
+    .execute()
+  await wakeLane(trx, lane)
+}
+
+const runsInLane = async (trx: Trx, lane: string): Promise<boolean> => {
+  const query = trx.selectFrom('jobs').select('seq').where('lane', '=', lane)
+  return (await query.where('state', '=', 'running').executeTakeFirst()) !== undefined
+}
+
+/** Everything of a lane that waits is called off. Answers how many. */
+export const cancelLane = async (
+  trx: Trx,
+  lane: string,
+  reason: string,
+  now: number,
+): Promise<number> => {
+  const { numUpdatedRows } = await trx
+    .updateTable('jobs')
+    .set({ state: 'cancelled', reason, changed_at: now, ended_at: now })
+    .where('lane', '=', lane)
+    .where('state', '=', 'queued')
+    .executeTakeFirst()
+  return Number(numUpdatedRows)
+}
+
+/** An operator calls it off; a worker that has it notices with its next renewal. */
+export const cancelJob = async (trx: Trx, row: JobRow, now: number): Promise<JobRow> => {
+  requireState(row, OPEN)
+  const values = { state: 'cancelled', reason: 'cancelled', changed_at: now, ended_at: now }
+  const after = { ...row, ...values, fence: row.fence + 1 }
+  await replace(trx, after)
+  if (row.lane !== null) await wakeLane(trx, row.lane)
+  return after
+}
+
+/** Once more from the start, before what came later in its lane. */
+export const retryJob = async (trx: Trx, row: JobRow, now: number): Promise<JobRow> => {
+  requireState(row, ['dead', 'cancelled'])
+  const values = { state: 'queued', attempts: 0, worker: null, ended_at: null, not_before: now }
+  const after = { ...row, ...values, due_at: now, changed_at: now }
+  await replace(trx, after)
+  if (row.lane !== null) await sortLane(trx, row.lane)
+  return after
+}
+
+const replace = async (trx: Trx, { seq, ...values }: JobRow): Promise<void> => {
+  await trx.updateTable('jobs').set(values).where('seq', '=', seq).execute()
+}
+
+/** A dead letter that nobody needs any more. */
+export const discardJob = async (trx: Trx, row: JobRow): Promise<void> => {
+  requireState(row, ['dead', 'cancelled', 'done'])
+  await trx.deleteFrom('jobs').where('seq', '=', row.seq).execute()
+}
+
+const requireState = ({ id, state }: JobRow, wanted: readonly string[]): void => {
+  if (wanted.includes(state)) return
+  throw new ShoalError('conflict', `job ${id} is ${state}`)
+}
+
+/** Those of one kind that ended before. */
+export const forgetEnded = async (trx: Trx, kind: string, before: number): Promise<void> => {
+  await trx
+    .deleteFrom('jobs')
+    .where('kind', '=', kind)
+    .where('state', 'in', ['done', 'dead', 'cancelled'])
+    .where('ended_at', '<', before)
+    .execute()
+}

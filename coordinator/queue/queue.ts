@@ -1,0 +1,93 @@
+import type { Transaction } from 'kysely'
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { JobRow } from '../store/delivery-tables.ts'
+import type { Ledger } from '../store/store.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import { type Job, jobOf } from './job.ts'
+import type { JobKind, JobKinds } from './job-kind.ts'
+import {
+  type BoardLine,
+  type JobFilter,
+  type JobScope,
+  readBoard,
+  readJob,
+  readJobs,
+} from './job-query.ts'
+import { addJob, cancelJob, discardJob, type NewJob, retryJob } from './job-store.ts'
+
+/** What is to be done later: kept on the disk, done at least once, by whichever process is free. */
+export interface Queue {
+  /** Resolves when it is on the disk. Throws for a payload that is not the kind's. */
+  add(job: NewJob): Promise<Job>
+  /** The same inside the transaction of what it follows from; call `wake` after it. */
+  addWithin(trx: Transaction<LedgerTables>, job: NewJob): Promise<Job>
+  /** There is something new to do. */
+  wake(): void
+  /** Throws `not_found`, as all of these, also for a job of another tenant. */
+  get(id: string, scope: JobScope): Promise<Job>
+  /** Newest first. */
+  list(filter: JobFilter, scope: JobScope): Promise<Job[]>
+  board(scope: JobScope): Promise<BoardLine[]>
+  /** Once more from the start. Throws `conflict` unless it was given up or cancelled. */
+  retry(id: string, scope: JobScope, by: Actor): Promise<Job>
+  /** Throws `conflict` when it has ended. */
+  cancel(id: string, scope: JobScope, by: Actor): Promise<Job>
+  /** Throws `conflict` unless it has ended. */
+  discard(id: string, scope: JobScope, by: Actor): Promise<Job>
+}
+
+export interface QueueParts {
+  ledger: Ledger
+  kinds: () => JobKinds
+  /** Unix time, milliseconds. */
+  now: () => number
+  wake?: () => void
+}
+
+export const createQueue = ({ ledger, kinds, now, wake = () => {} }: QueueParts): Queue => {
+  const kindOf = (name: string): JobKind => {
+    const kind = kinds().get(name)
+    if (kind === undefined) throw new TypeError(`there is no kind of job ${name}`)
+    return kind
+  }
+  const addWithin: Queue['addWithin'] = async (trx, job) =>
+    (await addJob(trx, kindOf(job.kind), job, now())).job
+
+  /** A change by a person, with its row in the audit. */
+  const change = async (
+    verb: string,
+    [id, scope, by]: [string, JobScope, Actor],
+    apply: (trx: Transaction<LedgerTables>, row: JobRow) => Promise<JobRow>,
+  ): Promise<Job> => {
+    const after = await ledger.write(async trx => {
+      const before = await readJob(trx, id, scope)
+      const row = await apply(trx, before)
+      const about = { tenant: scope.tenantId, action: `job.${verb}`, subject: id }
+      const details = { kind: row.kind, was: before.state }
+      await appendAudit(trx, { ...by, ...about, outcome: 'done', details })
+      return row
+    })
+    wake()
+    return jobOf(after)
+  }
+
+  return {
+    add: async job => {
+      const added = await ledger.write(trx => addWithin(trx, job))
+      wake()
+      return added
+    },
+    addWithin,
+    wake,
+    get: async (id, scope) => jobOf(await readJob(ledger.read, id, scope)),
+    list: (filter, scope) => readJobs(ledger.read, filter, scope),
+    board: scope => readBoard(ledger.read, scope),
+    retry: (...asked) => change('retry', asked, (trx, row) => retryJob(trx, row, now())),
+    cancel: (...asked) => change('cancel', asked, (trx, row) => cancelJob(trx, row, now())),
+    discard: (...asked) =>
+      change('discard', asked, async (trx, row) => {
+        await discardJob(trx, row)
+        return row
+      }),
+  }
+}

@@ -1,0 +1,116 @@
+import type { Transaction } from 'kysely'
+import * as z from 'zod'
+import type { CloudEvent } from '../events/bus.ts'
+import { EventView } from '../events/event-view.ts'
+import type { Sealing } from '../keys/sealing.ts'
+import { isTenantDisabled } from '../keys/tenants.ts'
+import { deliveryLimits } from '../outbound/delivery-limits.ts'
+import { asJobFailure } from '../outbound/send-error.ts'
+import type { Sender } from '../outbound/sender.ts'
+import { signatureHeaders } from '../outbound/signature.ts'
+import { JobError } from '../queue/job-error.ts'
+import { defineJobKind, type JobKind } from '../queue/job-kind.ts'
+import type { NewJob } from '../queue/job-store.ts'
+import type { WebhookRow } from '../store/delivery-tables.ts'
+import type { Ledger } from '../store/store.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import { disableWebhook } from './disable.ts'
+import { laneOf, type Webhook } from './webhook.ts'
+import type { WebhooksConfig } from './webhooks-config.ts'
+
+export interface DeliveryParts {
+  config: WebhooksConfig
+  ledger: Ledger
+  sender: Pick<Sender, 'send'>
+  sealing: Sealing
+  /** Unix time, milliseconds. */
+  now: () => number
+  /** A webhook is disabled; inside the transaction. */
+  disabled: (webhook: WebhookRow, reason: string) => void
+}
+
+export const WEBHOOK_DELIVERY = 'webhook-delivery'
+
+/** One event on its way to one webhook; twice the same is one. */
+export const deliveryJob = ({ id, tenantId }: Webhook, event: CloudEvent): NewJob => ({
+  kind: WEBHOOK_DELIVERY,
+  // as it is sent: a member without a value is none in JSON, and would be refused in a job
+  payload: { webhook_id: id, event: JSON.parse(JSON.stringify(event)) },
+  tenantId,
+  lane: laneOf(id),
+  onceKey: `${id}:${event.id}`,
+})
+
+const Payload = z.object({ webhook_id: z.string(), event: EventView })
+
+const GONE = 410
+const LATER = { early: true, retryAfterSeconds: 60 }
+const BUSY = [429, 503]
+
+/** One event to one webhook, signed as Standard Webhooks has it. */
+export const webhookDelivery = (parts: DeliveryParts): JobKind => {
+  const { config, ledger, sender, sealing, now, disabled } = parts
+
+  const find = (
+    db: Pick<Transaction<LedgerTables>, 'selectFrom'>,
+    id: string,
+  ): Promise<WebhookRow | undefined> =>
+    db.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirst()
+
+  const secretsOf = ({ id, secret_sealed, previous_sealed, previous_until }: WebhookRow) => {
+    const both = previous_sealed !== null && (previous_until ?? 0) > now()
+    return [secret_sealed, ...(both ? [previous_sealed] : [])].map(each => sealing.open(each, id))
+  }
+
+  const disable = async (trx: Transaction<LedgerTables>, row: WebhookRow, reason: string) => {
+    if (await disableWebhook(trx, row, reason, now())) disabled(row, reason)
+  }
+
+  return defineJobKind({
+    kind: WEBHOOK_DELIVERY,
+    payload: Payload,
+    ...deliveryLimits(config),
+    // an event about a delivery would be delivered too
+    announced: false,
+
+    run: async ({ webhook_id, event }, { signal }) => {
+      const row = await find(ledger.read, webhook_id)
+      if (row === undefined) throw new JobError('the webhook is gone', { final: true })
+      if (row.disabled_at !== null) throw new JobError('the webhook is disabled', { final: true })
+      // what waits goes out when the tenant comes back
+      if (await isTenantDisabled(ledger.read, row.tenant_id))
+        throw new JobError('the tenant is disabled', LATER)
+      const body = JSON.stringify(event)
+      const timestampSeconds = Math.floor(now() / 1000)
+      const headers = {
+        'content-type': 'application/cloudevents+json; charset=utf-8',
+        ...signatureHeaders({ id: event.id, timestampSeconds, body }, secretsOf(row)),
+      }
+      const message = { url: row.url, headers, body }
+      const { status, retryAfterSeconds } = await sender.send(message, signal).catch(error => {
+        throw asJobFailure(error)
+      })
+      if (status >= 200 && status < 300) return
+      if (status === GONE)
+        await ledger.write(trx => disable(trx, row, 'the target says that it is gone'))
+      throw new JobError(`the target answered ${status}`, {
+        final: status === GONE,
+        retryAfterSeconds: BUSY.includes(status) ? retryAfterSeconds : 0,
+      })
+    },
+
+    ended: async ({ webhook_id }, { state }, trx) => {
+      const row = await find(trx, webhook_id)
+      if (row === undefined || row.disabled_at !== null) return
+      const isDone = state === 'done'
+      const dead = isDone ? 0 : row.dead_in_row + 1
+      await trx
+        .updateTable('webhooks')
+        .set({ dead_in_row: dead, ...(isDone ? { delivered_at: now() } : {}) })
+        .where('id', '=', webhook_id)
+        .execute()
+      if (dead >= config.disable_after)
+        await disable(trx, row, `${dead} events in a row were not accepted`)
+    },
+  })
+}

@@ -1,0 +1,35 @@
+import type { WebhookRow } from '../store/delivery-tables.ts'
+
+/** An address that events of a tenant are sent to. Times are unix milliseconds. */
+export interface Webhook {
+  id: string
+  tenantId: string
+  url: string
+  /** Types and families; all when empty. */
+  types: string[]
+  label: string
+  disabledAt?: number
+  disabledReason?: string
+  /** When an event arrived last. */
+  deliveredAt?: number
+  createdBy: string
+  createdAt: number
+  changedAt: number
+}
+
+export const webhookOf = (row: WebhookRow): Webhook => ({
+  id: row.id,
+  tenantId: row.tenant_id,
+  url: row.url,
+  types: JSON.parse(row.types_json),
+  label: row.label,
+  createdBy: row.created_by,
+  createdAt: row.created_at,
+  changedAt: row.changed_at,
+  ...(row.disabled_at === null ? {} : { disabledAt: row.disabled_at }),
+  ...(row.disabled_reason === null ? {} : { disabledReason: row.disabled_reason }),
+  ...(row.delivered_at === null ? {} : { deliveredAt: row.delivered_at }),
+})
+
+/** Its deliveries go one after another. */
+export const laneOf = (webhookId: string): string => `webhook:${webhookId}`

@@ -1,0 +1,31 @@
+import * as z from 'zod'
+
+/** How events are sent to webhooks. */
+export const WebhooksConfig = z.strictObject({
+  max_per_tenant: z
+    .int()
+    .min(0)
+    .max(10_000)
+    .default(50)
+    .describe('Webhooks that a tenant may have; 0: none.'),
+  max_attempts: z.int().min(1).max(20).default(5).describe('Attempts to deliver an event.'),
+  retry_first_seconds: z
+    .number()
+    .positive()
+    .max(3600)
+    .default(10)
+    .describe('Wait after the first attempt that failed; four times as long after each further.'),
+  disable_after: z
+    .int()
+    .min(1)
+    .max(1000)
+    .default(5)
+    .describe('So many events in a row that were given up disable a webhook.'),
+  max_pending: z
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(1000)
+    .describe('Events that may wait for one webhook; one more disables it.'),
+})
+export type WebhooksConfig = z.output<typeof WebhooksConfig>

@@ -1,0 +1,285 @@
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { CoordinatorConfig } from '../../../coordinator/config.ts'
+import { createEvents } from '../../../coordinator/events/bus.ts'
+import { createTenant, enableTenant } from '../../../coordinator/keys/tenants.ts'
+import { createQueueFigures } from '../../../coordinator/metrics/queue-figures.ts'
+import { openOutward } from '../../../coordinator/outward.ts'
+import { silent } from '../../support/cell.ts'
+import { REFUSED_ADDRESSES } from '../../support/refused-addresses.ts'
+import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
+
+interface Received {
+  headers: Record<string, string | undefined>
+  body: string
+}
+
+const own = { tenantId: 'one' }
+
+/** The coordinator's parts that send, and a target that answers as it is told. */
+const scene = async (t: Test, settings: object = {}) => {
+  const received: Received[] = []
+  let statuses: number[] = []
+  const target = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString()
+    received.push({ headers: request.headers as Received['headers'], body })
+    response.writeHead(statuses.shift() ?? 204).end()
+  })
+  target.listen(0, '127.0.0.1')
+  await once(target, 'listening')
+  t.teardown(() => target.close())
+  const { port } = target.address() as AddressInfo
+  const folder = await temporaryFolder(t)
+  const store = await temporaryStore(t, folder)
+  for (const id of ['one', 'two']) await createTenant(store.ledger, { id, name: id }, BY)
+  const events = createEvents({ source: '/shoal/test', logger: silent })
+  const config = CoordinatorConfig.parse({
+    state_dir: folder,
+    outbound: { allow: [`127.0.0.1:${port}`], allow_http: true },
+    webhooks: { retry_first_seconds: 0.01, max_attempts: 2, ...settings },
+  })
+  const figures = createQueueFigures()
+  let aheadMs = 0
+  const now = () => Date.now() + aheadMs
+  const isSeen = async () => true
+  const parts = { config, store, events, figures, logger: silent, now, isSeen }
+  const outward = await openOutward(parts)
+  let closed = false
+  const close = async () => {
+    if (closed) return
+    closed = true
+    await outward.close()
+  }
+  t.teardown(close)
+  const url = `http://127.0.0.1:${port}/hook/secret-path`
+  const until = async (isRight: () => boolean | Promise<boolean>) => {
+    while (!(await isRight())) await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  const answer = (...codes: number[]) => {
+    statuses = codes
+  }
+  const advance = (ms: number) => {
+    aheadMs += ms
+  }
+  const idle = () =>
+    until(async () =>
+      (await outward.queue.board(own)).every(({ state }) => !['queued', 'running'].includes(state)),
+    )
+  return { ...outward, close, parts, store, events, received, url, until, answer, idle, advance }
+}
+
+const eventsOf = (received: Received[]) => received.map(({ body }) => JSON.parse(body))
+
+t.test('events are delivered in their order, signed, to those who want them', async t => {
+  const { webhooks, events, url, received, until } = await scene(t)
+  const wanted = { url, types: ['shoal.gate.*'], label: '' }
+  const { secret, webhook } = await webhooks.create(wanted, own, BY)
+  t.match(secret, /^whsec_/)
+  await webhooks.create({ ...wanted, types: ['shoal.alert.*'] }, own, BY)
+  for (const n of [1, 2, 3, 4, 5]) events.publish('shoal.gate.approved', { tenant_id: 'one', n })
+  events.publish('shoal.gate.approved', { tenant_id: 'two' })
+  events.publish('shoal.cell.ready', null)
+  await until(() => received.length >= 5)
+  t.strictSame(
+    eventsOf(received).map(({ data }: { data: { n: number } }) => data.n),
+    [1, 2, 3, 4, 5],
+  )
+  for (const { headers, body } of received) {
+    const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature } = headers
+    const key = Buffer.from(secret.slice(6), 'base64')
+    const hmac = createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64')
+    t.equal(signature, `v1,${hmac}`)
+    t.equal(id, JSON.parse(body).id)
+    t.match(headers['content-type'], /^application\/cloudevents\+json/)
+  }
+  await until(async () => (await webhooks.get(webhook.id, own)).deliveredAt !== undefined)
+})
+
+t.test('an event right after a webhook was made, or enabled again, reaches it', async t => {
+  const { webhooks, events, url, received, until, answer } = await scene(t)
+  const publish = () => events.publish('shoal.gate.approved', { tenant_id: 'one' })
+  const wanted = { url, types: ['shoal.gate.*'], label: '' }
+  await Promise.all([webhooks.create(wanted, own, BY), webhooks.create(wanted, own, BY)])
+  publish()
+  await until(() => received.length === 2)
+  answer(410)
+  publish()
+  const disabled = async () =>
+    (await webhooks.list(own)).find(({ disabledAt }) => disabledAt !== undefined)
+  await until(async () => received.length === 4 && (await disabled()) !== undefined)
+  await webhooks.enable((await disabled())?.id ?? '', own, BY)
+  publish()
+  await until(() => received.length === 6)
+})
+
+t.test('an event with a member that has no value arrives without it', async t => {
+  const { webhooks, events, url, received, until } = await scene(t)
+  await webhooks.create({ url, types: ['shoal.session.*'], label: '' }, own, BY)
+  events.publish('shoal.session.docked', { tenant_id: 'one', outcome: undefined })
+  await until(() => received.length > 0)
+  t.strictSame(eventsOf(received)[0].data, { tenant_id: 'one' })
+})
+
+t.test('every address of the table is refused when a webhook is made', async t => {
+  const { webhooks } = await scene(t)
+  t.ok(REFUSED_ADDRESSES.length >= 40)
+  for (const [what, url] of REFUSED_ADDRESSES)
+    await t.rejects(
+      async () => webhooks.create({ url, types: [], label: '' }, own, BY),
+      { code: 'invalid_request' },
+      what,
+    )
+  t.strictSame(await webhooks.list(own), [])
+})
+
+t.test('what fails is tried again, and nothing overtakes it', async t => {
+  const { webhooks, events, url, received, until, answer } = await scene(t)
+  await webhooks.create({ url, types: [], label: '' }, own, BY)
+  answer(500)
+  const [first, second] = [1, 2].map(n => events.publish('shoal.cell.ready', { n }).id)
+  const ids = () => received.map(({ headers }) => headers['webhook-id'])
+  await until(() => ids().includes(second))
+  t.strictSame(ids(), [first, first, second])
+})
+
+t.test('a webhook that takes nothing is disabled, audited, and told', async t => {
+  const { webhooks, events, queue, url, received, until, answer, store, idle } = await scene(t, {
+    max_attempts: 1,
+    disable_after: 2,
+  })
+  const { webhook } = await webhooks.create({ url, types: [], label: '' }, own, BY)
+  const told: unknown[] = []
+  events.subscribe('shoal.webhook.', event => told.push(event))
+  answer(500, 500)
+  await webhooks.test(webhook.id, own, BY)
+  await webhooks.test(webhook.id, own, BY)
+  await until(async () => (await webhooks.get(webhook.id, own)).disabledAt !== undefined)
+  t.match(await webhooks.get(webhook.id, own), {
+    disabledReason: '2 events in a row were not accepted',
+  })
+  t.match(told, [{ type: 'shoal.webhook.disabled', subject: webhook.id }])
+  await t.rejects(webhooks.test(webhook.id, own, BY), { code: 'conflict' })
+  const { actor, details_json } = await store.ledger.read
+    .selectFrom('audit')
+    .selectAll()
+    .where('action', '=', 'webhook.disable')
+    .executeTakeFirstOrThrow()
+  t.equal(actor, 'coordinator')
+  t.notMatch(details_json, /secret-path/)
+  await idle()
+  const dead = await queue.list({ limit: 9, states: ['dead'] }, own)
+  t.strictSame(
+    dead.map(({ reason }) => reason),
+    ['the target answered 500', 'the target answered 500'],
+  )
+  await webhooks.enable(webhook.id, own, BY)
+  received.length = 0
+  await webhooks.test(webhook.id, own, BY)
+  await until(() => received.length === 1)
+})
+
+t.test('a target that says it is gone is believed at once', async t => {
+  const { webhooks, url, answer, until } = await scene(t)
+  const { webhook } = await webhooks.create({ url, types: [], label: '' }, own, BY)
+  answer(410)
+  await webhooks.test(webhook.id, own, BY)
+  await until(async () => (await webhooks.get(webhook.id, own)).disabledAt !== undefined)
+})
+
+t.test('too many events that wait disable a webhook, and what waits is called off', async t => {
+  const { webhooks, events, queue, url, until, answer } = await scene(t, {
+    max_pending: 3,
+    max_attempts: 20,
+    retry_first_seconds: 3600,
+  })
+  const { webhook } = await webhooks.create({ url, types: [], label: '' }, own, BY)
+  answer(...Array.from({ length: 99 }, () => 500))
+  for (const n of [1, 2, 3, 4]) events.publish('shoal.cell.ready', { n })
+  await until(async () => (await webhooks.get(webhook.id, own)).disabledAt !== undefined)
+  // one of the three may be on its way just then
+  const calledOff = await queue.list({ limit: 9, states: ['cancelled'] }, own)
+  t.ok(calledOff.length >= 2)
+  t.match(await webhooks.get(webhook.id, own), { disabledReason: '3 events wait for it' })
+})
+
+t.test('a new secret signs beside the one before', async t => {
+  const { webhooks, url, received, until } = await scene(t)
+  const { webhook, secret } = await webhooks.create({ url, types: [], label: '' }, own, BY)
+  const rotated = await webhooks.rotate(webhook.id, own, BY)
+  t.not(rotated.secret, secret)
+  await webhooks.test(webhook.id, own, BY)
+  await until(() => received.length === 1)
+  t.equal(received[0]?.headers['webhook-signature']?.split(' ').length, 2)
+})
+
+t.test('an address that is not sent to is refused, and so is one too many', async t => {
+  const { webhooks, url } = await scene(t, { max_per_tenant: 1 })
+  const create = (address: string) =>
+    webhooks.create({ url: address, types: [], label: '' }, own, BY)
+  for (const address of ['http://127.0.0.1:1/', 'https://10.0.0.1/', 'https://localhost/'])
+    await t.rejects(create(address), { code: 'invalid_request', param: 'url' })
+  await create(url)
+  await t.rejects(create(url), { code: 'conflict' })
+})
+
+t.test('a tenant has its own', async t => {
+  const { webhooks, url } = await scene(t)
+  const other = { tenantId: 'two' }
+  const { webhook } = await webhooks.create({ url, types: [], label: '' }, own, BY)
+  t.strictSame(await webhooks.list(other), [])
+  for (const verb of ['rotate', 'enable', 'delete', 'test'] as const)
+    await t.rejects(Promise.resolve<unknown>(webhooks[verb](webhook.id, other, BY)), {
+      code: 'not_found',
+    })
+  await t.rejects(webhooks.get(webhook.id, other), { code: 'not_found' })
+  await webhooks.delete(webhook.id, own, BY)
+  t.strictSame(await webhooks.list(own), [])
+})
+
+t.test('the secret is nowhere in the clear', async t => {
+  const { webhooks, url, store } = await scene(t)
+  const { secret } = await webhooks.create({ url, types: [], label: '' }, own, BY)
+  const rows = await store.ledger.read.selectFrom('webhooks').selectAll().execute()
+  const audit = await store.ledger.read.selectFrom('audit').selectAll().execute()
+  t.notOk(JSON.stringify([rows, audit]).includes(secret.slice(6)))
+})
+
+t.test('what was heard before the end is delivered by the next process', async t => {
+  const { webhooks, events, received, url, until, answer, close, parts } = await scene(t, {
+    max_attempts: 20,
+  })
+  const { webhook } = await webhooks.create({ url, types: ['shoal.fleet.*'], label: '' }, own, BY)
+  answer(...Array.from({ length: 99 }, () => 503))
+  const { eventId } = await webhooks.test(webhook.id, own, BY)
+  const { id } = events.publish('shoal.fleet.degraded', { missing: 3 })
+  await close()
+  answer()
+  received.length = 0
+  const next = await openOutward(parts)
+  t.teardown(() => next.close())
+  await until(() => eventsOf(received).some(event => event.id === id))
+  t.ok(eventsOf(received).some(event => event.id === eventId))
+})
+
+t.test('a tenant that is disabled gets nothing; what waited goes out when it is back', async t => {
+  const { webhooks, events, store, url, received, until, queue, advance } = await scene(t)
+  const { webhook } = await webhooks.create({ url, types: ['shoal.gate.*'], label: '' }, own, BY)
+  const enable = (enabled: boolean) =>
+    store.ledger.write(trx => enableTenant(trx, { id: 'one', enabled, at: Date.now() }, BY))
+  await enable(false)
+  events.publish('shoal.gate.approved', { tenant_id: 'one' })
+  const { jobId } = await webhooks.test(webhook.id, own, BY)
+  await until(async () => (await queue.get(jobId, own)).reason === 'the tenant is disabled')
+  t.equal(received.length, 0)
+  await enable(true)
+  events.publish('shoal.gate.blocked', { tenant_id: 'one' })
+  advance(60_000)
+  await until(() => received.length === 2)
+  t.strictSame(
+    eventsOf(received).map(({ type }) => type),
+    ['shoal.webhook.test', 'shoal.gate.blocked'],
+  )
+})
