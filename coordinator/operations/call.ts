@@ -2,20 +2,30 @@ import { ShoalError } from '../../shared/errors.ts'
 import { firstIssue } from '../../shared/wire/openai.ts'
 import { type Key, OPERATOR_ROLES } from '../keys/key.ts'
 import type { Context } from './context.ts'
+import { halfCharacterAt } from './half-character.ts'
 import type { Operation } from './operation.ts'
 import { Pending } from './pending.ts'
 
 /** Throws `auth_required` or `forbidden` unless this key may ask for this. */
 export const requireAccess = (
-  { access, roles }: Pick<Operation, 'access' | 'roles'>,
-  key: Key | undefined,
+  { access, roles = OPERATOR_ROLES }: Pick<Operation, 'access' | 'roles'>,
+  key: Pick<Key, 'roles'> | undefined,
 ): void => {
-  if (access === 'none') return
+  if (mayCall({ access, roles }, key)) return
   if (key === undefined) throw new ShoalError('auth_required', 'this needs a key')
-  if (access === 'key') return
-  const wanted: readonly string[] = roles ?? OPERATOR_ROLES
-  if (key.roles.some(role => wanted.includes(role))) return
-  throw new ShoalError('forbidden', `this needs a key with the role ${wanted.join(' or ')}`)
+  throw new ShoalError('forbidden', `this needs a key with the role ${roles.join(' or ')}`)
+}
+
+const hasRole = (key: Pick<Key, 'roles'>, wanted: readonly string[]): boolean =>
+  key.roles.some(role => wanted.includes(role))
+
+/** The same as a question. */
+export const mayCall = (
+  { access, roles = OPERATOR_ROLES }: Pick<Operation, 'access' | 'roles'>,
+  key: Pick<Key, 'roles'> | undefined,
+): boolean => {
+  if (access === 'none') return true
+  return key !== undefined && (access === 'key' || hasRole(key, roles))
 }
 
 /**
@@ -39,9 +49,20 @@ export const callOperation = async (
   }
 }
 
-const valid = ({ input: schema }: Operation, input: unknown): never => {
+/** The input as the operation gets it. Throws `invalid_request` with the field. */
+export const valid = ({ input: schema }: Pick<Operation, 'input'>, input: unknown): never => {
   const result = schema.safeParse(input)
-  if (result.success) return result.data as never
-  const { param, message } = firstIssue(result.error, input)
-  throw new ShoalError('invalid_request', message, param === undefined ? {} : { param })
+  if (!result.success) {
+    const { param, message } = firstIssue(result.error, input)
+    throw new ShoalError('invalid_request', message, param === undefined ? {} : { param })
+  }
+  requireWholeText(result.data)
+  return result.data as never
+}
+
+/** Ids and names become keys of the store and rows of the audit, which hold whole characters only. */
+const requireWholeText = (input: object): void => {
+  const param = halfCharacterAt(input)?.join('.')
+  if (param === undefined) return
+  throw new ShoalError('invalid_request', `${param}: has half of a character`, { param })
 }

@@ -1,7 +1,16 @@
+import type {
+  ListTasksRequest,
+  ListTasksResponse,
+  Task,
+  TaskPushNotificationConfig,
+} from '@a2a-js/sdk'
 import type { Catalogue } from '../../shared/catalogue.ts'
+import type { AuditHead } from '../../shared/wire/audit-head.ts'
+import type { Agents } from '../agents/agents.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { Commands } from '../control/commands.ts'
 import type { Configs } from '../control/configs.ts'
+import type { Conversations } from '../conversations/conversations.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Monitor } from '../fleet/monitor.ts'
 import type { Router } from '../fleet/router.ts'
@@ -9,14 +18,19 @@ import type { WaitQueue } from '../fleet/wait-queue.ts'
 import type { FleetIdentity } from '../fleet-identity.ts'
 import type { Declarations } from '../gates/compliance/report.ts'
 import type { GateKeeper } from '../gates/gates.ts'
-import type { Policy } from '../gates/policy.ts'
+import type { Policies } from '../gates/policies.ts'
 import type { CellSettingsStore } from '../keys/cell-settings.ts'
 import type { Cells } from '../keys/cells.ts'
 import type { Key } from '../keys/key.ts'
 import type { Keys } from '../keys/keys.ts'
+import type { Visitors } from '../keys/visitors.ts'
+import type { Queue } from '../queue/queue.ts'
 import type { TierSettings } from '../quota/tiers.ts'
+import type { Skill } from '../skills/skill.ts'
 import type { Store } from '../store/store.ts'
+import type { Tasks } from '../tasks/tasks.ts'
 import type { Vitals } from '../vitals.ts'
+import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { CallStats } from './call-stats.ts'
 
 /** What operations may look at and act on; narrow views of the parts, never the coordinator. */
@@ -38,23 +52,82 @@ export interface Views {
   monitor: Monitor
   commands: Pick<Commands, 'create' | 'get' | 'list'>
   configs: Pick<Configs, 'set' | 'show'>
-  keys: Pick<Keys, 'get' | 'list' | 'rotate' | 'retire' | 'revoke' | 'foundTenant'>
+  keys: Pick<
+    Keys,
+    | 'asNow'
+    | 'get'
+    | 'list'
+    | 'rotate'
+    | 'retire'
+    | 'revoke'
+    | 'foundTenant'
+    | 'enablePerson'
+    | 'enableTenant'
+  >
+  visitors: Visitors
   gates: GateKeeper
-  policy: Policy
+  policies: Omit<Policies, 'close'>
+  queue: Omit<Queue, 'add' | 'addWithin' | 'wake'>
+  webhooks: Omit<Webhooks, 'active' | 'onChange'>
   /** What the operator says of controls that shoal cannot see. */
   declarations: Declarations
   /** Where the coordinator listens, and whether with TLS. */
   listens: { loopbackOnly: boolean; encrypted: boolean }
   /** How long rows of the audit are kept. */
   auditDays: number
+  /** The newest row of it that was signed; undefined before the first. */
+  auditHead: () => AuditHead | undefined
   store: Store
+  agents: Agents
+  /** The skills on the agent card, in its order. */
+  skills: readonly Skill[]
   /** Ids of the skills on the agent card, in its order. */
   skillIds: readonly string[]
   /** How operations were called since the start. */
   calls: CallStats
+  conversations: Omit<Conversations<Context>, 'close'>
+  tasks: TaskViews
   vitals: Omit<Vitals, 'close'>
   /** Unix time, milliseconds. */
   now: () => number
+}
+
+/** Tasks that the caller sees. */
+export interface TaskViews extends Pick<Tasks, 'run' | 'runs' | 'transitions'> {
+  get(taskId: string, by: TaskCaller): Promise<Task>
+  list(request: ListTasksRequest, by: TaskCaller): Promise<ListTasksResponse>
+  cancel(taskId: string, by: TaskCaller): Promise<Task>
+  hooks: TaskHooks
+}
+
+/** Where clients want to be told what happens to a task; what is shown has no whole secret in it. */
+export interface TaskHooks {
+  /** Throws `invalid_request` for an address that is not sent to, and for one hook too many. */
+  save(
+    taskId: string,
+    tenantId: string,
+    hook: TaskPushNotificationConfig,
+    version: '1.0',
+    keyId: string,
+  ): Promise<TaskPushNotificationConfig>
+  list(taskId: string, tenantId: string): Promise<TaskPushNotificationConfig[]>
+  remove(taskId: string, tenantId: string, hookId: string): Promise<void>
+}
+
+/** Who has begun a task, or does something to it. */
+export interface TaskCaller {
+  key: Key | undefined
+  tenantId: string | undefined
+  requestId: string
+}
+
+/** How far a call is; what the numbers count is for the operation to say. */
+export interface Progress {
+  done?: number
+  total?: number
+  /** For people. */
+  message?: string
+  data?: unknown
 }
 
 /** One call: the views, and who asks. */
@@ -63,8 +136,18 @@ export interface Context extends Views {
   key: Key | undefined
   tenantId: string | undefined
   requestId: string
+  /** Where the call comes from: an IPv4 address, or the /64 of an IPv6 one. */
+  address?: string
   /** Who is written into the audit. */
   actor: Actor
   /** Aborts when the time is up or the caller has left. */
   signal: AbortSignal
+  /** The cell to run on, where the caller named one and the operation takes one. */
+  cellId?: string | undefined
+  /** Tells who waits how far it is; without effect where nobody listens. */
+  progress: (progress: Progress) => void
+  /** Tells who waits what happens meanwhile; absent where nobody listens. */
+  tell?: Tell
 }
+
+export type Tell = (told: { event: string; data: unknown }) => void

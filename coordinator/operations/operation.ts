@@ -9,6 +9,21 @@ export type Access = 'none' | 'key' | 'operator'
 /** What asking does: looks, changes the coordinator's own data, or acts on the world. */
 export type Effect = 'read' | 'write' | 'gated'
 
+/** It will go away; what it does is done elsewhere. Dates are whole days, UTC: `2027-01-31`. */
+export interface Deprecation {
+  since: string
+  /** At least six months later. */
+  sunset: string
+  /** Path of what takes its place, or of what is written about it. */
+  use: string
+}
+
+/**
+ * How it is waited for: the answer comes at once, from a task that goes on by itself (REST answers
+ * 202 with its id), or at once with progress before it (REST sends events to who accepts them).
+ */
+export type Mode = 'sync' | 'task' | 'stream'
+
 /**
  * Anything the coordinator can be asked, the OpenAI routes aside: schema in, schema out, access and
  * effect. Every surface is a projection of the list of them; none knows one by name.
@@ -16,6 +31,8 @@ export type Effect = 'read' | 'write' | 'gated'
 export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodType = z.ZodType> {
   /** Wire id, also the name of its file: `cells-list`. */
   id: string
+  /** The folder of its file, set where the list is loaded: what belongs together. */
+  group?: string
   /** One sentence for people who read a list of tools. */
   description: string
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -25,6 +42,8 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   /** With access `operator`: any one of these; every operator role when absent. */
   roles?: readonly Role[]
   effect: Effect
+  /** It may ask or tell something beyond the fleet; those that are gated always may. */
+  openWorld?: boolean
   /** Snake case and units in the names. The fields of the path are part of it. */
   input: I
   output: O
@@ -32,13 +51,34 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
   examples?: readonly object[]
   /** Longest time it may take. */
   timeoutSeconds?: number
+  /** Of an answer on REST; 200 when absent. */
+  status?: 201
+  /** Data of what it tells while it runs, to who accepts `text/event-stream`. */
+  events?: z.ZodType
+  /** `sync` when absent. A2A makes a task of each. */
+  mode?: Mode
+  /** A task of it that a restart cut off may be begun again with the same input. */
+  resumable?: boolean
+  /** It takes a cell to run on beside its input: `?cell=`, `metadata.cell`. */
+  onCell?: boolean
+  /**
+   * Id of the request at a gate that an output still waits for. Tasks wait for the decision and
+   * ask again when it was a yes.
+   */
+  waitsFor?: (output: z.output<O>) => string | undefined
   /** Where the command line has it, when that does not follow from the id. */
-  cli?: { group: string; verb: string }
+  cli?: {
+    group: string
+    verb: string
+    /** The input field that is the text of a file, which is the last argument there. */
+    file?: string
+  }
   /**
    * REST sends one field of the answer as it is, with another as its type, unless that is null. A
    * third, when it is not null, is where the next page begins: the value of that input field.
    */
   text?: { body: string; type: string; next?: { field: string; input: string } }
+  deprecated?: Deprecation
   /** Exit codes of the command line for values of one field of the answer; 0 for others. */
   exit?: { field: string; codes: Readonly<Record<string, number>> }
   /** A gated one answers `Pending` as long as people have not approved it. */
@@ -55,7 +95,18 @@ export const defineOperation = <I extends z.ZodObject, O extends z.ZodType>(
   for (const field of pathFields(operation.path))
     if (!(field in operation.input.shape))
       throw new TypeError(`${operation.id}: ${field} of the path is not in the input`)
+  if (operation.deprecated !== undefined) requireNotice(operation.id, operation.deprecated)
   return operation as unknown as Operation
+}
+
+/** Six months, the shortest ones. */
+const NOTICE_MS = 181 * 86_400_000
+const DAY = /^\d{4}-\d{2}-\d{2}$/
+
+const requireNotice = (id: string, { since, sunset }: Deprecation): void => {
+  const noticeMs = Date.parse(sunset) - Date.parse(since)
+  if (!DAY.test(since) || !DAY.test(sunset) || !(noticeMs >= NOTICE_MS))
+    throw new TypeError(`${id}: between ${since} and ${sunset} are no six months`)
 }
 
 /** The names in a path template: `/v1/cells/{cell_id}` has `cell_id`. */

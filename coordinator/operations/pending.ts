@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { iso } from '../../shared/time.ts'
 import type { GateRequest } from '../gates/request.ts'
 
 /** The answer of an operation that waits for people: REST sends it as 202. */
@@ -9,6 +10,12 @@ export const PendingView = z.object({
   plan_hash: z.string(),
   expires_at: z.iso.datetime(),
   next: z.string().describe('What to do when it is approved, in words.'),
+  summary: z.string().describe('What those who approve read first.'),
+  difference: z.json().exactOptional().describe('What it would change.'),
+  claim_token: z
+    .string()
+    .exactOptional()
+    .describe('Only for visitors without a key: what lets them read it, shown once.'),
 })
 
 const AGAIN = 'when it is approved, make the same call again'
@@ -16,17 +23,26 @@ const AGAIN = 'when it is approved, make the same call again'
 /** What an operation answers instead of its output when an approval is missing. */
 export class Pending {
   readonly view: z.input<typeof PendingView>
+  /** People have approved it; what `view.next` says is still to be done. */
+  readonly isApproved: boolean
 
-  constructor(request: GateRequest, next = AGAIN) {
-    const { id, gateId, planHash, state, expiresAt, approvalExpiresAt } = request
-    const until = state === 'approved' ? (approvalExpiresAt ?? expiresAt) : expiresAt
+  constructor(
+    request: GateRequest,
+    next = AGAIN,
+    more: { difference?: z.core.util.JSONType; claim_token?: string } = {},
+  ) {
+    const { id, gateId, planHash, state, expiresAt, approvalExpiresAt, summary } = request
+    this.isApproved = state === 'approved'
+    const until = this.isApproved ? (approvalExpiresAt ?? expiresAt) : expiresAt
     this.view = {
       status: 'pending',
       request_id: id,
       gate_id: gateId,
       plan_hash: planHash,
-      expires_at: new Date(until).toISOString(),
+      expires_at: iso(until),
       next,
+      summary,
+      ...more,
     }
   }
 }

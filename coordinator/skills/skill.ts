@@ -4,6 +4,7 @@ import {
   type Access,
   defineOperation,
   type Effect,
+  type Mode,
   type Operation,
 } from '../operations/operation.ts'
 
@@ -28,9 +29,15 @@ interface SkillSpec<I extends z.ZodObject, O extends z.ZodType> {
   access: Access
   roles?: readonly Role[]
   effect: Effect
+  openWorld?: boolean
   input: I
   output: O
   timeoutSeconds?: number
+  events?: z.ZodType
+  mode?: Mode
+  resumable?: boolean
+  onCell?: boolean
+  waitsFor?: NonNullable<Operation<I, O>['waitsFor']>
   examples?: readonly z.input<I>[]
   publishesInput?: boolean
   card?: Skill['card']

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import t from 'tap'
-import { isCurrent } from '../../bin/docs.ts'
+import { outdated } from '../../bin/docs.ts'
 import { cardSkill } from '../../coordinator/a2a/agent-card.ts'
 import { type JsonSchema, jsonSchema } from '../../coordinator/operations/json-schema.ts'
 import { skills } from '../../coordinator/skills/index.ts'
@@ -68,8 +68,8 @@ for (const skill of skills)
     for (const example of skill.examples) t.ok(skill.input.safeParse(example).success)
   })
 
-t.test('docs/skills.md says what the lists say; npm run docs writes it', async t => {
-  t.ok(isCurrent())
+t.test('what is made from the lists says what they say; npm run docs writes it', async t => {
+  t.same(outdated(), [])
 })
 
 t.test('no skill is registered twice', async t => {

@@ -1,21 +1,8 @@
 import * as z from 'zod'
-import { ALERT_RULES } from '../../fleet/alert-rules.ts'
 import { alertData } from '../../fleet/monitor.ts'
 import { DataState, dataState } from '../data-state.ts'
 import { defineOperation } from '../operation.ts'
-
-export const AlertView = z.object({
-  id: z.string(),
-  rule: z.enum(Object.keys(ALERT_RULES) as [keyof typeof ALERT_RULES]),
-  level: z.enum(['warn', 'critical']),
-  /** Null when it is about the whole fleet. */
-  cell_id: z.string().nullable(),
-  /** Which GPU or engine of the cell. */
-  part: z.string().nullable(),
-  message: z.string(),
-  raised_at: z.iso.datetime(),
-  cleared_at: z.iso.datetime().nullable(),
-})
+import { AlertView } from './alert-view.ts'
 
 export default defineOperation({
   id: 'alerts-list',

@@ -16,7 +16,12 @@ export default defineOperation({
     ...AUDIT_FILTER,
     as: z.enum(['csv', 'jsonl']).default('jsonl').describe('CSV for spreadsheets, or JSON Lines.'),
     after: z.int().min(0).default(0).describe('Number of the last row of the page before.'),
-    limit: z.int().min(1).max(10_000).default(10_000),
+    limit: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .default(10_000)
+      .describe('Rows of one page; the command line fetches all pages.'),
   }),
   output: z.object({
     content_type: z.string(),

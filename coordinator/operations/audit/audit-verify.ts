@@ -1,7 +1,8 @@
 import * as z from 'zod'
-import { type Head, type Verdict, verifyOnce } from '../../audit/audit.ts'
-import { witnessProblem } from '../../audit/witness.ts'
-import type { Ledger } from '../../store/store.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { iso } from '../../../shared/time.ts'
+import { againstWitness, type Head, verifyOnce } from '../../audit/audit.ts'
+import type { Checkpoint } from '../../audit/checkpoint.ts'
 import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
@@ -25,29 +26,49 @@ export default defineOperation({
     rows: z.int(),
     /** The newest row: keep it, and ask with it the next time. */
     head: z.object({ seq: z.int(), hash: z.string() }).nullable(),
+    /** Rows 1 to `seq`, which the retention has ended; signed by the coordinator. */
+    purged: z
+      .object({
+        seq: z.int(),
+        hash: z.string(),
+        rows: z.int(),
+        first_at: z.iso.datetime(),
+        last_at: z.iso.datetime(),
+        retention_days: z.int(),
+        made_at: z.iso.datetime(),
+      })
+      .nullable(),
     broken_at: z.int().nullable(),
     reason: z.string().nullable(),
   }),
   exit: { field: 'ok', codes: { true: 0, false: 65 } },
-  run: async ({ seq, hash }, { store }) => {
-    const witness = seq === undefined || hash === undefined ? undefined : { seq, hash }
-    const verdict = await verdictOn(store.ledger, witness)
-    return verdict.ok
-      ? { ok: true, rows: verdict.rows, head: verdict.head, broken_at: null, reason: null }
-      : {
-          ok: false,
-          rows: verdict.brokenAt - 1,
-          head: null,
-          broken_at: verdict.brokenAt,
-          reason: verdict.reason,
-        }
+  run: async ({ seq, hash }, { store, identity }) => {
+    const witness = witnessOf(seq, hash)
+    const { endorses } = identity
+    const whole = await verifyOnce(store.ledger, endorses)
+    const verdict = await againstWitness(store.ledger, whole, { witness, endorses })
+    if (!verdict.ok)
+      return {
+        ...{ ok: false, rows: verdict.brokenAt - 1, head: null, purged: null },
+        broken_at: verdict.brokenAt,
+        reason: verdict.reason,
+      }
+    const { rows, head, purged } = verdict
+    return { ok: true, rows, head, purged: purgedOf(purged), broken_at: null, reason: null }
   },
 })
 
-const verdictOn = async (ledger: Ledger, witness: Head | undefined): Promise<Verdict> => {
-  const whole = await verifyOnce(ledger)
-  const reason = whole.ok && witness ? await witnessProblem(ledger, witness) : undefined
-  return reason === undefined || witness === undefined
-    ? whole
-    : { ok: false, brokenAt: witness.seq, reason }
+/** Half of a head would be compared with nothing. */
+const witnessOf = (seq: number | undefined, hash: string | undefined): Head | undefined => {
+  if (seq === undefined && hash === undefined) return undefined
+  if (seq !== undefined && hash !== undefined) return { seq, hash }
+  const param = seq === undefined ? 'seq' : 'hash'
+  throw new ShoalError('invalid_request', `${param} is missing: a head has both`, { param })
+}
+
+const purgedOf = (purged: Checkpoint | undefined) => {
+  if (purged === undefined) return null
+  const { seq, hash, rows, first_at, last_at, retention_days, made_at } = purged
+  const times = { first_at: iso(first_at), last_at: iso(last_at), made_at: iso(made_at) }
+  return { seq, hash, rows, retention_days, ...times }
 }

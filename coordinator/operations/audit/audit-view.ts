@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { AuditFilter } from '../../audit/query.ts'
-import type { AuditRow } from '../../store/tables.ts'
+import type { AuditRow } from '../../store/audit-tables.ts'
 
 export const AuditView = z.object({
   seq: z.int(),
@@ -46,11 +46,15 @@ export const AUDIT_FILTER = {
 
 const Filter = z.object(AUDIT_FILTER)
 
-/** Throws `invalid_request` for a time that is none. */
+/** Throws `invalid_request` for a time that is none, and for two beginnings. */
 export const filterOf = (
   { since, last, until, ...rest }: z.output<typeof Filter>,
   now: number,
 ): Omit<AuditFilter, 'order' | 'limit'> => {
+  if (last !== undefined && since !== undefined)
+    throw new ShoalError('invalid_request', 'since and last are the same: give one', {
+      param: 'last',
+    })
   return {
     ...(last === undefined ? {} : { from: timeOf(last, 'last', now) }),
     ...(since === undefined ? {} : { from: timeOf(since, 'since', now) }),

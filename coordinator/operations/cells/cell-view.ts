@@ -72,11 +72,7 @@ export const summaryOf = (
   labels: settings.labels,
   tenant_id: settings.owner?.tenantId ?? null,
   version: live?.announce?.version ?? null,
-  models: live
-    ? engineReports(live)
-        .filter(report => report.state === 'ready')
-        .flatMap(report => report.models)
-    : [],
+  models: modelsOf(live),
   ...loadOf(live),
   linked: live?.link !== undefined,
   link_round_trip_ms: live?.link?.roundTripMs() ?? null,
@@ -89,6 +85,14 @@ const presenceOf = (cell: Cell, live: LiveCell | undefined) => {
   return cell.quarantinedAt === undefined ? (live?.presence ?? 'unknown') : 'quarantined'
 }
 
+/** That can be asked for now: what a dead cell had says nothing. */
+const modelsOf = (live: LiveCell | undefined): string[] =>
+  live === undefined || live.presence === 'dead'
+    ? []
+    : engineReports(live)
+        .filter(report => report.state === 'ready')
+        .flatMap(report => report.models)
+
 const LOAD = [
   'gpu_percent',
   'vram_used_percent',
@@ -96,8 +100,10 @@ const LOAD = [
   'queued',
 ] as const satisfies Metric[]
 
+/** The last sample of a cell that is dead says nothing about now. */
 const loadOf = (live: LiveCell | undefined) => {
-  const metrics = live?.sample && metricsOf(live.sample)
+  const sample = live?.presence === 'dead' ? undefined : live?.sample
+  const metrics = sample && metricsOf(sample)
   const entries = LOAD.map(name => [name, metrics?.[name] ?? null])
   return Object.fromEntries(entries) as Record<(typeof LOAD)[number], number | null>
 }

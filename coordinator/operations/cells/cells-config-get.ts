@@ -9,7 +9,7 @@ export default defineOperation({
   path: '/v1/cells/{cell_id}/config',
   access: 'operator',
   effect: 'read',
-  input: z.strictObject({ cell_id: z.string() }),
+  input: z.strictObject({ cell_id: z.string().max(64) }),
   output: CellConfigView,
   run: async ({ cell_id }, { configs }) => cellConfigViewOf(cell_id, await configs.show(cell_id)),
 })

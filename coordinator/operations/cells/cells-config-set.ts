@@ -12,7 +12,7 @@ export default defineOperation({
   roles: ['operator_admin'],
   effect: 'write',
   input: z.strictObject({
-    cell_id: z.string(),
+    cell_id: z.string().max(64),
     document: CellSettings,
     if_version: z
       .int()

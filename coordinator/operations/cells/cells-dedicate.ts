@@ -1,17 +1,19 @@
 import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
+import { requireAdmitted } from '../tenants/admitted.ts'
 
 export default defineOperation({
   id: 'cells-dedicate',
-  description: "Make a cell a tenant's own: it serves nobody else. Without a tenant, everybody's.",
+  description:
+    "Make a cell the own of a tenant that your key acts for: it serves nobody else. Without a tenant, everybody's.",
   method: 'PUT',
   path: '/v1/cells/{cell_id}/tenant',
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
   input: z.strictObject({
-    cell_id: z.string(),
-    tenant_id: z.string().nullable().default(null).describe("null: everybody's."),
+    cell_id: z.string().max(64),
+    tenant_id: z.string().max(64).nullable().default(null).describe("null: everybody's."),
     exclusive: z
       .boolean()
       .default(false)
@@ -20,7 +22,8 @@ export default defineOperation({
       ),
   }),
   output: z.object({ id: z.string(), tenant_id: z.string().nullable(), exclusive: z.boolean() }),
-  run: async ({ cell_id, tenant_id, exclusive }, { settings, actor }) => {
+  run: async ({ cell_id, tenant_id, exclusive }, { settings, key, actor }) => {
+    if (tenant_id !== null) requireAdmitted(tenant_id, key)
     const wanted = tenant_id === null ? undefined : { tenantId: tenant_id, exclusive }
     const { owner } = await settings.setOwner(cell_id, wanted, actor)
     return {

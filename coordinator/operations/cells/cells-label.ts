@@ -2,6 +2,8 @@ import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
 import { Labels } from './cell-view.ts'
 
+const MAX_LABELS = 64
+
 export default defineOperation({
   id: 'cells-label',
   description: 'Replace the labels of a cell: words of the operator, for people and filters.',
@@ -11,10 +13,10 @@ export default defineOperation({
   roles: ['operator_admin'],
   effect: 'write',
   input: z.strictObject({
-    cell_id: z.string(),
-    labels: Labels.refine(labels => Object.keys(labels).length <= 64, {
-      error: 'a cell has at most 64 labels',
-    }),
+    cell_id: z.string().max(64),
+    labels: Labels.refine(labels => Object.keys(labels).length <= MAX_LABELS, {
+      error: `a cell has at most ${MAX_LABELS} labels`,
+    }).meta({ maxProperties: MAX_LABELS }),
   }),
   output: z.object({ id: z.string(), labels: Labels }),
   run: async ({ cell_id, labels }, { settings, actor }) => ({

@@ -9,7 +9,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
-  input: z.strictObject({ cell_id: z.string() }),
+  input: z.strictObject({ cell_id: z.string().max(64) }),
   output: z.object({ id: z.string() }),
   run: async ({ cell_id }, { cells, actor }) => {
     const { id } = await cells.release(cell_id, actor)

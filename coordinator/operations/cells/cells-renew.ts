@@ -13,7 +13,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
-  input: z.strictObject({ cell_id: z.string() }),
+  input: z.strictObject({ cell_id: z.string().max(64) }),
   output: z.object({ id: z.string() }),
   run: async ({ cell_id }, { cells, fleet, identity, actor }) => {
     if ((await cells.get(cell_id)) === undefined)

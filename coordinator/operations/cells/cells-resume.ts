@@ -9,7 +9,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
-  input: z.strictObject({ cell_id: z.string() }),
+  input: z.strictObject({ cell_id: z.string().max(64) }),
   output: z.object({ id: z.string(), drained: z.boolean() }),
   run: async ({ cell_id }, { settings, actor }) => {
     const { drainedAt } = await settings.setDrained(cell_id, false, actor)

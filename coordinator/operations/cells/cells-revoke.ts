@@ -9,7 +9,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
-  input: z.strictObject({ cell_id: z.string() }),
+  input: z.strictObject({ cell_id: z.string().max(64) }),
   output: z.object({ id: z.string(), revoked_at: z.iso.datetime() }),
   run: async ({ cell_id }, { cells, actor, now }) => {
     const { id, revokedAt } = await cells.revoke(cell_id, actor)

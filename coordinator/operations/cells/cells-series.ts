@@ -13,7 +13,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'read',
   input: z.strictObject({
-    cell_id: z.string(),
+    cell_id: z.string().max(64),
     metric: z.enum(METRIC_NAMES),
     resolution: z
       .enum(['10s', '1m', '1h'])

@@ -10,7 +10,7 @@ export default defineOperation({
   path: '/v1/cells/{cell_id}',
   access: 'operator',
   effect: 'read',
-  input: z.strictObject({ cell_id: z.string() }),
+  input: z.strictObject({ cell_id: z.string().max(64) }),
   output: CellDetails,
   run: async ({ cell_id }, { cells, fleet, settings }) => {
     const cell = await cells.get(cell_id)

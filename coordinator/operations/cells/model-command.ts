@@ -10,8 +10,8 @@ import type { Presence } from '../../fleet/presence.ts'
 import type { Context } from '../context.ts'
 
 export const ModelInput = z.strictObject({
-  cell_id: z.string(),
-  model: z.string().describe('One of the model ids of the cell.'),
+  cell_id: z.string().max(64),
+  model: z.string().max(128).describe('One of the model ids of the cell.'),
 })
 
 /** `null` is not known: the cell has not answered yet, or there is nothing to tell. */

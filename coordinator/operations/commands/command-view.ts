@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { iso } from '../../../shared/time.ts'
 import { AckState, Hazard } from '../../../shared/wire/command.ts'
 import type { CommandRecord } from '../../control/command.ts'
 
@@ -19,8 +20,6 @@ export const CommandView = z.object({
   expires_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
 })
-
-const iso = (at: number): string => new Date(at).toISOString()
 
 export const viewOf = (command: CommandRecord): z.input<typeof CommandView> => ({
   id: command.id,

@@ -1,8 +1,11 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { MAX_TTL_SECONDS, VerbName } from '../../../shared/wire/command.ts'
+import { bounded } from '../bounded-json.ts'
 import { defineOperation } from '../operation.ts'
 import { CommandView, viewOf } from './command-view.ts'
+
+const MAX_PARAMS_BYTES = 64 * 1024
 
 export default defineOperation({
   id: 'commands-create',
@@ -12,9 +15,9 @@ export default defineOperation({
   access: 'operator',
   effect: 'gated',
   input: z.strictObject({
-    cell_id: z.string(),
+    cell_id: z.string().max(64),
     verb: VerbName.describe('One of the verbs that the cell announces.'),
-    params: z.record(z.string().max(128), z.json()).default({}),
+    params: bounded(z.record(z.string().max(128), z.json()), MAX_PARAMS_BYTES).default({}),
     mode: z
       .enum(['live', 'dry'])
       .default('dry')

@@ -10,8 +10,8 @@ export default defineOperation({
   access: 'operator',
   effect: 'read',
   input: z.strictObject({
-    cell_id: z.string().exactOptional().describe('Of this cell only.'),
-    before: z.string().exactOptional().describe('`next` of the page before.'),
+    cell_id: z.string().max(64).exactOptional().describe('Of this cell only.'),
+    before: z.string().max(64).exactOptional().describe('`next` of the page before.'),
     limit: z.int().min(1).max(200).default(50),
   }),
   output: z.object({ commands: z.array(CommandView), next: z.string().nullable() }),

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { iso } from '../../../shared/time.ts'
+import { visible } from '../../../shared/visible.ts'
 import type { Caller } from '../../gates/asking.ts'
-import type { GateDefinition } from '../../gates/definition.ts'
 import { isOwnSubject } from '../../gates/own-subject.ts'
 import { canonical } from '../../gates/plan-hash.ts'
 import { type GateRequest, publicStatus, REQUEST_STATES, stateAt } from '../../gates/request.ts'
 import { openSeats } from '../../gates/seats.ts'
-import { visible, visibleDeep } from '../../gates/visible.ts'
 import type { Context } from '../context.ts'
 
 export const Status = z.enum(['approved', 'pending', 'blocked'])
@@ -22,50 +22,52 @@ const Vote = z.object({
   at: z.iso.datetime(),
 })
 
+/** In the order of what a list shows first where there is little room. */
 export const RequestView = z.object({
   id: z.string(),
-  gate_id: z.string(),
-  status: Status,
   state: z.enum(REQUEST_STATES),
-  /** Why it ended. */
-  reason: z.string().nullable(),
-  requester_id: z.string(),
-  subject: z.string(),
   summary: z.string(),
+  status: Status,
+  gate_id: z.string(),
+  requester_id: z.string(),
+  approvals_missing: z.int(),
+  /** Why it ended, or can never pass. */
+  reason: z.string().nullable(),
+  subject: z.string(),
   /** SHA-256 of the plan in canonical JSON. */
   plan_hash: z.string(),
   /** The plan as it was hashed, with all that hides made visible: this is what is approved. */
   plan_text: z.string(),
-  evidence: z.json(),
-  approvals_missing: z.int(),
+  /** What speaks for it, in canonical JSON, made visible as the plan is; null without any. */
+  evidence_text: z.string().nullable(),
   votes: z.array(Vote),
   created_at: z.iso.datetime(),
   /** When it ends unless it is decided, or, once approved, used. */
   expires_at: z.iso.datetime(),
 })
 
-const iso = (at: number): string => new Date(at).toISOString()
-
-export const requestViewOf = (
+/** One request as its tenant may see it now. */
+export const viewFor = (
   request: GateRequest,
-  definition: GateDefinition | undefined,
-  now: number,
+  { gates, now }: Pick<Context, 'gates' | 'now'>,
 ): z.input<typeof RequestView> => {
-  const state = stateAt(request, now)
-  const approving = request.votes.filter(({ decision }) => decision === 'approve')
+  const state = stateAt(request, now())
+  const fault = gates.rulesFault(request)
+  const reason = fault ?? request.reason
   return {
     id: request.id,
-    gate_id: request.gateId,
-    status: publicStatus(state),
     state,
-    reason: request.reason === undefined ? null : visible(request.reason),
-    requester_id: request.requesterId,
-    subject: visible(request.subject),
     summary: visible(request.summary),
+    status: fault === undefined ? publicStatus(state) : 'blocked',
+    gate_id: request.gateId,
+    requester_id: request.requesterId,
+    approvals_missing: state === 'pending' && fault === undefined ? missing(request, gates) : 0,
+    reason: reason === undefined ? null : visible(reason),
+    subject: visible(request.subject),
     plan_hash: request.planHash,
     plan_text: visible(canonical(request.plan, 'plan')),
-    evidence: visibleDeep(request.evidence) as z.core.util.JSONType,
-    approvals_missing: state === 'pending' ? openSeats(definition?.approvals ?? [], approving) : 0,
+    evidence_text:
+      request.evidence === null ? null : visible(canonical(request.evidence, 'evidence')),
     votes: request.votes.map(vote => ({
       person_id: vote.personId,
       decision: vote.decision,
@@ -78,6 +80,12 @@ export const requestViewOf = (
   }
 }
 
+const missing = ({ gateId, votes }: GateRequest, gates: Context['gates']): number =>
+  openSeats(
+    gates.definition(gateId).approvals,
+    votes.filter(({ decision }) => decision === 'approve'),
+  )
+
 /** Who asks, as the gates need to know it. Throws `auth_required` without a key. */
 export const callerOf = ({ key, tenantId, actor }: Context): Caller => {
   if (key === undefined || tenantId === undefined)
@@ -85,10 +93,6 @@ export const callerOf = ({ key, tenantId, actor }: Context): Caller => {
   const { personId, id: keyId, kind, roles } = key
   return { person: { personId, keyId, kind, roles }, tenantId, by: actor }
 }
-
-/** One request as its tenant may see it now. */
-export const viewFor = (request: GateRequest, { gates, now }: Context) =>
-  requestViewOf(request, gates.definitions[request.gateId], now())
 
 export const Reason = z
   .string()

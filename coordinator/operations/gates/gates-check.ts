@@ -15,6 +15,7 @@ export default defineOperation({
     gate_id: z.string().max(128),
     request_id: z
       .string()
+      .max(64)
       .exactOptional()
       .describe('Of this request; by default your newest one at this gate.'),
   }),
@@ -32,13 +33,14 @@ export default defineOperation({
   exit: STATUS_EXIT,
   run: async ({ gate_id, request_id }, context) => {
     const { gates } = context
-    gates.definition(gate_id)
     const { person, tenantId } = callerOf(context)
     const newest = { gateId: gate_id, requesterId: person.personId, limit: 1 }
     const request =
       request_id === undefined
         ? (await gates.list(newest, { tenantId }))[0]
         : await gates.get(request_id, { tenantId })
+    // a request may outlive its gate; without one, a gate that there is not is no open question
+    if (request === undefined) gates.definition(gate_id)
     if (request === undefined) return { ...NOTHING, gate_id }
     if (request.gateId !== gate_id)
       throw new ShoalError('not_found', `no request ${request_id} at ${gate_id}`)

@@ -1,5 +1,7 @@
 import * as z from 'zod'
 import { Approval } from '../../../shared/wire/approval.ts'
+import { MAX_PLAN_BYTES } from '../../gates/plan-hash.ts'
+import { bounded } from '../bounded-json.ts'
 import { defineOperation } from '../operation.ts'
 import { callerOf, RequestView, viewFor } from './gate-view.ts'
 
@@ -12,9 +14,9 @@ export default defineOperation({
   effect: 'write',
   input: z.strictObject({
     request_id: z.string().max(64),
-    plan: z
-      .json()
-      .describe('The plan that is about to be carried out; it must be the approved one.'),
+    plan: bounded(z.json(), MAX_PLAN_BYTES).describe(
+      'The plan that is about to be carried out; it must be the approved one.',
+    ),
   }),
   output: RequestView.extend({ approval: Approval }),
   run: async ({ request_id, plan }, context) => {

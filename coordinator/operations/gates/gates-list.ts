@@ -2,6 +2,17 @@ import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
 import { callerOf } from './gate-view.ts'
 
+export const GateView = z.object({
+  gate_id: z.string(),
+  purpose: z.string(),
+  /** For each person who must approve: the roles of which that person has one. */
+  approvals: z.array(z.array(z.string())),
+  request_minutes: z.int(),
+  approval_minutes: z.int(),
+  /** Requests of the own tenant that wait. */
+  pending: z.int(),
+})
+
 export default defineOperation({
   id: 'gates-list',
   description: 'List the gates: what passes each, who approves, and how many requests wait.',
@@ -11,17 +22,7 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({}),
   output: z.object({
-    gates: z.array(
-      z.object({
-        gate_id: z.string(),
-        purpose: z.string(),
-        /** For each person who must approve: the roles of which that person has one. */
-        approvals: z.array(z.array(z.string())),
-        request_minutes: z.int(),
-        approval_minutes: z.int(),
-        pending: z.int(),
-      }),
-    ),
+    gates: z.array(GateView),
   }),
   run: async (_input, context) => {
     const { tenantId } = callerOf(context)

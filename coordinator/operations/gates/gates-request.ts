@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { MAX_PLAN_BYTES } from '../../gates/plan-hash.ts'
+import { bounded } from '../bounded-json.ts'
 import { defineOperation } from '../operation.ts'
 import { callerOf, RequestView, Subject, Summary, viewFor } from './gate-view.ts'
 
@@ -11,10 +13,14 @@ export default defineOperation({
   effect: 'write',
   input: z.strictObject({
     gate_id: z.string().max(128),
-    plan: z.json().describe('Exactly what is to be done; the approval is good for this alone.'),
+    plan: bounded(z.json(), MAX_PLAN_BYTES).describe(
+      'Exactly what is to be done; the approval is good for this alone.',
+    ),
     summary: Summary,
     subject: Subject,
-    evidence: z.json().exactOptional().describe('What speaks for it: tickets, reports.'),
+    evidence: bounded(z.json(), MAX_PLAN_BYTES)
+      .exactOptional()
+      .describe('What speaks for it: tickets, reports.'),
   }),
   output: RequestView,
   run: async ({ gate_id: gateId, ...asked }, context) =>

@@ -1,7 +1,7 @@
 import { TIER_NAMES } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Key } from '../../keys/key.ts'
-import { getPerson } from '../../keys/people.ts'
+import { type Key, OPERATOR_ROLES } from '../../keys/key.ts'
+import { getPerson, wasVisitor } from '../../keys/people.ts'
 import type { Context } from '../context.ts'
 import type { KeyPlan } from './key-plan.ts'
 import { isAdministrator } from './key-view.ts'
@@ -21,12 +21,32 @@ export const requireMayHave = async (plan: KeyPlan, context: Context): Promise<v
     })
   if (plan.person_id !== key.personId && !isAdministrator(context))
     throw new ShoalError('forbidden', 'only an administrator asks for the key of somebody else')
+  requireKnown(plan, context)
+  requireFuture(plan, context.now())
   await requirePerson(plan.person_id, context)
   requireOwnTenants(plan, key)
 }
 
+/**
+ * One administrator alone has let a visitor in, and might be that visitor: a role for them takes a
+ * second one, who asks. Else one person could fill all seats of a gate by letting themselves in.
+ */
+const requireKnown = ({ person_id, roles }: KeyPlan, context: Context): void => {
+  const wanted = roles.find(role => (OPERATOR_ROLES as readonly string[]).includes(role))
+  if (wanted === undefined || !wasVisitor(person_id) || isAdministrator(context)) return
+  throw new ShoalError('forbidden', `you came as a visitor: an administrator asks for ${wanted}`, {
+    param: 'roles',
+  })
+}
+
+const requireFuture = ({ expires_at }: KeyPlan, now: number): void => {
+  if (expires_at === null || Date.parse(expires_at) > now) return
+  throw new ShoalError('invalid_request', 'expires_at is past', { param: 'expires_at' })
+}
+
 const requirePerson = async (id: string, { store, tenantId = '' }: Context): Promise<void> => {
-  if ((await getPerson(store.ledger, id, { tenantId })) !== undefined) return
+  const person = await getPerson(store.ledger, id, { tenantId })
+  if (person !== undefined && person.disabledAt === undefined) return
   throw new ShoalError('invalid_request', `tenant ${tenantId} has no person ${id}`, {
     param: 'person_id',
   })

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { iso, isoOrNull } from '../../../shared/time.ts'
 import { KEY_KINDS, type Key, ROLES } from '../../keys/key.ts'
 import type { Context } from '../context.ts'
 
@@ -19,9 +20,6 @@ export const KeyView = z.object({
   last_used_at: z.iso.datetime().nullable(),
 })
 
-const iso = (at: number | undefined): string | null =>
-  at === undefined ? null : new Date(at).toISOString()
-
 export const keyViewOf = (key: Key): z.input<typeof KeyView> => ({
   id: key.id,
   tenant_id: key.tenantId,
@@ -31,10 +29,10 @@ export const keyViewOf = (key: Key): z.input<typeof KeyView> => ({
   roles: key.roles,
   kind: key.kind,
   label: key.label,
-  created_at: new Date(key.createdAt).toISOString(),
-  expires_at: iso(key.expiresAt),
-  revoked_at: iso(key.revokedAt),
-  last_used_at: iso(key.lastUsedAt),
+  created_at: iso(key.createdAt),
+  expires_at: isoOrNull(key.expiresAt),
+  revoked_at: isoOrNull(key.revokedAt),
+  last_used_at: isoOrNull(key.lastUsedAt),
 })
 
 export const isAdministrator = ({ key }: Pick<Context, 'key'>): boolean =>

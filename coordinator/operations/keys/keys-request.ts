@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../../shared/catalogue.ts'
-import { ShoalError } from '../../../shared/errors.ts'
 import { ownSubject } from '../../gates/own-subject.ts'
 import { KEY_KINDS, ROLES } from '../../keys/key.ts'
 import { callerOf } from '../gates/gate-view.ts'
@@ -28,14 +27,16 @@ export default defineOperation({
       .exactOptional()
       .describe('Who answers for it; you by default. For others, administrators ask.'),
     further_tenants: z.array(z.string().max(64)).max(100).default([]),
-    expires_at: z.iso.datetime({ offset: true }).exactOptional().describe('Never by default.'),
+    expires_at: z.iso
+      .datetime({ offset: true })
+      .max(64)
+      .exactOptional()
+      .describe('A time (`2027-01-01T00:00:00Z`); never by default.'),
   }),
   output: KeyView,
   run: async (input, context) => {
     const caller = callerOf(context)
     const { person_id = caller.person.personId, expires_at, ...rest } = input
-    if (expires_at !== undefined && Date.parse(expires_at) <= context.now())
-      throw new ShoalError('invalid_request', 'expires_at is past', { param: 'expires_at' })
     const plan: KeyPlan = {
       action: 'key.issue',
       tenant_id: caller.tenantId,

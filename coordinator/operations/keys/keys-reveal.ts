@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import type { Caller } from '../../gates/asking.ts'
 import { isOwnSubject } from '../../gates/own-subject.ts'
+import type { GateRequest } from '../../gates/request.ts'
 import { addKey, type IssuedKey } from '../../keys/issue.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
@@ -25,6 +27,7 @@ export default defineOperation({
       throw new ShoalError('not_found', `no request ${request_id}`)
     if (!isOwnSubject(request.subject))
       throw new ShoalError('forbidden', 'a key is asked for with keys-request')
+    requireAsker(request, caller.person)
     const plan = KeyPlan.parse(request.plan)
     await requireMayHave(plan, context)
     let issued: IssuedKey | undefined
@@ -38,6 +41,12 @@ export default defineOperation({
     return { ...keyViewOf(key), secret }
   },
 })
+
+/** A program reads what it asked for itself, not what its person or another program did. */
+const requireAsker = ({ requesterKeyId }: GateRequest, { keyId, kind }: Caller['person']): void => {
+  if (kind === 'person' || keyId === requesterKeyId) return
+  throw new ShoalError('forbidden', `a key of kind ${kind} reads only what it asked for itself`)
+}
 
 const specOf = (plan: KeyPlan) => ({
   tenantId: plan.tenant_id,

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { iso, isoOrNull } from '../../../shared/time.ts'
 import type { Person } from '../../keys/people.ts'
 
 export const PersonView = z.object({
@@ -6,11 +7,14 @@ export const PersonView = z.object({
   tenant_id: z.string(),
   name: z.string(),
   created_at: z.iso.datetime(),
+  /** Since when no key of it opens anything. */
+  disabled_at: z.iso.datetime().nullable(),
 })
 
-export const personViewOf = ({ id, tenantId, name, createdAt }: Person) => ({
+export const personViewOf = ({ id, tenantId, name, createdAt, disabledAt }: Person) => ({
   id,
   tenant_id: tenantId,
   name,
-  created_at: new Date(createdAt).toISOString(),
+  created_at: iso(createdAt),
+  disabled_at: isoOrNull(disabledAt),
 })

@@ -1,8 +1,10 @@
 import { isAppendOnly } from '../../audit/append-only.ts'
 import { verifyOnce } from '../../audit/audit.ts'
 import { queryAudit } from '../../audit/query.ts'
+import { readDecided } from '../../gates/decided.ts'
 import type { GovernanceFacts } from '../../gates/facts.ts'
-import { listPeople } from '../../keys/people.ts'
+import type { Key } from '../../keys/key.ts'
+import { listPeople, type Person } from '../../keys/people.ts'
 import type { Context } from '../context.ts'
 
 /** As many of the newest requests and rows as the checks look at. */
@@ -10,27 +12,48 @@ const LOOKED_AT = 1000
 
 /** What the governance checks look at, as it is now in the caller's tenant. */
 export const gatherFacts = async (context: Context): Promise<GovernanceFacts> => {
-  const { store, gates, policy, keys, cells, listens, auditDays, tenantId = '' } = context
+  const { store, gates, policies, keys, cells, identity, listens, auditDays } = context
+  const { tenantId = '' } = context
   const scope = { tenantId }
-  const [verdict, appendOnly, requests, gateRows, allKeys, persons, allCells] = await Promise.all([
-    verifyOnce(store.ledger),
+  const requests = await readDecided(store.ledger.read, LOOKED_AT, scope)
+  const since = requests.at(-1)?.createdAt ?? context.now()
+  const rows = { action: 'gate.*', from: since, order: 'newest', limit: 8 * LOOKED_AT } as const
+  const [verdict, appendOnly, gateRows, allKeys, persons, allCells] = await Promise.all([
+    verifyOnce(store.ledger, identity.endorses),
     isAppendOnly(store.ledger),
-    gates.list({ limit: LOOKED_AT }, scope),
-    queryAudit(store.ledger, { action: 'gate.*', order: 'newest', limit: 8 * LOOKED_AT }, scope),
+    queryAudit(store.ledger, rows, scope),
     keys.list(scope),
     listPeople(store.ledger, scope),
     cells.list(),
   ])
   return {
-    ...{ gates: gates.definitions, policy, requests, gateRows, persons, listens },
+    ...{
+      gates: gates.definitions,
+      policy: policies.current(),
+      requests,
+      gateRows,
+      persons,
+      listens,
+    },
     now: context.now(),
-    keys: allKeys,
+    policyDrift: policies.drift(),
+    keys: withPeople(allKeys, persons),
     cells: allCells,
     audit: {
       ok: verdict.ok,
       reason: verdict.ok ? undefined : verdict.reason,
       appendOnly,
       retentionDays: auditDays,
+      purgedUntil: (verdict.ok && verdict.purged?.last_at) || 0,
     },
   }
+}
+
+/** A key of somebody who is disabled opens nothing, so nobody can count on it. */
+const withPeople = (keys: readonly Key[], persons: readonly Person[]): Key[] => {
+  const disabled = new Map(persons.map(({ id, disabledAt }) => [id, disabledAt]))
+  return keys.map(key => {
+    const disabledAt = disabled.get(key.personId)
+    return disabledAt === undefined ? key : { ...key, disabledAt }
+  })
 }

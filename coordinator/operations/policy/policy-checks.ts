@@ -36,7 +36,11 @@ export default defineOperation({
   },
   run: async ({ action_type, actor_id, context }, views) => {
     if (action_type !== undefined) {
-      const answer = policyAnswer({ action_type, actor_id, context }, views.policy, askerOf(views))
+      const answer = policyAnswer(
+        { action_type, actor_id, context },
+        views.policies.current(),
+        askerOf(views),
+      )
       return { status: answer.decision, answer, checks: [] }
     }
     const results = runChecks(await gatherFacts(views))

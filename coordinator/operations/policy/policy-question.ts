@@ -40,7 +40,7 @@ interface Question {
 /** Throws `invalid_request` for a context that looks like JSON and is none. */
 export const policyAnswer = (
   { action_type, actor_id, context }: Question,
-  policy: Policy,
+  policy: Pick<Policy, 'decide' | 'version'>,
   asker: PolicyAsker,
 ): z.output<typeof PolicyAnswer> => {
   const verdict = policy.decide(action_type, asker, membersOf(context))

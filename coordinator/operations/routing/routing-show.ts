@@ -36,7 +36,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'read',
   input: z.strictObject({
-    model: z.string().optional().describe('Only this model.'),
+    model: z.string().max(128).exactOptional().describe('Only this model.'),
     limit: z.coerce
       .number()
       .int()

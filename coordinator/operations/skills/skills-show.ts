@@ -11,7 +11,7 @@ export default defineOperation({
   path: '/v1/skills/{skill_id}',
   access: 'key',
   effect: 'read',
-  input: z.strictObject({ skill_id: z.string() }),
+  input: z.strictObject({ skill_id: z.string().max(64) }),
   output: SkillDetails,
   run: ({ skill_id }) => {
     const skill = skills.find(({ id }) => id === skill_id)

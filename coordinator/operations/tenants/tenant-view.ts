@@ -1,14 +1,18 @@
 import * as z from 'zod'
+import { iso, isoOrNull } from '../../../shared/time.ts'
 import type { Tenant } from '../../keys/tenants.ts'
 
 export const TenantView = z.object({
   id: z.string(),
   name: z.string(),
   created_at: z.iso.datetime(),
+  /** Since when no key of it opens anything. */
+  disabled_at: z.iso.datetime().nullable(),
 })
 
-export const tenantViewOf = ({ id, name, createdAt }: Tenant) => ({
+export const tenantViewOf = ({ id, name, createdAt, disabledAt }: Tenant) => ({
   id,
   name,
-  created_at: new Date(createdAt).toISOString(),
+  created_at: iso(createdAt),
+  disabled_at: isoOrNull(disabledAt),
 })

@@ -5,7 +5,8 @@ import { TenantView, tenantViewOf } from './tenant-view.ts'
 
 export default defineOperation({
   id: 'tenants-create',
-  description: 'Make a tenant, for which your key may act from now on.',
+  description:
+    'Make a tenant, for which your key may act from now on. Ids are one list for the whole service: one that is taken is 409, whoever has it.',
   method: 'POST',
   path: '/v1/tenants',
   access: 'operator',

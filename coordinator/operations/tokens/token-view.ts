@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { iso } from '../../../shared/time.ts'
 import type { JoinToken } from '../../keys/join-tokens.ts'
 
 /** As a cell may carry them (`shared/wire/announce.ts`). */
@@ -15,8 +16,6 @@ export const TokenView = z.object({
   expires_at: z.iso.datetime(),
   revoked_at: z.iso.datetime().nullable(),
 })
-
-const iso = (at: number): string => new Date(at).toISOString()
 
 export const viewOf = (token: JoinToken): z.input<typeof TokenView> => ({
   id: token.id,

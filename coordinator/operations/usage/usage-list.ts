@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { iso } from '../../../shared/time.ts'
 import { monthAt } from '../../quota/month.ts'
 import { HOUR_MS } from '../../quota/usage-buckets.ts'
 import { GROUP_NAMES, readUsage, type UsageLine } from '../../quota/usage-query.ts'
@@ -47,15 +48,15 @@ export default defineOperation({
       .enum(USAGE_SCOPES)
       .exactOptional()
       .describe('Own key, own tenant (operators), all (operator_admin, finance).'),
-    key_id: z.string().min(1).exactOptional().describe('Of this key only.'),
-    tenant_id: z.string().min(1).exactOptional().describe('Of this tenant only.'),
-    model: z.string().min(1).exactOptional().describe('Of this model only.'),
+    key_id: z.string().min(1).max(128).exactOptional().describe('Of this key only.'),
+    tenant_id: z.string().min(1).max(128).exactOptional().describe('Of this tenant only.'),
+    model: z.string().min(1).max(128).exactOptional().describe('Of this model only.'),
     group_by: z
       .array(z.enum(GROUP_NAMES), { error: `takes any of ${GROUP_NAMES.join(', ')}` })
       .max(GROUP_NAMES.length)
       .default(['day'])
       .describe('A row for each of these; the order of the rows follows theirs.'),
-    after: z.string().exactOptional().describe('`next` of the page before.'),
+    after: z.string().max(2000).exactOptional().describe('`next` of the page before.'),
     limit: z.int().min(1).max(1000).default(200),
   }),
   output: z.object({
@@ -107,8 +108,6 @@ const instant = (text: string, param: string): number => {
   if (Number.isNaN(at)) throw new ShoalError('invalid_request', `${text} is no time`, { param })
   return at
 }
-
-const iso = (at: number): string => new Date(at).toISOString()
 
 const viewOf = (line: UsageLine): z.input<typeof UsageView> => {
   const { hour, day, key, tenant, model, ok, cancelled, failed } = line

@@ -37,6 +37,7 @@ export default defineSkill({
     approvals_missing: z.int(),
     expires_at: z.iso.datetime(),
   }),
+  waitsFor: ({ status, request_id }) => (status === 'pending' ? request_id : undefined),
   examples: [{ gate_id: 'gate.minor-release-approve', evidence: 'release 1.4.0, all tests pass' }],
   run: async ({ gate_id, requester, evidence }, context) => {
     if (gate_id === undefined)

@@ -18,10 +18,10 @@ export default defineSkill({
   input: z.strictObject(POLICY_QUESTION),
   output: PolicyAnswer,
   examples: [{ action_type: 'release.major' }],
-  run: ({ action_type, actor_id, context }, { policy, key }) => {
+  run: ({ action_type, actor_id, context }, { policies, key }) => {
     if (action_type === undefined)
       throw new ShoalError('invalid_request', 'action_type is missing', { param: 'action_type' })
     const asker = { kind: key?.kind ?? ('autonomous' as const), roles: key?.roles ?? [] }
-    return policyAnswer({ action_type, actor_id, context }, policy, asker)
+    return policyAnswer({ action_type, actor_id, context }, policies.current(), asker)
   },
 })

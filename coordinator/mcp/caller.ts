@@ -1,0 +1,122 @@
+import {
+  type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  type InputRequiredResult,
+  inputRequired,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ReadResourceResult,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import * as z from 'zod'
+import { type ErrorCode, retryAfterSeconds, rpcCode, ShoalError } from '../../shared/errors.ts'
+import type { Key } from '../keys/key.ts'
+import type { Operation } from '../operations/operation.ts'
+import { Pending } from '../operations/pending.ts'
+import { type CallExtras, callExtras } from './call-extras.ts'
+import { CARD_URI, readingOf } from './resource.ts'
+import type { Shown } from './shown.ts'
+import { answered, refused, waiting } from './tool-answer.ts'
+
+/** One request of somebody: what may be used, and how it is called. */
+export interface Caller {
+  key: Key
+  shown: Shown
+  /** Counts what is answered from the lists alone, as a read over REST is. Throws `rate_limited`. */
+  count: () => void
+  /** Checks the access, counts and runs. Throws `ShoalError`. */
+  call: (operation: Operation, input: unknown, extras: CallExtras) => Promise<unknown>
+  /** The agent card, for everybody. */
+  card: () => object
+  /** Page on which a person can approve; undefined without a portal. */
+  approvalUrl: (requestId: string) => string | undefined
+  /** Told of failures that are not the caller's. */
+  failed: (error: unknown) => void
+}
+
+export const callTool = async (
+  caller: Caller,
+  name: string,
+  given: unknown,
+  context: ServerContext,
+): Promise<CallToolResult | InputRequiredResult> => {
+  const operation = caller.shown.byName.get(name)
+  if (operation === undefined) throw invalid(`there is no tool ${JSON.stringify(name)}`)
+  try {
+    const { input, extras } = callExtras(operation, given, context)
+    const answer = await caller.call(operation, input, extras)
+    if (!(answer instanceof Pending)) return answered(answer)
+    return askToApprove(answer, caller, context) ?? waiting(answer)
+  } catch (error) {
+    return refused(told(error, caller))
+  }
+}
+
+/** What a client declares with each request (MCP 2026-07-28, basic protocol, `_meta`). */
+const OpensPages = z.looseObject({
+  [CLIENT_CAPABILITIES_META_KEY]: z.looseObject({
+    elicitation: z.looseObject({ url: z.looseObject({}) }),
+  }),
+})
+
+/**
+ * A client that can open a page is asked once to open that of the request (MCP 2026-07-28, URL
+ * mode elicitation). What it answers is not looked at: the next call sees whether it is approved.
+ */
+const askToApprove = (
+  { view, isApproved }: Pending,
+  caller: Caller,
+  { mcpReq }: ServerContext,
+): InputRequiredResult | undefined => {
+  const url = caller.approvalUrl(view.request_id)
+  if (isApproved || url === undefined || !OpensPages.safeParse(mcpReq.envelope).success)
+    return undefined
+  if (mcpReq.inputResponses !== undefined) return undefined
+  const message = `Another person has to approve this at ${view.gate_id}.`
+  return inputRequired({ inputRequests: { approval: inputRequired.elicitUrl({ message, url }) } })
+}
+
+/** Throws a protocol error: a resource is there and may be read, or it is not. */
+export const readResource = async (
+  caller: Caller,
+  uri: string,
+  signal: AbortSignal,
+): Promise<ReadResourceResult> => {
+  try {
+    const reading = readingOf(uri, caller.shown.readable)
+    if (reading !== undefined)
+      return read(uri, await caller.call(reading.operation, reading.input, { signal }))
+    caller.count()
+    if (uri === CARD_URI) return read(uri, caller.card())
+    throw new ShoalError('not_found', `there is no resource ${JSON.stringify(uri)}`)
+  } catch (error) {
+    throw protocolError(told(error, caller))
+  }
+}
+
+/** What is not there is a wrong parameter to MCP (2026-07-28, resources, error handling). */
+const PARAMETERS: readonly ErrorCode[] = ['not_found', 'forbidden', 'tenant_forbidden']
+
+/** A failure where there is no result to tell it in. */
+export const protocolError = (error: ShoalError): ProtocolError => {
+  const { code, message } = error
+  const seconds = retryAfterSeconds(error)
+  return new ProtocolError(
+    PARAMETERS.includes(code) ? ProtocolErrorCode.InvalidParams : rpcCode(code),
+    message,
+    { code, ...(seconds === undefined ? {} : { retry_after_seconds: seconds }) },
+  )
+}
+
+const read = (uri: string, answer: unknown): ReadResourceResult => ({
+  contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(answer) }],
+})
+
+const told = (error: unknown, caller: Caller): ShoalError => {
+  if (error instanceof ShoalError) return error
+  caller.failed(error)
+  return new ShoalError('internal', 'the coordinator failed on this call', { cause: error })
+}
+
+const invalid = (message: string): ProtocolError =>
+  new ProtocolError(ProtocolErrorCode.InvalidParams, message)

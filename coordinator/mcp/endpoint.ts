@@ -1,0 +1,109 @@
+import {
+  type AuthInfo,
+  createMcpHandler,
+  type McpHttpHandler,
+  type McpServerFactory,
+} from '@modelcontextprotocol/server'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ShoalError } from '../../shared/errors.ts'
+import type { Access } from '../http/auth.ts'
+import type { RouteDocs } from '../http/route-docs.ts'
+import type { Listening } from './listening.ts'
+
+export interface EndpointParts {
+  docs: RouteDocs
+  access: Access
+  factory: McpServerFactory
+  /** The stream of changes that a request asks for; undefined for one that is answered. */
+  listening: (
+    request: FastifyRequest,
+    stalled: (error: ShoalError) => void,
+  ) => Listening | undefined
+  /** Who asks, for the factory; throws `ShoalError` for what must not reach it. */
+  admit: (request: FastifyRequest, reply: FastifyReply) => AuthInfo | Promise<AuthInfo>
+  /**
+   * Takes the place of a stream and calls back when its key has ended; answers how to let go. Throws
+   * `rate_limited`.
+   */
+  whenEnded: (request: FastifyRequest, end: (error: ShoalError) => void) => () => void
+  failed: (error: Error) => void
+}
+
+/** With and without the slash: people leave it out, and the card has it. */
+const PATHS = [
+  ['/mcp/', ''],
+  ['/mcp', '-bare'],
+] as const
+/** A stream that was ended has so long to say so. */
+const FLUSH_MS = 250
+
+/**
+ * MCP over streamable HTTP on one address: the stateless revision 2026-07-28, and the revisions of
+ * 2025 without sessions, which have nothing to get or delete. The body was read and bounded before.
+ */
+export const mcpEndpoint = (app: FastifyInstance, parts: EndpointParts): void => {
+  const { factory, failed: onerror } = parts
+  // a stream has a handler of its own: it hears what its reader may hear
+  const handler = createMcpHandler(factory, { onerror, maxSubscriptions: 0 })
+  const streams = new Set<McpHttpHandler>()
+  app.addHook('onClose', async () => {
+    await Promise.all([handler, ...streams].map(each => each.close()))
+  })
+
+  const stream = async (
+    asked: Request,
+    { bus, paced }: Listening,
+    options: Parameters<McpHttpHandler['fetch']>[1],
+  ): Promise<Response> => {
+    const own = createMcpHandler(factory, { onerror, bus, maxSubscriptions: 1 })
+    streams.add(own)
+    asked.signal.addEventListener('abort', () => streams.delete(own), { once: true })
+    const response = await own.fetch(asked, options)
+    return response.body === null ? response : new Response(paced(response.body), response)
+  }
+
+  for (const [url, suffix] of PATHS)
+    app.route({
+      method: 'POST',
+      url,
+      config: { access: parts.access, docs: { ...parts.docs, id: `${parts.docs.id}${suffix}` } },
+      handler: async (request, reply) => {
+        const options = { authInfo: await parts.admit(request, reply), parsedBody: request.body }
+        const flush = () => setTimeout(() => reply.raw.destroy(), FLUSH_MS).unref()
+        const listening = parts.listening(request, flush)
+        const asked = webRequest(request, reply, {
+          take: end => parts.whenEnded(request, end),
+          end: error => {
+            listening?.end(error)
+            flush()
+          },
+        })
+        return listening === undefined
+          ? handler.fetch(asked, options)
+          : stream(asked, listening, options)
+      },
+    })
+}
+
+/** Its head alone, since the body is read already; it is aborted when the client leaves. */
+const webRequest = (
+  { method, url, raw }: FastifyRequest,
+  reply: FastifyReply,
+  { take, end }: { take: (end: (error: ShoalError) => void) => () => void; end: Ends },
+): Request => {
+  const left = new AbortController()
+  const release = take(end)
+  const over = (): void => {
+    release()
+    left.abort()
+  }
+  reply.raw.once('close', over)
+  // gone while it was looked at: that is not told twice
+  if (reply.raw.destroyed) over()
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(raw.headers))
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value)
+  return new Request(`http://coordinator${url}`, { method, headers, signal: left.signal })
+}
+
+type Ends = (error: ShoalError) => void

@@ -1,0 +1,114 @@
+import type { ServerEventBus } from '@modelcontextprotocol/server'
+import { rpcCode, ShoalError } from '../../shared/errors.ts'
+import { sseEvent } from '../../shared/wire/sse.ts'
+import type { Events } from '../events/bus.ts'
+import { changedFor, type Listener } from './changes.ts'
+
+/** One stream of changes: what is put into it, and how it is read. */
+export interface Listening {
+  /** Where the stream takes its changes from. */
+  bus: ServerEventBus
+  /** The stream as its reader gets it: nothing is made before it is asked for. */
+  paced(source: ReadableStream<Uint8Array>): ReadableStream<Uint8Array>
+  /** Ends it with the reason, as the answer of the request that opened it. */
+  end(error: ShoalError): void
+}
+
+export interface ListeningParts {
+  events: Pick<Events, 'subscribe'>
+  listener: Listener
+  /** The resources that it is about. */
+  uris: readonly string[]
+  /** Id of the JSON-RPC request. */
+  id: string | number
+  /** A reader that takes nothing for so long is cut off. */
+  stallMs: number
+  /** Told when the reader was too slow. */
+  stalled: (error: ShoalError) => void
+}
+
+/**
+ * A change says no more than that a resource is to be read anew, so of one resource there waits at
+ * most one: a reader that is slow, or a thousand cells that change at once, cost no memory.
+ */
+export const createListening = (parts: ListeningParts): Listening => {
+  const { events, listener, uris, id, stallMs, stalled } = parts
+  const waiting = new Set<string>()
+  let tell: ((uri: string) => void) | undefined
+  /** The reader waits and nothing is on its way. */
+  let isWanted = false
+  let end: Listening['end'] = () => {}
+
+  const next = (): void => {
+    const [uri] = waiting
+    if (!isWanted || tell === undefined || uri === undefined) return
+    waiting.delete(uri)
+    isWanted = false
+    tell(uri)
+  }
+
+  const bus: ServerEventBus = {
+    publish: () => {},
+    subscribe: take => {
+      tell = uri => take({ kind: 'resource_updated', uri })
+      const stop = events.subscribe('shoal.', event => {
+        for (const uri of changedFor(event, listener)) if (uris.includes(uri)) waiting.add(uri)
+        next()
+      })
+      return () => {
+        tell = undefined
+        stop()
+      }
+    },
+  }
+
+  const paced: Listening['paced'] = source => {
+    const reader = source.getReader()
+    let timer: NodeJS.Timeout | undefined
+    let isOver = false
+    const leave = (): void => {
+      isOver = true
+      clearTimeout(timer)
+      reader.cancel().catch(() => {})
+    }
+    const start = (controller: Controller): void => {
+      end = error => {
+        if (isOver) return
+        leave()
+        controller.enqueue(new TextEncoder().encode(reasonOf(error, id)))
+        controller.close()
+      }
+    }
+    const stall = (): void => {
+      const error = new ShoalError('request_timeout', `nothing was read for ${stallMs / 1000} s`)
+      end(error)
+      stalled(error)
+    }
+    const pull = async (controller: Controller): Promise<void> => {
+      clearTimeout(timer)
+      isWanted = true
+      next()
+      const { done, value } = await reader.read()
+      isWanted = false
+      if (isOver) return
+      if (done) {
+        leave()
+        controller.close()
+        return
+      }
+      controller.enqueue(value)
+      timer = setTimeout(stall, stallMs).unref()
+    }
+    return new ReadableStream({ start, pull, cancel: leave }, { highWaterMark: 0 })
+  }
+  return { bus, paced, end: error => end(error) }
+}
+
+type Controller = ReadableStreamDefaultController<Uint8Array>
+
+/** The end of a request that went on until now, as MCP has the failure of any other. */
+const reasonOf = (error: ShoalError, id: string | number): string => {
+  const { code, message } = error
+  const told = { code: rpcCode(code), message, data: { code } }
+  return sseEvent('message', { jsonrpc: '2.0', id, error: told })
+}

@@ -1,0 +1,46 @@
+import {
+  type GetPromptResult,
+  type Prompt,
+  ProtocolError,
+  ProtocolErrorCode,
+} from '@modelcontextprotocol/server'
+import { MAX_ARGUMENT_CHARS, type OperatorPrompt } from './prompts/prompt.ts'
+
+export const promptView = ({
+  name,
+  title,
+  description,
+  arguments: fields,
+}: OperatorPrompt): Prompt => ({
+  name,
+  title,
+  description,
+  arguments: fields.map(field => ({ ...field })),
+})
+
+/** The prompt with its values in it; throws `invalid params` for one that is not there or is wrong. */
+export const promptAnswer = (
+  prompts: readonly OperatorPrompt[],
+  name: string,
+  values: Record<string, string> = {},
+): GetPromptResult => {
+  const prompt = prompts.find(each => each.name === name)
+  if (prompt === undefined) throw invalid(`there is no prompt ${JSON.stringify(name)}`)
+  const known = new Set(prompt.arguments.map(field => field.name))
+  for (const [field, value] of Object.entries(values)) {
+    if (!known.has(field)) throw invalid(`${name} has no argument ${JSON.stringify(field)}`)
+    if (value.length > MAX_ARGUMENT_CHARS)
+      throw invalid(`${field} is longer than ${MAX_ARGUMENT_CHARS} characters`)
+  }
+  const missing = prompt.arguments.find(
+    field => field.required && !Object.hasOwn(values, field.name),
+  )
+  if (missing !== undefined) throw invalid(`${missing.name} is missing`)
+  return {
+    description: prompt.description,
+    messages: [{ role: 'user', content: { type: 'text', text: prompt.text(values) } }],
+  }
+}
+
+const invalid = (message: string): ProtocolError =>
+  new ProtocolError(ProtocolErrorCode.InvalidParams, message)

@@ -1,0 +1,92 @@
+import type { Resource, ResourceTemplateType } from '@modelcontextprotocol/server'
+import * as z from 'zod'
+import { type Operation, pathFields } from '../operations/operation.ts'
+import { readText } from '../operations/text-input.ts'
+
+const SCHEME = 'shoal://'
+
+/** The agent card, which is no operation. */
+export const CARD_URI = `${SCHEME}card`
+
+/** What a client can read without more than an address: reading operations whose path says it all. */
+export const isReadable = ({ method, effect, input, path }: Operation): boolean => {
+  const named = pathFields(path)
+  return (
+    method === 'GET' &&
+    effect === 'read' &&
+    Object.entries(input.shape).every(
+      ([name, field]) => named.includes(name) || mayBeAbsent(name, field as z.ZodType),
+    )
+  )
+}
+
+/** Asked of an object: some fields may be absent and still refuse `undefined`. */
+const mayBeAbsent = (name: string, field: z.ZodType): boolean =>
+  z.object({ [name]: field }).safeParse({}).success
+
+/** `/v1/cells/{cell_id}` is `shoal://cells/{cell_id}`. */
+export const uriOf = ({ path }: Operation): string => SCHEME + path.replace(/^\/(v1\/)?/, '')
+
+const isTemplate = (operation: Operation): boolean => operation.path.includes('{')
+
+const described = ({ id, description }: Pick<Operation, 'id' | 'description'>) => ({
+  name: id,
+  description,
+  mimeType: 'application/json',
+})
+
+export const resourcesOf = (operations: readonly Operation[]): Resource[] => [
+  { uri: CARD_URI, ...described({ id: 'agent-card', description: CARD }) },
+  ...operations
+    .filter(each => !isTemplate(each))
+    .map(each => ({ uri: uriOf(each), ...described(each) })),
+]
+
+const CARD = 'The agent card: who this agent is and what it can do.'
+
+export const templatesOf = (operations: readonly Operation[]): ResourceTemplateType[] =>
+  operations.filter(isTemplate).map(each => ({ uriTemplate: uriOf(each), ...described(each) }))
+
+/** Which operation an address reads and with which input; undefined when there is none. */
+export const readingOf = (
+  uri: string,
+  operations: readonly Operation[],
+): { operation: Operation; input: object } | undefined => {
+  if (!uri.startsWith(SCHEME)) return undefined
+  const [place = '', query = ''] = uri.slice(SCHEME.length).split('?')
+  const segments = place.split('/')
+  const fits = operations
+    .map(operation => ({ operation, named: namedIn(uriOf(operation), segments) }))
+    .filter(({ named }) => named !== undefined)
+    // an address that is written out goes before one with names in it
+    .sort((a, b) => Number(isTemplate(a.operation)) - Number(isTemplate(b.operation)))[0]
+  if (fits?.named === undefined) return undefined
+  const { operation, named } = fits
+  const asked = [...new URLSearchParams(query)].map(
+    ([name, value]) => [name, readText(operation.input, name, value)] as const,
+  )
+  return { operation, input: { ...Object.fromEntries(asked), ...named } }
+}
+
+const namedIn = (template: string, segments: string[]): Record<string, string> | undefined => {
+  const wanted = template.slice(SCHEME.length).split('/')
+  if (wanted.length !== segments.length) return undefined
+  const named: Record<string, string> = {}
+  for (const [at, want] of wanted.entries()) {
+    const segment = segments[at] ?? ''
+    const name = /^\{(\w+)\}$/.exec(want)?.[1]
+    if (name === undefined) {
+      if (want !== segment) return undefined
+    } else named[name] = decoded(segment)
+  }
+  return named
+}
+
+/** What is not valid percent-encoding stands for itself. */
+const decoded = (segment: string): string => {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}

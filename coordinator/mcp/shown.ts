@@ -1,0 +1,79 @@
+import type { Prompt, Resource, ResourceTemplateType, Tool } from '@modelcontextprotocol/server'
+import type { Key } from '../keys/key.ts'
+import { Lru } from '../keys/lru.ts'
+import { requireAccess } from '../operations/call.ts'
+import type { Operation } from '../operations/operation.ts'
+import { promptView } from './prompt-answer.ts'
+import { prompts } from './prompts/index.ts'
+import type { OperatorPrompt } from './prompts/prompt.ts'
+import { isReadable, resourcesOf, templatesOf } from './resource.ts'
+import { toolOf } from './tool.ts'
+import { chosenTools } from './toolsets.ts'
+
+/** What callers with the same roles and the same choice of tools are shown. */
+export interface Shown {
+  /** The chosen groups of tools by their names, also those that these callers may not use. */
+  byName: ReadonlyMap<string, Operation>
+  /** What they can read by an address alone, if they may. */
+  addressed: readonly Operation[]
+  /** What they may use, in the order of the list; the rest of the lists follows from it. */
+  tools: readonly Tool[]
+  readable: readonly Operation[]
+  resources: readonly Resource[]
+  templates: readonly ResourceTemplateType[]
+  offered: readonly OperatorPrompt[]
+  prompts: readonly Prompt[]
+}
+
+/** Choices of toolsets are the client's, so they are bounded. */
+const CAPACITY = 64
+
+/**
+ * The lists follow from what is registered, which stays as it is while the process lives, and from
+ * the roles of a key: they are made once for each. Throws what `chosenTools` throws.
+ */
+export const createShown = (
+  operations: readonly Operation[],
+): ((query: unknown, key: Pick<Key, 'roles'>) => Shown) => {
+  const kept = new Lru<string, Shown>(CAPACITY)
+  return (query, key) => {
+    const { toolsets } = (query ?? {}) as { toolsets?: unknown }
+    const name = JSON.stringify([toolsets, key.roles.toSorted()])
+    const shown = kept.get(name) ?? shownOf(chosenTools(query, operations), key)
+    kept.set(name, shown)
+    return shown
+  }
+}
+
+const shownOf = (chosen: readonly Operation[], key: Pick<Key, 'roles'>): Shown => {
+  const allowed = chosen.filter(operation => isAllowed(operation, key))
+  const addressed = chosen.filter(isReadable)
+  const readable = addressed.filter(each => allowed.includes(each))
+  const ids = new Set(allowed.map(({ id }) => id))
+  const offered = prompts.filter(({ tools }) => tools.every(tool => ids.has(tool)))
+  return {
+    byName: new Map(chosen.map(each => [each.id, each])),
+    ...{ addressed, readable, offered },
+    tools: allowed.map(definitionOf),
+    resources: resourcesOf(readable),
+    templates: templatesOf(readable),
+    prompts: offered.map(promptView),
+  }
+}
+
+/** Schemas are large and the same for everybody. */
+const definitions = new WeakMap<Operation, Tool>()
+const definitionOf = (operation: Operation): Tool => {
+  const known = definitions.get(operation) ?? toolOf(operation)
+  definitions.set(operation, known)
+  return known
+}
+
+const isAllowed = (operation: Operation, key: Pick<Key, 'roles'>): boolean => {
+  try {
+    requireAccess(operation, key)
+    return true
+  } catch {
+    return false
+  }
+}

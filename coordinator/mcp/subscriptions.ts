@@ -1,0 +1,39 @@
+import * as z from 'zod'
+import { ShoalError } from '../../shared/errors.ts'
+import { requireAccess } from '../operations/call.ts'
+import type { Caller } from './caller.ts'
+import { CARD_URI, readingOf } from './resource.ts'
+
+const MAX_RESOURCES = 32
+
+const Listen = z.looseObject({
+  id: z.union([z.string(), z.number()]),
+  method: z.literal('subscriptions/listen'),
+  params: z.looseObject({
+    notifications: z.looseObject({ resourceSubscriptions: z.array(z.string()).optional() }),
+  }),
+})
+
+/** What a request for a stream that stays open asks for; undefined for other messages. */
+export const listenOf = (body: unknown): { id: string | number; uris: string[] } | undefined => {
+  const { data } = Listen.safeParse(body)
+  return data && { id: data.id, uris: data.params.notifications.resourceSubscriptions ?? [] }
+}
+
+/**
+ * Whoever listens to a resource must be able to read it, else the time of its changes would tell
+ * what its content may not. Throws what reading it throws. Other messages pass.
+ */
+export const requireReadable = async (body: unknown, caller: Caller): Promise<void> => {
+  const uris = listenOf(body)?.uris ?? []
+  if (uris.length > MAX_RESOURCES)
+    throw new ShoalError('invalid_request', `at most ${MAX_RESOURCES} resources in one stream`)
+  for (const uri of uris) {
+    // it does not change while the process lives
+    if (uri === CARD_URI) continue
+    const reading = readingOf(uri, caller.shown.addressed)
+    if (reading === undefined) throw new ShoalError('not_found', `no resource ${uri}`)
+    requireAccess(reading.operation, caller.key)
+    await caller.call(reading.operation, reading.input, { signal: new AbortController().signal })
+  }
+}

@@ -1,0 +1,37 @@
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import { errorBody, type ShoalError } from '../../shared/errors.ts'
+import type { Pending } from '../operations/pending.ts'
+
+/** The output as data, and the same as text for clients that know no other. */
+export const answered = (output: unknown): CallToolResult => ({
+  content: [{ type: 'text', text: JSON.stringify(output) }],
+  structuredContent: output as Record<string, unknown>,
+})
+
+/**
+ * It waits for people. The person at the client is the one who asked, so nothing that is said here
+ * or answered there counts as an approval.
+ */
+export const waiting = (pending: Pending): CallToolResult => ({
+  content: [{ type: 'text', text: inWords(pending) }],
+  structuredContent: pending.view,
+})
+
+const inWords = ({ view, isApproved }: Pending): string =>
+  isApproved
+    ? `Not done yet, but approved at ${view.gate_id} until ${view.expires_at}: ${view.next}.`
+    : whileUndecided(view)
+
+const whileUndecided = (view: Pending['view']): string =>
+  [
+    `Not done: it waits for approval at ${view.gate_id} until ${view.expires_at}.`,
+    `Somebody else may approve it with: shoal gate approve ${view.request_id}`,
+    `How it stands: the tool gates-show with {"request_id":"${view.request_id}"}.`,
+    `Next: ${view.next}.`,
+  ].join('\n')
+
+/** A failed call is an answer that the model can read, with the body that REST has. */
+export const refused = (error: ShoalError): CallToolResult => ({
+  isError: true,
+  content: [{ type: 'text', text: JSON.stringify(errorBody(error)) }],
+})

@@ -1,0 +1,59 @@
+import type { Tool } from '@modelcontextprotocol/server'
+import * as z from 'zod'
+import { type JsonSchema, jsonSchema } from '../operations/json-schema.ts'
+import type { Operation } from '../operations/operation.ts'
+import { PendingView } from '../operations/pending.ts'
+
+/** An operation as a tool: the same id, input, output and effect as its REST route. */
+export const toolOf = (operation: Operation & { name?: string }): Tool => ({
+  name: operation.id,
+  title: operation.name ?? titleOf(operation.id),
+  description: descriptionOf(operation),
+  inputSchema: jsonSchema(inputOf(operation)) as Tool['inputSchema'],
+  outputSchema: outputOf(operation) as NonNullable<Tool['outputSchema']>,
+  annotations: annotationsOf(operation),
+})
+
+const titleOf = (id: string): string => {
+  const words = id.replaceAll('-', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** What an operation that goes on by itself answers at once. */
+export const Begun = z.object({ task_id: z.string() })
+
+const descriptionOf = ({ description, mode }: Operation): string =>
+  mode === 'task'
+    ? `${description} Answers the id of a task at once; the tool tasks-show tells how it stands.`
+    : description
+
+/** The cell to run on stands beside the input. */
+const inputOf = ({ input, onCell }: Operation): z.ZodObject =>
+  onCell
+    ? input.extend({ [CELL]: z.string().max(128).exactOptional().describe('The cell to run on.') })
+    : input
+
+export const CELL = 'cell'
+
+/** A gated tool answers its output or, as long as people have not approved it, that it waits. */
+const outputOf = ({ effect, mode, output }: Operation): JsonSchema =>
+  mode === 'task'
+    ? jsonSchema(Begun)
+    : effect === 'gated'
+      ? { type: 'object', ...jsonSchema(z.union([output, PendingView])) }
+      : jsonSchema(output)
+
+/**
+ * Hints by effect (MCP 2026-07-28, schema, ToolAnnotations). What only looks changes nothing; what
+ * acts on the world may be destructive and reaches beyond the coordinator.
+ */
+const annotationsOf = ({
+  effect,
+  method,
+  openWorld = effect === 'gated',
+}: Operation): NonNullable<Tool['annotations']> => ({
+  readOnlyHint: effect === 'read',
+  destructiveHint: effect === 'gated' || method === 'DELETE',
+  idempotentHint: effect === 'read' || method === 'PUT' || method === 'DELETE',
+  openWorldHint: openWorld,
+})

@@ -1,0 +1,44 @@
+import { ShoalError } from '../../shared/errors.ts'
+import type { Operation } from '../operations/operation.ts'
+
+const PARAM = 'toolsets'
+
+/**
+ * Which tools a client asked for: `?toolsets=fleet,gates` narrows the list to groups, named by the
+ * folder of their declarations; `skills` are those of the agent card. Every tool without it.
+ * Throws `invalid_request` for a group that is not there.
+ */
+export const chosenTools = (
+  query: unknown,
+  operations: readonly Operation[],
+): readonly Operation[] => {
+  const wanted = groupsIn(query)
+  if (wanted === undefined) return operations
+  const unknown = wanted.find(group => !operations.some(each => isIn(group, each)))
+  if (unknown !== undefined)
+    throw new ShoalError(
+      'invalid_request',
+      `there is no toolset ${JSON.stringify(unknown)}; there are ${toolsetsOf(operations).join(', ')}`,
+      { param: PARAM },
+    )
+  return operations.filter(each => wanted.some(group => isIn(group, each)))
+}
+
+const groupsIn = (query: unknown): string[] | undefined => {
+  const text = (query as Record<string, unknown> | undefined)?.[PARAM]
+  if (text === undefined) return undefined
+  if (typeof text !== 'string' || text.length > 1000)
+    throw new ShoalError('invalid_request', 'toolsets must come once, as names with commas', {
+      param: PARAM,
+    })
+  return text.split(',').map(name => name.trim())
+}
+
+const isIn = (group: string, operation: Operation): boolean =>
+  operation.group === group || (group === 'skills' && isSkill(operation))
+
+const isSkill = ({ path }: Operation): boolean => path.startsWith('/v1/skills/')
+
+/** The names of all groups, sorted. */
+export const toolsetsOf = (operations: readonly Operation[]): string[] =>
+  [...new Set(['skills', ...operations.flatMap(({ group }) => group ?? [])])].sort()

@@ -1,0 +1,31 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { ALERT_RULES } from '../../fleet/alert-rules.ts'
+import type { Alert } from '../../fleet/alerts.ts'
+import type { Context } from '../context.ts'
+
+export const AlertRuleName = z.enum(Object.keys(ALERT_RULES) as [keyof typeof ALERT_RULES])
+
+export const AlertView = z.object({
+  id: z.string(),
+  rule: AlertRuleName,
+  level: z.enum(['warn', 'critical']),
+  /** Null when it is about the whole fleet. */
+  cell_id: z.string().nullable(),
+  /** Which GPU or engine of the cell. */
+  part: z.string().nullable(),
+  message: z.string(),
+  raised_at: z.iso.datetime(),
+  cleared_at: z.iso.datetime().nullable(),
+  /** Who looks after it, as a person's id; null as long as nobody does. */
+  acknowledged: z.object({ by: z.string(), at: z.iso.datetime(), note: z.string() }).nullable(),
+})
+
+export const ALERT_PATH = { alert_id: z.string().min(1).max(128) }
+
+/** Throws `not_found`: alerts are of the time since the start, the last cleared ones among them. */
+export const alertOf = ({ monitor }: Pick<Context, 'monitor'>, id: string): Alert => {
+  const alert = monitor.alerts().find(each => each.id === id)
+  if (alert === undefined) throw new ShoalError('not_found', `no alert ${id}`)
+  return alert
+}

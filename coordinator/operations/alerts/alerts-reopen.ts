@@ -1,0 +1,16 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { ALERT_PATH, AlertView } from './alert-view.ts'
+import { lookAfter } from './look-after.ts'
+
+export default defineOperation({
+  id: 'alerts-reopen',
+  description: 'Say that nobody looks after an alert any more that was acknowledged.',
+  method: 'POST',
+  path: '/v1/alerts/{alert_id}/reopen',
+  access: 'operator',
+  effect: 'write',
+  input: z.strictObject(ALERT_PATH),
+  output: AlertView,
+  run: ({ alert_id }, context) => lookAfter(context, alert_id, { note: undefined }),
+})

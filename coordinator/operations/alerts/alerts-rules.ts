@@ -1,0 +1,44 @@
+import * as z from 'zod'
+import { ALERT_RULES } from '../../fleet/alert-rules.ts'
+import { defineOperation } from '../operation.ts'
+import { AlertRuleName, AlertView } from './alert-view.ts'
+
+export default defineOperation({
+  id: 'alerts-rules',
+  description:
+    'List the rules that raise alerts: what each looks at, how long, and how many it has.',
+  method: 'GET',
+  path: '/v1/alerts/rules',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({}),
+  output: z.object({
+    rules: z.array(
+      z.object({
+        rule: AlertRuleName,
+        level: AlertView.shape.level,
+        says: z.string(),
+        /** How long it must be bad before an alert is raised, seconds. */
+        raise_after_s: z.number(),
+        /** How long it must be good before the alert is cleared, seconds. */
+        clear_after_s: z.number(),
+        /** Alerts of this rule that are raised now. */
+        raised: z.int(),
+      }),
+    ),
+  }),
+  run: (_input, { monitor }) => {
+    const raised = monitor.alerts().filter(({ clearedAt }) => clearedAt === undefined)
+    return {
+      rules: AlertRuleName.options.map(rule => {
+        const { level, says, raiseAfterMs, clearAfterMs } = ALERT_RULES[rule]
+        return {
+          ...{ rule, level, says },
+          raise_after_s: raiseAfterMs / 1000,
+          clear_after_s: clearAfterMs / 1000,
+          raised: raised.filter(alert => alert.rule === rule).length,
+        }
+      }),
+    }
+  },
+})

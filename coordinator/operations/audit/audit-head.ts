@@ -1,0 +1,38 @@
+import * as z from 'zod'
+import { iso } from '../../../shared/time.ts'
+import { defineOperation } from '../operation.ts'
+
+export default defineOperation({
+  id: 'audit-head',
+  description:
+    'Show the newest row of the audit chain that was signed: keep it, and verify with it.',
+  method: 'GET',
+  path: '/v1/audit/head',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({}),
+  output: z.object({
+    /** Null as long as nothing was written, or the chain is in doubt. */
+    head: z
+      .object({
+        seq: z.int(),
+        hash: z.string(),
+        signed_at: z.iso.datetime(),
+        /** The public key that signed it, and what it signed with. */
+        key_id: z.string(),
+        signature: z.string(),
+      })
+      .nullable(),
+    /** How long rows are kept. */
+    retention_days: z.int(),
+  }),
+  run: (_input, { auditHead, auditDays }) => {
+    const head = auditHead()
+    return {
+      head: head === undefined ? null : { ...withoutTime(head), signed_at: iso(head.at) },
+      retention_days: auditDays,
+    }
+  },
+})
+
+const withoutTime = <T extends { at: number }>({ at: _, ...rest }: T): Omit<T, 'at'> => rest

@@ -1,0 +1,22 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { readAuditRow } from '../../audit/query.ts'
+import { defineOperation } from '../operation.ts'
+import { AuditView, auditViewOf } from './audit-view.ts'
+
+export default defineOperation({
+  id: 'audit-show',
+  description: 'Show one row of the audit chain by its number.',
+  method: 'GET',
+  path: '/v1/audit/{seq}',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({ seq: z.coerce.number().int().positive().describe('Its number.') }),
+  output: AuditView,
+  run: async ({ seq }, { store, tenantId = '' }) => {
+    const row = await readAuditRow(store.ledger, seq, { tenantId })
+    // a row of somebody else, one that was purged and one that never was are the same to who asks
+    if (row === undefined) throw new ShoalError('not_found', `no row ${seq}`)
+    return auditViewOf(row)
+  },
+})

@@ -1,0 +1,23 @@
+import type * as z from 'zod'
+
+/** What people are to read is not deeper. */
+const MAX_DEPTH = 24
+
+/**
+ * A value that may be any JSON, or what the schema says, of at most so many bytes as text. JSON
+ * Schema has no words for that: it is published as `x-max-bytes` and `x-max-depth`.
+ */
+export const bounded = <T extends z.ZodType>(schema: T, maxBytes: number): T =>
+  schema
+    .refine(value => depthOf(value) <= MAX_DEPTH, `is deeper than ${MAX_DEPTH} levels`)
+    .refine(value => bytesOf(value) <= maxBytes, `is larger than ${maxBytes} bytes`)
+    .meta({ 'x-max-bytes': maxBytes, 'x-max-depth': MAX_DEPTH })
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
+
+/** Looks no deeper than it has to. */
+const depthOf = (value: unknown, left = MAX_DEPTH): number => {
+  if (typeof value !== 'object' || value === null) return 0
+  if (left === 0) return 1
+  return 1 + Math.max(0, ...Object.values(value).map(member => depthOf(member, left - 1)))
+}

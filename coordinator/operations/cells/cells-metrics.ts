@@ -1,0 +1,24 @@
+import { Registry } from 'prom-client'
+import * as z from 'zod'
+import { askForMetrics } from '../../fleet/cell-metrics.ts'
+import { defineOperation } from '../operation.ts'
+
+export default defineOperation({
+  id: 'cells-metrics',
+  description: 'Tell what a cell and its engines did, in the words of Prometheus.',
+  method: 'GET',
+  path: '/v1/cells/{cell_id}/metrics',
+  access: 'operator',
+  effect: 'read',
+  timeoutSeconds: 10,
+  input: z.strictObject({ cell_id: z.string().max(64) }),
+  output: z.object({
+    content_type: z.string(),
+    text: z.string().describe('At most 4 MiB.'),
+  }),
+  text: { body: 'text', type: 'content_type' },
+  run: async ({ cell_id }, { fleet, signal }) => ({
+    content_type: Registry.PROMETHEUS_CONTENT_TYPE,
+    text: await askForMetrics(fleet, cell_id, signal),
+  }),
+})

@@ -1,0 +1,168 @@
+import * as z from 'zod'
+import { iso } from '../../../shared/time.ts'
+import {
+  type Conversation,
+  MESSAGE_STATES,
+  type Message,
+  Participant,
+} from '../../conversations/conversation.ts'
+import type { Told } from '../../conversations/exchange.ts'
+import type { Context } from '../context.ts'
+
+const time = z.iso.datetime()
+
+export const MessageView = z.object({
+  id: z.string(),
+  from: z.string().describe('Id of a participant or of a person; `system` is the coordinator.'),
+  content: z.string(),
+  at: time,
+  state: z
+    .enum(MESSAGE_STATES)
+    .describe('failed and cancelled have a reason; answering has replies still to come.'),
+  reason: z.string().nullable(),
+  in_reply_to: z.string().nullable().describe('Id of the message it answers.'),
+})
+
+export const ConversationView = z.object({
+  id: z.string(),
+  title: z.string(),
+  participants: z.array(Participant),
+  auto_route: z.boolean(),
+  created_at: time,
+  changed_at: time.describe('When something was said last.'),
+  message_count: z.int(),
+  tokens: z.int().describe('Tokens that its models were asked and have answered.'),
+})
+
+export const ConversationDetails = ConversationView.extend({
+  messages: z.array(MessageView).describe('Oldest first.'),
+  next: z.string().nullable().describe('`before` of the page with older messages.'),
+})
+
+export const ConversationPage = z.object({
+  conversations: z.array(ConversationView).describe('Newest first.'),
+  next: z.string().nullable().describe('`before` of the next page.'),
+})
+
+export const ExchangeView = z.object({
+  conversation_id: z.string(),
+  message: MessageView.describe('What was sent, as it is stored.'),
+  replies: z.array(MessageView),
+})
+
+/** Data of the events `message` and `delta` of a stream. */
+export const ToldView = z.union([
+  MessageView,
+  z.object({ from: z.string(), delta: z.string().describe('A piece of the next message.') }),
+])
+
+export const messageViewOf = (message: Message): z.input<typeof MessageView> => ({
+  id: message.id,
+  from: message.from,
+  content: message.content,
+  at: iso(message.at),
+  state: message.state,
+  reason: message.reason ?? null,
+  in_reply_to: message.inReplyTo ?? null,
+})
+
+export const conversationViewOf = (
+  conversation: Conversation,
+): z.input<typeof ConversationView> => ({
+  id: conversation.id,
+  title: conversation.title,
+  participants: [...conversation.participants],
+  auto_route: conversation.autoRoute,
+  created_at: iso(conversation.createdAt),
+  changed_at: iso(conversation.changedAt),
+  message_count: conversation.messages,
+  tokens: conversation.tokens,
+})
+
+export const CONVERSATION_PATH = { conversation_id: z.string().max(64) }
+
+export const PAGE = {
+  before: z.string().max(64).exactOptional().describe('`next` of the page before.'),
+  limit: z.int().min(1).max(200).default(50),
+}
+
+export const MAX_TITLE_CHARS = 200
+export const Title = z.string().min(1).max(MAX_TITLE_CHARS).describe('What it is called.')
+export const Content = z.string().min(1).max(200_000)
+export const Participants = z
+  .array(Participant)
+  .min(1)
+  .max(200)
+  .describe('Who takes part: `[{"id":"model-a:7b","type":"model"}]`.')
+const UNTITLED = 'Conversation'
+
+interface Wanted {
+  title?: string
+  participants: z.output<typeof Participants>
+  auto_route: boolean
+}
+
+interface Page {
+  before?: string
+  limit: number
+}
+
+/* The four things that can be asked, for the routes and for the skill. */
+
+export const createConversation = async (
+  { title = UNTITLED, participants, auto_route }: Wanted,
+  context: Context,
+): Promise<z.input<typeof ConversationDetails>> => {
+  const wanted = { title, participants, autoRoute: auto_route }
+  const conversation = await context.conversations.create(wanted, context)
+  return { ...conversationViewOf(conversation), messages: [], next: null }
+}
+
+export const listConversations = async (
+  page: Page,
+  context: Context,
+): Promise<z.input<typeof ConversationPage>> => {
+  const { conversations, next } = await context.conversations.list(page, context)
+  return { conversations: conversations.map(conversationViewOf), next: next ?? null }
+}
+
+export const showConversation = async (
+  { conversation_id, ...page }: Page & { conversation_id: string },
+  context: Context,
+): Promise<z.input<typeof ConversationDetails>> => {
+  const found = await context.conversations.get(conversation_id, page, context)
+  const [oldest] = found.messages
+  return {
+    ...conversationViewOf(found.conversation),
+    messages: found.messages.map(messageViewOf),
+    next: oldest !== undefined && oldest.seq > 1 ? oldest.id : null,
+  }
+}
+
+export const sendMessage = async (
+  asked: { conversation_id: string; content: string; auto_route?: boolean },
+  context: Context,
+): Promise<z.input<typeof ExchangeView>> => {
+  const { conversation_id, content, auto_route: autoRoute = false } = asked
+  const tell = (told: Told): void => {
+    const event = eventOf(told)
+    if (context.tell !== undefined) context.tell(event)
+    // tasks keep what they are told: whole messages, no pieces
+    else if (told.event === 'message') context.progress({ data: event.data })
+  }
+  const { message, replies } = await context.conversations.send(
+    conversation_id,
+    { content, autoRoute, tell },
+    context,
+  )
+  return {
+    conversation_id,
+    message: messageViewOf(message),
+    replies: replies.map(messageViewOf),
+  }
+}
+
+const eventOf = (told: Told): { event: string; data: z.input<typeof ToldView> } =>
+  told.event === 'message'
+    ? { event: 'message', data: messageViewOf(told.message) }
+    : { event: 'delta', data: { from: told.from, delta: told.text } }

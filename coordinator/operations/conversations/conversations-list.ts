@@ -1,0 +1,15 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { ConversationPage, listConversations, PAGE } from './conversation-view.ts'
+
+export default defineOperation({
+  id: 'conversations-list',
+  description: 'List the conversations of the tenant, newest first.',
+  method: 'GET',
+  path: '/a2a/conversations',
+  access: 'key',
+  effect: 'read',
+  input: z.strictObject(PAGE),
+  output: ConversationPage,
+  run: listConversations,
+})

@@ -1,0 +1,20 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import {
+  CONVERSATION_PATH,
+  ConversationDetails,
+  PAGE,
+  showConversation,
+} from './conversation-view.ts'
+
+export default defineOperation({
+  id: 'conversations-show',
+  description: 'Show a conversation with its newest messages, or those before one.',
+  method: 'GET',
+  path: '/a2a/conversations/{conversation_id}',
+  access: 'key',
+  effect: 'read',
+  input: z.strictObject({ ...CONVERSATION_PATH, ...PAGE }),
+  output: ConversationDetails,
+  run: showConversation,
+})

@@ -1,0 +1,28 @@
+import type { GateRequest } from '../gates/request.ts'
+import { openSeats } from '../gates/seats.ts'
+import type { Views } from './context.ts'
+import { viewFor } from './gates/gate-view.ts'
+
+/** What a task says while people decide: everything that somebody needs to decide. */
+export const gateWait = (request: GateRequest, { gates, now }: Pick<Views, 'gates' | 'now'>) => {
+  const definition = gates.definitions[request.gateId]
+  const view = viewFor(request, { gates, now })
+  const required = openSeats(definition?.approvals ?? [], [])
+  return {
+    gate_id: view.gate_id,
+    request_id: view.id,
+    status: view.status,
+    summary: view.summary,
+    approvals: required - view.approvals_missing,
+    required,
+    approver_roles: [...new Set(definition?.approvals.flat() ?? [])],
+    digest: view.plan_hash,
+    expires_at: view.expires_at,
+    approve_path: `/v1/gates/requests/${view.id}/approve`,
+    approve_command: `shoal gate approve ${view.id}`,
+  }
+}
+
+/** Why a request that was not approved ended, in plain words. */
+export const refusalOf = ({ id, state, reason }: GateRequest, ended: string): string =>
+  `request ${id} is ${ended === state ? state : ended}${reason === undefined ? '' : `: ${reason}`}`

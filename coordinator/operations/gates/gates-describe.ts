@@ -1,0 +1,35 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { callerOf } from './gate-view.ts'
+import { GateView } from './gates-list.ts'
+
+export default defineOperation({
+  id: 'gates-describe',
+  description:
+    'Describe one gate: what passes it, who approves, for how long, and what you may do.',
+  method: 'GET',
+  path: '/v1/gates/{gate_id}/definition',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({ gate_id: z.string().min(1).max(128) }),
+  output: GateView.extend({
+    /** How many different persons must approve. */
+    persons: z.int(),
+    /** Whether your key is one that may approve what others ask here. */
+    you_may_approve: z.boolean(),
+  }),
+  run: async ({ gate_id }, context) => {
+    const { tenantId, person } = callerOf(context)
+    const definition = context.gates.definition(gate_id)
+    const waiting = await context.gates.pending({ tenantId })
+    const { approvals } = definition
+    return {
+      ...{ gate_id, ...definition },
+      pending: waiting.get(gate_id) ?? 0,
+      persons: approvals.length,
+      you_may_approve:
+        person.kind === 'person' &&
+        approvals.some(roles => roles.some(role => person.roles.includes(role))),
+    }
+  },
+})

@@ -1,0 +1,57 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { HOST_PROBES } from '../../../shared/probes/host-probes.ts'
+import type { HostProbe, ProbeShape } from '../../../shared/probes/probe.ts'
+import { HOST_DATA_MAX_BYTES, HOST_PROBE_SECONDS } from '../../../shared/wire/host-probe.ts'
+import { askForProbe } from '../../fleet/cell-probe.ts'
+import { bounded } from '../bounded-json.ts'
+import { defineOperation, type Operation } from '../operation.ts'
+
+const Row = z.looseObject({})
+
+/** What stands in them is the library's, and differs from machine to machine. */
+const SHAPES: Record<ProbeShape, z.ZodType> = {
+  object: Row,
+  list: z.array(Row),
+  text: z.string(),
+  number: z.number(),
+}
+
+/** A look at the machine of one cell, as an operation. */
+const operationOf = (probe: HostProbe): Operation => {
+  const data = bounded(SHAPES[probe.shape].nullable(), HOST_DATA_MAX_BYTES)
+  return defineOperation({
+    id: `host-${probe.id}`,
+    description: probe.description,
+    method: 'GET',
+    path: `/v1/cells/{cell_id}/host/${probe.id}`,
+    access: 'operator',
+    effect: 'read',
+    openWorld: probe.openWorld,
+    timeoutSeconds: HOST_PROBE_SECONDS + 1,
+    cli: { group: 'host', verb: probe.id },
+    input: z.strictObject({ cell_id: z.string().max(64), ...probe.input.shape }),
+    output: z.object({
+      available: z.boolean().describe('False where this machine cannot tell; data is null then.'),
+      reason: z
+        .string()
+        .max(500)
+        .nullable()
+        .describe('Why it is not available, or what was left out of the data.'),
+      taken_at: z.iso.datetime().describe("By the cell's clock."),
+      cell_id: z.string(),
+      data,
+    }),
+    run: async ({ cell_id, ...input }, { cells, fleet, signal }) => {
+      if ((await cells.get(cell_id)) === undefined)
+        throw new ShoalError('not_found', `no cell ${cell_id}`)
+      const told = await askForProbe(fleet, cell_id, probe, input, signal)
+      if (!data.safeParse(told.data).success)
+        throw new ShoalError('cell_unavailable', `cell ${cell_id} told no ${probe.shape}`)
+      return { ...told, cell_id, taken_at: new Date(told.taken_at).toISOString() }
+    },
+  })
+}
+
+/** Every host probe; each is one operation. */
+export default HOST_PROBES.map(operationOf)

@@ -1,0 +1,76 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { type GateRequest, stateAt } from '../../gates/request.ts'
+import { addKey, type IssuedKey } from '../../keys/issue.ts'
+import { addPerson, visitorId } from '../../keys/people.ts'
+import type { Context } from '../context.ts'
+import { defineOperation } from '../operation.ts'
+import { Pending } from '../pending.ts'
+import { KEY_GATE } from './key-plan.ts'
+import { KeyView, keyViewOf } from './key-view.ts'
+import { claimCommand, VisitorPlan, visitorCaller } from './visitor-plan.ts'
+
+export default defineOperation({
+  id: 'keys-claim',
+  description:
+    'Read the key that you asked for as a visitor, once it is approved. It is shown once.',
+  method: 'POST',
+  path: '/v1/keys/requests/{request_id}/claim',
+  access: 'none',
+  effect: 'gated',
+  input: z.strictObject({
+    request_id: z.string().max(64),
+    claim_token: z.string().max(128).describe('What the answer of keys-apply had.'),
+  }),
+  output: KeyView.extend({ secret: z.string() }),
+  run: async ({ request_id, claim_token }, context) => {
+    const request = await requestOf(claim_token, context)
+    if (request?.id !== request_id)
+      throw new ShoalError('not_found', `no request ${request_id} with this claim token`)
+    const state = stateAt(request, context.now())
+    if (state === 'pending')
+      return new Pending(
+        request,
+        `nobody has decided yet; ask again later with keys-claim: ${claimCommand(request_id)}`,
+      )
+    if (state === 'approved') return issue(request, context)
+    throw new ShoalError('conflict', ENDED[state])
+  },
+})
+
+/** Not in whose words it was refused: who decides is not shown to visitors. */
+const ENDED = {
+  consumed: 'the key was read before, and it is shown once',
+  blocked: 'the request was refused',
+  expired: 'the request has expired; ask again',
+  superseded: 'another request took its place',
+  withdrawn: 'the request was withdrawn',
+}
+
+const requestOf = async (
+  claimToken: string,
+  { visitors, gates }: Context,
+): Promise<GateRequest | undefined> => {
+  const requesterId = await visitors.requesterOf(claimToken)
+  if (requesterId === undefined) return undefined
+  const [request] = await gates.list({ requesterId, gateId: KEY_GATE, limit: 1 }, 'all')
+  return request
+}
+
+/** The person, the key and the use of the approval are one transaction. */
+const issue = async (request: GateRequest, { gates, now, requestId }: Context) => {
+  const plan = VisitorPlan.parse(request.plan)
+  const caller = visitorCaller(request.requesterId, request.tenantId, requestId)
+  let issued: IssuedKey | undefined
+  await gates.consume(request.id, caller, {
+    plan,
+    within: async trx => {
+      const { tenant_id: tenantId, name, tier, kind } = plan
+      const person = await addPerson(trx, { id: visitorId(), tenantId, name }, caller.by)
+      const spec = { tenantId, personId: person.id, tier, kind, label: 'asked for by a visitor' }
+      issued = await addKey(trx, spec, caller.by, now())
+    },
+  })
+  const { key, secret } = issued as unknown as IssuedKey
+  return { ...keyViewOf(key), secret }
+}

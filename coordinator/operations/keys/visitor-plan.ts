@@ -1,0 +1,68 @@
+import * as z from 'zod'
+import { TIER_NAMES } from '../../../shared/catalogue.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { visible } from '../../../shared/visible.ts'
+import type { Caller } from '../../gates/asking.ts'
+import { KEY_KINDS } from '../../keys/key.ts'
+
+/** What a visitor says of themselves and their key. Nothing of it was checked. */
+export const VISITOR_FIELDS = {
+  name: z.string().trim().min(1).max(200).describe('Who will answer for the key.'),
+  contact: z.string().trim().min(1).max(200).describe('Where you can be asked back.'),
+  purpose: z.string().trim().min(1).max(500).describe('What you want to do with it.'),
+  tier: z.enum(TIER_NAMES).default('free'),
+  kind: z.enum(KEY_KINDS).default('person').describe('Who will use it; it cannot be changed.'),
+}
+
+/** What is approved when the key of a visitor is: a person is made known with it. */
+export const VisitorPlan = z.strictObject({
+  action: z.literal('key.issue-to-visitor'),
+  tenant_id: z.string(),
+  roles: z.tuple([z.literal('client')]),
+  name: z.string(),
+  contact: z.string(),
+  purpose: z.string(),
+  tier: z.enum(TIER_NAMES),
+  kind: z.enum(KEY_KINDS),
+})
+export type VisitorPlan = z.output<typeof VisitorPlan>
+
+/** How a visitor reads the key with the command line. */
+export const claimCommand = (requestId: string): string =>
+  `shoal keys claim ${requestId} --claim-token TOKEN`
+
+type Said = Pick<VisitorPlan, 'name' | 'contact' | 'purpose' | 'tier' | 'kind'>
+
+/** The plan with all text as an approver may see it, which is also how it is kept. */
+export const visitorPlan = ({ tier, kind, ...said }: Said, tenantId: string): VisitorPlan => ({
+  action: 'key.issue-to-visitor',
+  tenant_id: tenantId,
+  roles: ['client'],
+  name: shown('name', said.name, 200),
+  contact: shown('contact', said.contact, 200),
+  purpose: shown('purpose', said.purpose, 500),
+  tier,
+  kind,
+})
+
+const shown = (param: string, text: string, most: number): string => {
+  const safe = visible(text)
+  if (safe.length <= most) return safe
+  throw new ShoalError('invalid_request', `${param} has too much that cannot be seen`, { param })
+}
+
+/** In one line; what the visitor says stands in quotes, so that it is not taken for shoal's words. */
+export const visitorSummary = ({ tier, kind, name, contact, purpose }: VisitorPlan): string =>
+  `${tier} key (${kind}: client) for a visitor without a key, who says: ` +
+  [name, `reached at ${contact}`, purpose].map(text => JSON.stringify(text)).join(', ')
+
+/** A visitor at the gates: a person of their own, whom no key of anybody stands for. */
+export const visitorCaller = (
+  requesterId: string,
+  tenantId: string,
+  requestId: string,
+): Caller => ({
+  person: { personId: requesterId, keyId: '', kind: 'person', roles: [] },
+  tenantId,
+  by: { actor: requesterId, requestId },
+})

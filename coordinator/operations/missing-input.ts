@@ -1,0 +1,41 @@
+import type { ShoalError } from '../../shared/errors.ts'
+import { type JsonSchema, jsonSchema } from './json-schema.ts'
+import type { Operation } from './operation.ts'
+
+export interface Missing {
+  names: string[]
+  /** JSON Schema of an object with just these fields. */
+  schema: JsonSchema
+}
+
+/**
+ * What an input lacks, when that is all that is wrong with it: required fields that are not there,
+ * or the one that the operation itself says it needs. Undefined for any other fault.
+ */
+export const missingInput = (
+  { input: schema }: Pick<Operation, 'input'>,
+  input: object,
+  error?: ShoalError,
+): Missing | undefined => {
+  const lacks = (name: unknown): name is string =>
+    typeof name === 'string' && name in schema.shape && !Object.hasOwn(input, name)
+  const { error: fault } = schema.safeParse(input)
+  if (fault === undefined) {
+    const param = error?.code === 'invalid_request' ? error.param : undefined
+    return lacks(param) ? missingOf(schema, [param]) : undefined
+  }
+  const names = fault.issues.map(({ path }) => (path.length === 1 ? path[0] : undefined))
+  return names.every(lacks) ? missingOf(schema, [...new Set(names)]) : undefined
+}
+
+const missingOf = (schema: Operation['input'], names: string[]): Missing => {
+  const { properties = {} } = jsonSchema(schema) as { properties?: Record<string, JsonSchema> }
+  return {
+    names,
+    schema: {
+      type: 'object',
+      properties: Object.fromEntries(names.map(name => [name, properties[name] ?? {}])),
+      required: names,
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import { stringify } from 'yaml'
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { policyRow } from '../../gates/policy-store.ts'
+import type { Context } from '../context.ts'
+import { defineOperation } from '../operation.ts'
+import { NOBODY, PolicyRecord, recordOf } from './policy-view.ts'
+
+export default defineOperation({
+  id: 'policy-show',
+  description:
+    'Show the policy that holds, where it comes from, and whether the file says the same.',
+  method: 'GET',
+  path: '/v1/policy',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({
+    number: z.int().min(0).exactOptional().describe('An earlier one; 0 is the configured one.'),
+    as: z
+      .enum(['json', 'yaml'])
+      .default('json')
+      .describe('YAML is the document alone, as `policy_file` takes it.'),
+  }),
+  output: PolicyRecord.extend({
+    /** True for the one by which is decided now. */
+    in_force: z.boolean(),
+    /** The one of the configuration: its file (null for the shipped one) and hash. */
+    configured: z.object({ file: z.string().nullable(), hash: z.string() }),
+    /** Why the configuration does not say what holds; null when it does. */
+    drift: z.string().nullable(),
+    document: z.json(),
+    content_type: z.string().nullable(),
+    text: z.string().nullable(),
+  }),
+  text: { body: 'text', type: 'content_type' },
+  run: async ({ number, as }, context) => {
+    const { policies } = context
+    const { document, ...record } = await found(number, context)
+    const { file, hash } = policies.configured
+    return {
+      ...record,
+      in_force: record.number === policies.current().number,
+      configured: { file: file ?? null, hash },
+      drift: policies.drift() ?? null,
+      document: document as z.core.util.JSONType,
+      content_type: as === 'yaml' ? 'text/plain; charset=utf-8' : null,
+      text: as === 'yaml' ? stringify(document) : null,
+    }
+  },
+})
+
+const found = async (number: number | undefined, { policies, store }: Context) => {
+  const current = policies.current()
+  if (number === undefined || number === current.number) {
+    const { row, version, hash, source, document } = current
+    const record =
+      row === undefined ? { number: 0, version, hash, source, ...NOBODY } : recordOf(row)
+    return { ...record, document }
+  }
+  if (number === 0) {
+    const { version, hash, file, document } = policies.configured
+    const source = file === undefined ? ('shipped' as const) : ('file' as const)
+    return { number, version, hash, source, ...NOBODY, document }
+  }
+  const row = await policyRow(store.ledger.read, number)
+  if (row === undefined) throw new ShoalError('not_found', `no policy ${number}`)
+  return { ...recordOf(row), document: JSON.parse(row.document_json) }
+}

@@ -1,0 +1,51 @@
+import * as z from 'zod'
+import { iso } from '../../../shared/time.ts'
+import { POLICY_SOURCES } from '../../gates/policies.ts'
+import type { PolicyRow } from '../../store/gate-tables.ts'
+
+export const PolicyChangeView = z.object({
+  what: z.enum(['version', 'order', 'rule', 'test', 'gate']),
+  id: z.string(),
+  change: z.enum(['added', 'removed', 'changed']),
+  /** In canonical JSON; null for what was not there. */
+  before: z.string().nullable(),
+  after: z.string().nullable(),
+})
+
+/** One policy of the ledger, or the configured one, of which nobody has asked for anything. */
+export const PolicyRecord = z.object({
+  /** 0 is the configured one; each that took its place has one more. */
+  number: z.int(),
+  /** Its own name for itself. */
+  version: z.string(),
+  /** SHA-256 of the document in canonical JSON. */
+  hash: z.string(),
+  source: z.enum(POLICY_SOURCES),
+  /** A person, or who ran the program on the coordinator's machine. */
+  changed_by: z.string().nullable(),
+  changed_at: z.iso.datetime().nullable(),
+  /** At gate.policy-change. */
+  request_id: z.string().nullable(),
+  reason: z.string().nullable(),
+  replaced_hash: z.string().nullable(),
+})
+
+export const recordOf = (row: PolicyRow): z.input<typeof PolicyRecord> => ({
+  number: row.number,
+  version: row.version,
+  hash: row.hash,
+  source: row.request_id === null ? 'accepted' : 'approved',
+  changed_by: row.changed_by,
+  changed_at: iso(row.changed_at),
+  request_id: row.request_id,
+  reason: row.reason === '' ? null : row.reason,
+  replaced_hash: row.replaced_hash,
+})
+
+export const NOBODY = {
+  changed_by: null,
+  changed_at: null,
+  request_id: null,
+  reason: null,
+  replaced_hash: null,
+}

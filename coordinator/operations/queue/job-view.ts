@@ -1,0 +1,69 @@
+import * as z from 'zod'
+import { iso, isoOrNull } from '../../../shared/time.ts'
+import { visible } from '../../../shared/visible.ts'
+import { JOB_STATES, type Job } from '../../queue/job.ts'
+
+const time = z.iso.datetime()
+
+export const JobView = z.object({
+  id: z.string(),
+  kind: z.string(),
+  state: z.enum(JOB_STATES),
+  project: z.string().nullable(),
+  team: z.string().nullable(),
+  priority: z.int().describe('0 to 9; higher ones go first.'),
+  cost_eur: z.number().describe('What it is expected to cost.'),
+  attempts: z.int().describe('Begun so far.'),
+  max_attempts: z.int(),
+  reason: z.string().nullable().describe('Why the last attempt failed, or why it ended.'),
+  not_before: time,
+  created_at: time,
+  changed_at: time,
+  ended_at: time.nullable(),
+})
+
+export const JobDetails = JobView.extend({
+  lane: z.string().nullable().describe('Jobs of one lane are done one after another.'),
+  payload: z.json(),
+})
+
+export const jobViewOf = (job: Job): z.input<typeof JobView> => ({
+  id: job.id,
+  kind: job.kind,
+  state: job.state,
+  project: job.project ?? null,
+  team: job.team ?? null,
+  priority: job.priority,
+  cost_eur: job.costCents / 100,
+  attempts: job.attempts,
+  max_attempts: job.maxAttempts,
+  reason: job.reason === undefined ? null : visible(job.reason),
+  not_before: iso(job.notBefore),
+  created_at: iso(job.createdAt),
+  changed_at: iso(job.changedAt),
+  ended_at: isoOrNull(job.endedAt),
+})
+
+export const jobDetailsOf = (job: Job): z.input<typeof JobDetails> => ({
+  ...jobViewOf(job),
+  lane: job.lane ?? null,
+  payload: job.payload as z.core.util.JSONType,
+})
+
+export const JOB_PATH = { job_id: z.string().max(64) }
+
+export const JOB_FILTER = {
+  kind: z.string().max(64).exactOptional(),
+  project: z.string().max(128).exactOptional(),
+  team: z.string().max(128).exactOptional(),
+  before: z.string().max(64).exactOptional().describe('`next` of the page before.'),
+  limit: z.int().min(1).max(200).default(50),
+}
+
+export const JobPage = z.object({ jobs: z.array(JobView), next: z.string().nullable() })
+
+/** The page with the id where the next one begins. */
+export const jobPageOf = (jobs: readonly Job[], limit: number): z.input<typeof JobPage> => ({
+  jobs: jobs.map(jobViewOf),
+  next: jobs.length === limit ? (jobs.at(-1)?.id ?? null) : null,
+})

@@ -1,0 +1,32 @@
+import * as z from 'zod'
+import { JOB_STATES } from '../../queue/job.ts'
+import { defineOperation } from '../operation.ts'
+import { scopeOf } from '../tenant-scope.ts'
+
+export default defineOperation({
+  id: 'queue-board',
+  description: 'Show how many jobs there are by project, team, kind and state, and their cost.',
+  method: 'GET',
+  path: '/v1/queue/board',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({}),
+  output: z.object({
+    lines: z.array(
+      z.object({
+        project: z.string().nullable(),
+        team: z.string().nullable(),
+        kind: z.string(),
+        state: z.enum(JOB_STATES),
+        jobs: z.int(),
+        cost_eur: z.number(),
+      }),
+    ),
+  }),
+  run: async (_input, context) => {
+    const lines = await context.queue.board(scopeOf(context))
+    return {
+      lines: lines.map(({ costCents, ...line }) => ({ ...line, cost_eur: costCents / 100 })),
+    }
+  },
+})

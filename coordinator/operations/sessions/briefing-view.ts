@@ -1,0 +1,81 @@
+import * as z from 'zod'
+import { STEPS } from '../../agents/session.ts'
+import { AlertView } from '../alerts/alert-view.ts'
+
+/** Who is to be told something. */
+export const RoleInput = z.strictObject({
+  role: z
+    .string()
+    .max(200)
+    .exactOptional()
+    .describe('What you work as; by default the roles of your newest live session.'),
+})
+
+export const RecommendationView = z.object({
+  skill: z.string(),
+  because: z.enum(['alert', 'gate', 'models', 'role']),
+  reason: z.string(),
+})
+
+export const Waiting = z.object({
+  request_id: z.string(),
+  gate_id: z.string(),
+  summary: z.string(),
+  state: z.enum(['pending', 'approved']),
+  expires_at: z.iso.datetime(),
+})
+
+/** What an agent should know before it begins. */
+export const Briefing = z.object({
+  roles: z.array(
+    z.object({
+      id: z.string(),
+      title: z.string(),
+      purpose: z.string(),
+      /** Who decides at the gates of this work. */
+      operator_role: z.string(),
+    }),
+  ),
+  rules: z.object({
+    steps: z.array(z.enum(STEPS)).describe('Of a session, in their order.'),
+    policy_version: z.string(),
+    actions: z
+      .array(
+        z.object({
+          action_type: z.string(),
+          decision: z.enum(['allowed', 'needs_gate', 'denied']),
+          gate_id: z.string().nullable(),
+          reason: z.string(),
+        }),
+      )
+      .describe('What the policy says to the usual actions of the roles, for this key.'),
+    gates: z
+      .array(
+        z.object({
+          gate_id: z.string(),
+          purpose: z.string(),
+          approvals: z.array(z.array(z.string())),
+        }),
+      )
+      .describe('The gates among them, with the roles of each person who must approve.'),
+  }),
+  waits: z.object({
+    to_decide: z.array(Waiting).describe('Requests of others that this key could decide.'),
+    yours: z.array(Waiting).describe('Your own, waiting or approved and not used.'),
+    alerts: z.array(AlertView).nullable().describe('Raised now; null without an operator role.'),
+  }),
+  fleet: z
+    .object({
+      degraded: z.boolean(),
+      cells: z.record(z.string(), z.int()).describe('How many, by their presence.'),
+      models_served: z.array(z.string()),
+      models_missing: z.array(z.string()),
+    })
+    .nullable()
+    .describe('Null without an operator role.'),
+  skills: z
+    .array(z.object({ id: z.string(), name: z.string(), effect: z.string() }))
+    .describe('What the roles work with and the key may call.'),
+  recommended: z.array(RecommendationView),
+})
+export type Briefing = z.input<typeof Briefing>

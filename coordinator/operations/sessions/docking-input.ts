@@ -1,0 +1,50 @@
+import * as z from 'zod'
+import { DOCK_DEFAULTS } from '../../agents/docking.ts'
+import { AGENT_TYPES, VARIANTS } from '../../agents/session.ts'
+import type { Context } from '../context.ts'
+import { callerOf } from '../gates/gate-view.ts'
+import { label, sessionViewOf } from './session-view.ts'
+
+/** What docking takes, as a skill and as an operation. */
+export const DockInput = z.strictObject({
+  agent_id: label().describe('Name of the agent, a label beside the key.'),
+  agent_type: z
+    .enum(AGENT_TYPES)
+    .default(DOCK_DEFAULTS.agentType)
+    .describe('What it says it is, a label beside the kind of the key.'),
+  role: z
+    .string()
+    .max(200)
+    .default(DOCK_DEFAULTS.role)
+    .describe('What it works as; several with commas for variant v1_multi_role.'),
+  variant: z
+    .enum(VARIANTS)
+    .default(DOCK_DEFAULTS.variant)
+    .describe('One session alone, with several roles, several side by side, or supervised.'),
+  profile_id: z
+    .string()
+    .max(64)
+    .exactOptional()
+    .describe('A shortcut: what it says takes the place of what is left at its default.'),
+  supervisor: z
+    .string()
+    .max(64)
+    .exactOptional()
+    .describe('Session of the person who confirms each check; for v3_supervised alone.'),
+})
+
+/** Docks, and shows the session. */
+export const dockAs = async (input: z.output<typeof DockInput>, context: Context) => {
+  const session = await context.agents.sessions.dock(
+    {
+      agentId: input.agent_id,
+      agentType: input.agent_type,
+      role: input.role,
+      variant: input.variant,
+      profileId: input.profile_id,
+      supervisorId: input.supervisor,
+    },
+    callerOf(context),
+  )
+  return sessionViewOf(session, context.now())
+}

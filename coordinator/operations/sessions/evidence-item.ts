@@ -1,0 +1,15 @@
+import * as z from 'zod'
+
+/** A link for people: whatever would run or carry something else than a place is none. */
+const PLACES = /^(?!(javascript|data|vbscript|blob)$)/
+
+export const EvidenceItem = z.strictObject({
+  kind: z.string().min(1).max(64).describe('What it is, such as `commit` or `test-report`.'),
+  text: z.string().min(1).max(10_000).exactOptional(),
+  uri: z.url({ protocol: PLACES }).max(2000).exactOptional().describe('Where it is.'),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, 'is no SHA-256 in lower-case hexadecimal')
+    .exactOptional()
+    .describe('Of what the item is about.'),
+})

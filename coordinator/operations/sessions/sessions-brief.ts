@@ -1,0 +1,27 @@
+import * as z from 'zod'
+import { knownRoles } from '../../agents/roles.ts'
+import { callerOf } from '../gates/gate-view.ts'
+import { defineOperation } from '../operation.ts'
+import { briefingFor } from './briefing.ts'
+import { Briefing } from './briefing-view.ts'
+import { SESSION_ID, SessionView, sessionViewOf } from './session-view.ts'
+
+export default defineOperation({
+  id: 'sessions-brief',
+  description:
+    'Brief a session, the second step: the rules, what waits, the fleet, and what it may call.',
+  method: 'POST',
+  path: '/v1/sessions/{session_id}/brief',
+  access: 'key',
+  effect: 'write',
+  input: z.strictObject(SESSION_ID),
+  output: z.object({ session: SessionView, ...Briefing.shape }),
+  run: async ({ session_id }, context) => {
+    const { sessions } = context.agents
+    const caller = callerOf(context)
+    const { roles, lastSkill } = await sessions.require(session_id, caller, 'brief')
+    const briefing = await briefingFor(knownRoles(roles), context, lastSkill)
+    const after = await sessions.brief(session_id, caller)
+    return { session: sessionViewOf(after, context.now()), ...briefing }
+  },
+})

@@ -1,0 +1,34 @@
+import * as z from 'zod'
+import { callerOf } from '../gates/gate-view.ts'
+import { defineOperation } from '../operation.ts'
+import { SessionView, sessionViewOf } from './session-view.ts'
+
+export default defineOperation({
+  id: 'sessions-list',
+  description: 'List your own sessions, newest first.',
+  method: 'GET',
+  path: '/v1/sessions',
+  access: 'key',
+  effect: 'read',
+  input: z.strictObject({
+    agent_id: z.string().max(128).exactOptional().describe('Of this agent alone.'),
+    live: z.boolean().default(false).describe('Only those that are not over.'),
+    before: z.string().max(64).exactOptional().describe('`next` of the page before.'),
+    limit: z.int().min(1).max(200).default(50),
+  }),
+  output: z.object({ sessions: z.array(SessionView), next: z.string().nullable() }),
+  run: async ({ agent_id, live, before, limit }, context) => {
+    const { person, tenantId } = callerOf(context)
+    const now = context.now()
+    const found = await context.agents.sessions.list({
+      tenantId,
+      personId: person.personId,
+      limit,
+      ...(agent_id === undefined ? {} : { agentId: agent_id }),
+      ...(live ? { liveAt: now } : {}),
+      ...(before === undefined ? {} : { before }),
+    })
+    const next = found.length === limit ? (found.at(-1)?.id ?? null) : null
+    return { sessions: found.map(session => sessionViewOf(session, now)), next }
+  },
+})

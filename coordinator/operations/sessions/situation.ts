@@ -1,0 +1,86 @@
+import type { Situation } from '../../agents/recommend.ts'
+import type { AgentRole } from '../../agents/roles.ts'
+import { type GateRequest, stateAt } from '../../gates/request.ts'
+import { OPERATOR_ROLES } from '../../keys/key.ts'
+import { requireAccess } from '../call.ts'
+import type { Context } from '../context.ts'
+import { callerOf } from '../gates/gate-view.ts'
+import type { Briefing } from './briefing-view.ts'
+
+/** Skills that the key may call. */
+export const callableIds = ({ skills, key }: Pick<Context, 'skills' | 'key'>): Set<string> =>
+  new Set(
+    skills
+      .filter(skill => refusal(() => requireAccess(skill, key)) === undefined)
+      .map(({ id }) => id),
+  )
+
+/** What a check says against it; undefined when it passes. */
+export const refusal = (check: () => void): string | undefined => {
+  try {
+    check()
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+/** Everything that is live now, as far as the key may see it. */
+export const look = async (
+  roles: readonly AgentRole[],
+  context: Context,
+  lastSkill: string | undefined,
+) => {
+  const { monitor, key } = context
+  const isOperator = key?.roles.some(role => OPERATOR_ROLES.some(each => each === role)) === true
+  const { decidable, own } = await requestsOf(context)
+  const alerts = isOperator
+    ? monitor.alerts().filter(({ clearedAt }) => clearedAt === undefined)
+    : undefined
+  const fleet = isOperator ? fleetOf(context) : null
+  const situation: Situation = {
+    roles,
+    callable: callableIds(context),
+    lastSkill,
+    alerts: alerts ?? [],
+    decidable: decidable.length,
+    modelsMissing: fleet?.models_missing ?? [],
+  }
+  return { situation, decidable, own, alerts, fleet }
+}
+
+const LOOKED_AT = 200
+
+/** Waiting requests that the caller could decide, and the caller's own that are open. */
+const requestsOf = async (context: Context) => {
+  const { gates } = context
+  const { person, tenantId } = callerOf(context)
+  const now = context.now()
+  const found = await gates.list(
+    { states: ['pending', 'approved'], limit: LOOKED_AT },
+    { tenantId },
+  )
+  const open = found.filter(request => stateAt(request, now) === request.state)
+  const isMine = ({ requesterId }: GateRequest) => requesterId === person.personId
+  const couldDecide = ({ gateId, state, votes }: GateRequest): boolean =>
+    state === 'pending' &&
+    person.kind === 'person' &&
+    !votes.some(({ personId }) => personId === person.personId) &&
+    (gates.definitions[gateId]?.approvals.flat() ?? []).some(role => person.roles.includes(role))
+  return {
+    decidable: open.filter(request => !isMine(request) && couldDecide(request)),
+    own: open.filter(isMine),
+  }
+}
+
+const fleetOf = ({ fleet, monitor, catalogue }: Context): NonNullable<Briefing['fleet']> => {
+  const cells: Record<string, number> = {}
+  for (const { presence } of fleet.cells()) cells[presence] = (cells[presence] ?? 0) + 1
+  const ids = catalogue.map(({ id }) => id)
+  return {
+    degraded: monitor.degraded(),
+    cells,
+    models_served: ids.filter(id => fleet.serves(id)),
+    models_missing: ids.filter(id => !fleet.serves(id)),
+  }
+}

@@ -1,0 +1,19 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { HOOK_PATH, HookView, hookOf, hookViewOf, tenantOf } from './hook-view.ts'
+
+export default defineOperation({
+  id: 'tasks-hooks-delete',
+  description: 'Send the events of a task to one place no more.',
+  method: 'DELETE',
+  path: '/v1/tasks/{task_id}/hooks/{hook_id}',
+  access: 'key',
+  effect: 'write',
+  input: z.strictObject(HOOK_PATH),
+  output: HookView,
+  run: async (input, context) => {
+    const hook = await hookOf(context, input)
+    await context.tasks.hooks.remove(input.task_id, tenantOf(context), hook.id)
+    return hookViewOf(hook)
+  },
+})

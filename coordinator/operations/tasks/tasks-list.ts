@@ -1,0 +1,55 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { stateOf } from '../../tasks/task-state.ts'
+import { defineOperation } from '../operation.ts'
+import { TaskState, TaskView, taskViewOf } from './task-view.ts'
+
+export default defineOperation({
+  id: 'tasks-list',
+  description:
+    'List the tasks of the own tenant that the key may see, those that changed last first.',
+  method: 'GET',
+  path: '/v1/tasks',
+  access: 'key',
+  effect: 'read',
+  input: z.strictObject({
+    state: TaskState.exactOptional().describe('In this state only.'),
+    context_id: z.string().max(128).exactOptional().describe('Of this conversation only.'),
+    cursor: z.string().max(512).default('').describe('`next` of the page before.'),
+    limit: z.int().min(1).max(100).default(50),
+  }),
+  output: z.object({ tasks: z.array(TaskView), next: z.string().nullable() }),
+  run: async ({ state, context_id = '', cursor, limit }, context) => {
+    const { tasks } = context
+    const page = await tasks
+      .list(
+        {
+          tenant: '',
+          contextId: context_id,
+          status: state === undefined ? 0 : stateOf(state),
+          pageSize: limit,
+          pageToken: cursor,
+          historyLength: 0,
+          statusTimestampAfter: undefined,
+          includeArtifacts: false,
+        },
+        context,
+      )
+      .catch(refuseCursor)
+    const runs = await tasks.runs(page.tasks.map(({ id }) => id))
+    return {
+      tasks: page.tasks.flatMap(task => {
+        const run = runs.get(task.id)
+        return run === undefined ? [] : [taskViewOf(task, run)]
+      }),
+      next: page.nextPageToken === '' ? null : page.nextPageToken,
+    }
+  },
+})
+
+/** The library has an error of its own for a cursor that is none. */
+const refuseCursor = (error: Error): never => {
+  if (error.name === 'RequestMalformedError')
+    throw new ShoalError('invalid_request', 'cursor is not one of ours', { param: 'cursor' })
+  throw error
+}

@@ -1,0 +1,55 @@
+import * as z from 'zod'
+import { brokenAt } from '../../tasks/transition.ts'
+import { defineOperation } from '../operation.ts'
+import { TaskId, TaskState } from './task-view.ts'
+
+export const Transition = z.object({
+  seq: z.int(),
+  from: TaskState.nullable(),
+  to: TaskState,
+  at: z.iso.datetime(),
+  /** `key:…`, `anonymous` or `coordinator`. */
+  actor: z.string(),
+  reason: z.string().nullable(),
+  gate_request_id: z.string().nullable(),
+  /** SHA-256 over the row and the hash before it. */
+  prev: z.string(),
+  hash: z.string(),
+})
+
+export default defineOperation({
+  id: 'tasks-transitions',
+  description: 'Show the states that a task went through, each bound to the one before by a hash.',
+  method: 'GET',
+  path: '/v1/tasks/{task_id}/transitions',
+  access: 'key',
+  effect: 'read',
+  input: z.strictObject({
+    task_id: TaskId,
+    after: z.int().min(0).default(0).describe('`next` of the page before.'),
+    limit: z.int().min(1).max(1000).default(200),
+  }),
+  output: z.object({
+    transitions: z.array(Transition),
+    next: z.int().nullable(),
+    /** Whether the whole chain is as it was written. */
+    intact: z.boolean(),
+  }),
+  run: async ({ task_id, after, limit }, context) => {
+    const { tasks } = context
+    await tasks.get(task_id, context)
+    const all = await tasks.transitions(task_id, { limit: 10_000 })
+    const page = all.filter(({ seq }) => seq > after).slice(0, limit)
+    const last = page.at(-1)?.seq ?? after
+    return {
+      transitions: page.map(({ task_id: _, from_state, to_state, at, ...row }) => ({
+        ...row,
+        from: from_state as z.output<typeof TaskState> | null,
+        to: to_state as z.output<typeof TaskState>,
+        at: new Date(at).toISOString(),
+      })),
+      next: last < (all.at(-1)?.seq ?? 0) ? last : null,
+      intact: brokenAt(all) === undefined,
+    }
+  },
+})

@@ -1,0 +1,20 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { requireAdmitted } from './admitted.ts'
+import { TenantView, tenantViewOf } from './tenant-view.ts'
+
+export default defineOperation({
+  id: 'tenants-enable',
+  description: 'Let the keys of a tenant open what they opened before.',
+  method: 'POST',
+  path: '/v1/tenants/{tenant_id}/enable',
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'write',
+  input: z.strictObject({ tenant_id: z.string().max(128) }),
+  output: TenantView,
+  run: async ({ tenant_id }, { keys, key, actor }) => {
+    requireAdmitted(tenant_id, key)
+    return tenantViewOf(await keys.enableTenant(tenant_id, true, actor))
+  },
+})

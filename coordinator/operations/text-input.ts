@@ -1,0 +1,27 @@
+import * as z from 'zod'
+
+/** What a query or an address has is text: it is read as what the field takes, a list of one included. */
+export const readText = (input: z.ZodObject, name: string, value: unknown): unknown => {
+  const schema = Object.hasOwn(input.shape, name) ? input.shape[name] : undefined
+  if (schema === undefined || typeof value !== 'string') return value
+  const readings = [value, fromText(value), [value]]
+  return (
+    readings.find(each => schema.safeParse(each).success) ??
+    (isList(schema, value) ? [value] : undefined) ??
+    readings.find(each => isOfItsKind(schema, each)) ??
+    value
+  )
+}
+
+/** Whether only its size or form is wrong: to say that helps more than a word about its type. */
+const isOfItsKind = (schema: z.core.$ZodType, value: unknown): boolean => {
+  const { issues = [] } = z.safeParse(schema, value).error ?? {}
+  return issues.every(issue => issue.code !== 'invalid_type' || issue.expected === 'int')
+}
+
+/** The fault of a list of one is in its member: that is what the caller should hear of. */
+const isList = (schema: z.core.$ZodType, value: string): boolean =>
+  z.safeParse(schema, [value]).error?.issues[0]?.path.length === 1
+
+const fromText = (text: string): unknown =>
+  /^(true|false|-?(0|[1-9]\d*)(\.\d+)?)$/.test(text) ? JSON.parse(text) : text

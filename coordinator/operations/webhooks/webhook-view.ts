@@ -1,0 +1,40 @@
+import * as z from 'zod'
+import { iso, isoOrNull } from '../../../shared/time.ts'
+import { TypePattern } from '../../events/event-view.ts'
+import type { Webhook } from '../../webhooks/webhook.ts'
+
+const time = z.iso.datetime()
+
+export const WebhookView = z.object({
+  id: z.string(),
+  url: z.string(),
+  types: z.array(z.string()).describe('Types and families of events; all when empty.'),
+  label: z.string(),
+  state: z.enum(['active', 'disabled']),
+  disabled_reason: z.string().nullable(),
+  delivered_at: time.nullable().describe('When an event arrived last.'),
+  created_by: z.string(),
+  created_at: time,
+  changed_at: time,
+})
+
+export const WebhookWithSecret = WebhookView.extend({
+  secret: z.string().describe('Verifies the signatures; shown now and never again.'),
+})
+
+export const WEBHOOK_PATH = { webhook_id: z.string().max(64) }
+
+export const Types = z.array(TypePattern).max(50)
+
+export const webhookViewOf = (webhook: Webhook): z.input<typeof WebhookView> => ({
+  id: webhook.id,
+  url: webhook.url,
+  types: webhook.types,
+  label: webhook.label,
+  state: webhook.disabledAt === undefined ? 'active' : 'disabled',
+  disabled_reason: webhook.disabledReason ?? null,
+  delivered_at: isoOrNull(webhook.deliveredAt),
+  created_by: webhook.createdBy,
+  created_at: iso(webhook.createdAt),
+  changed_at: iso(webhook.changedAt),
+})

@@ -1,0 +1,17 @@
+import * as z from 'zod'
+import { defineOperation } from '../operation.ts'
+import { scopeOf } from '../tenant-scope.ts'
+import { WEBHOOK_PATH, WebhookView, webhookViewOf } from './webhook-view.ts'
+
+export default defineOperation({
+  id: 'webhooks-enable',
+  description: 'Send to a webhook again that was disabled; what was called off is not sent.',
+  method: 'POST',
+  path: '/v1/webhooks/{webhook_id}/enable',
+  access: 'operator',
+  effect: 'write',
+  input: z.strictObject(WEBHOOK_PATH),
+  output: WebhookView,
+  run: async ({ webhook_id }, context) =>
+    webhookViewOf(await context.webhooks.enable(webhook_id, scopeOf(context), context.actor)),
+})

@@ -1,0 +1,79 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+import { knownRoles, mayCall } from '../../agents/roles.ts'
+import type { AgentSession } from '../../agents/session.ts'
+import { requireAccess } from '../../operations/call.ts'
+import type { Context } from '../../operations/context.ts'
+import { callerOf } from '../../operations/gates/gate-view.ts'
+import { refusal } from '../../operations/sessions/situation.ts'
+import { defineSkill, type Skill } from '../skill.ts'
+
+const LOOKED_AT = 200
+
+export default defineSkill({
+  id: 'agent-capability-check',
+  name: 'Agent capability check',
+  description: 'Whether a docked agent may call a skill in its session, and if not, why not.',
+  tags: ['agents', 'sessions', 'access'],
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({
+    agent_id: z.string().max(128).exactOptional().describe('The agent.'),
+    skill: z.string().max(64).exactOptional().describe('Id of the skill.'),
+  }),
+  output: z.object({
+    agent_id: z.string(),
+    skill: z.string(),
+    capable: z.boolean().describe('True when one of its live sessions may.'),
+    reason: z.string().nullable().describe('Why not.'),
+    sessions: z.array(
+      z.object({
+        session_id: z.string(),
+        roles: z.array(z.string()),
+        capable: z.boolean(),
+        reason: z.string().nullable(),
+      }),
+    ),
+  }),
+  examples: [{ agent_id: 'fixer', skill: 'policy-check' }],
+  run: async ({ agent_id, skill: id }, context) => {
+    if (agent_id === undefined) throw missing('agent_id')
+    if (id === undefined) throw missing('skill')
+    const skill = context.skills.find(each => each.id === id)
+    if (skill === undefined) throw new ShoalError('not_found', `no skill ${id}`, { param: 'skill' })
+    const { tenantId } = callerOf(context)
+    const filter = { tenantId, agentId: agent_id, liveAt: context.now(), limit: LOOKED_AT }
+    const live = await context.agents.sessions.list(filter)
+    const sessions = await Promise.all(
+      live.map(async session => {
+        const reason = (await whyNot(session, skill, context)) ?? null
+        return {
+          session_id: session.id,
+          roles: [...session.roles],
+          capable: reason === null,
+          reason,
+        }
+      }),
+    )
+    const capable = sessions.some(each => each.capable)
+    const none = `${agent_id} has no live session`
+    const reason = capable ? null : (sessions[0]?.reason ?? none)
+    return { agent_id, skill: id, capable, reason, sessions }
+  },
+})
+
+const missing = (param: string): ShoalError =>
+  new ShoalError('invalid_request', `${param} is missing`, { param })
+
+/** Looked at anew: the key may have been revoked since the agent has docked. */
+const whyNot = async (
+  { keyId, roles }: AgentSession,
+  skill: Skill,
+  { keys }: Context,
+): Promise<string | undefined> => {
+  const key = await keys.asNow(keyId)
+  if (key === undefined) return 'its key is not good any more'
+  if (!mayCall(knownRoles(roles), skill.id))
+    return `${skill.id} is no skill of the session: ${roles.join(', ')}`
+  return refusal(() => requireAccess(skill, key))
+}

@@ -1,0 +1,59 @@
+import * as z from 'zod'
+import type { AgentSession } from '../../agents/session.ts'
+import { DataState, dataState } from '../../operations/data-state.ts'
+import { callerOf } from '../../operations/gates/gate-view.ts'
+import { SessionView, sessionViewOf } from '../../operations/sessions/session-view.ts'
+import { defineSkill } from '../skill.ts'
+
+/** As many sessions as are looked through. */
+const LOOKED_AT = 1000
+
+export default defineSkill({
+  id: 'find-agent',
+  name: 'Find an agent',
+  description: 'Which agents of the tenant are docked, or when one was seen last.',
+  tags: ['agents', 'sessions'],
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({
+    agent_id: z
+      .string()
+      .max(128)
+      .exactOptional()
+      .describe('Of this agent, over or not; without it all that are live.'),
+  }),
+  output: z.object({
+    data_state: DataState,
+    truncated: z.boolean().describe('There are more sessions than were looked through.'),
+    agents: z.array(
+      z.object({
+        agent_id: z.string(),
+        live: z.boolean(),
+        seen_at: z.iso.datetime(),
+        sessions: z.array(SessionView).describe('Those that are live, newest first.'),
+        operator_roles: z.array(z.string()).describe('Those that it stands in for now.'),
+      }),
+    ),
+  }),
+  examples: [{}],
+  run: async ({ agent_id }, context) => {
+    const { sessions, peers } = context.agents
+    const { tenantId } = callerOf(context)
+    const now = context.now()
+    const wanted = agent_id === undefined ? { liveAt: now } : { agentId: agent_id }
+    const found = await sessions.list({ tenantId, limit: LOOKED_AT, ...wanted })
+    const holders = await peers.holders(tenantId)
+    const byAgent = Map.groupBy(found, ({ agentId }: AgentSession) => agentId)
+    const agents = [...byAgent].map(([id, own]) => {
+      const live = own.map(each => sessionViewOf(each, now)).filter(each => each.live)
+      return {
+        agent_id: id,
+        live: live.length > 0,
+        seen_at: new Date(Math.max(...own.map(({ seenAt }) => seenAt))).toISOString(),
+        sessions: live,
+        operator_roles: holders.filter(({ agentId }) => agentId === id).map(({ role }) => role),
+      }
+    })
+    return { data_state: dataState(agents.length), truncated: found.length === LOOKED_AT, agents }
+  },
+})

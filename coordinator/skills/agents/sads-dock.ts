@@ -1,0 +1,20 @@
+import { DockInput, dockAs } from '../../operations/sessions/docking-input.ts'
+import { SessionView } from '../../operations/sessions/session-view.ts'
+import { defineSkill } from '../skill.ts'
+
+export default defineSkill({
+  id: 'sads-dock',
+  name: 'Dock an agent',
+  description:
+    'Begin a session of an agent: dock, brief, claim, check, execute, evidence, undock, in this order.',
+  tags: ['agents', 'sessions'],
+  access: 'key',
+  effect: 'write',
+  input: DockInput,
+  output: SessionView,
+  examples: [
+    { agent_id: 'fixer', role: 'coding' },
+    { agent_id: 'pipeline-7', profile_id: 'ci' },
+  ],
+  run: dockAs,
+})

@@ -1,0 +1,19 @@
+import { briefingFor, rolesFor } from '../../operations/sessions/briefing.ts'
+import { Briefing, RoleInput } from '../../operations/sessions/briefing-view.ts'
+import { defineSkill } from '../skill.ts'
+
+export default defineSkill({
+  id: 'agent-briefing',
+  name: 'Briefing of an agent',
+  description: 'What an agent should know first: the rules, what waits, the fleet, and its skills.',
+  tags: ['governance', 'agents'],
+  access: 'key',
+  effect: 'read',
+  input: RoleInput,
+  output: Briefing,
+  examples: [{ role: 'operations' }],
+  run: async ({ role }, context) => {
+    const { roles, lastSkill } = await rolesFor(role, context)
+    return briefingFor(roles, context, lastSkill)
+  },
+})

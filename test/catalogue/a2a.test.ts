@@ -1,0 +1,32 @@
+import t from 'tap'
+import { missingInput } from '../../coordinator/operations/missing-input.ts'
+import { skills } from '../../coordinator/skills/index.ts'
+import { a2aScene, caller, type Json, message } from '../support/a2a.ts'
+
+/* Nothing behind the views is asked for: what counts is that a call gets there and comes back. */
+const scene = await a2aScene(t)
+const { rpc } = caller(scene.url, scene.demo.approver_a)
+const ENDS = ['COMPLETED', 'FAILED', 'REJECTED', 'AUTH_REQUIRED', 'INPUT_REQUIRED'].map(
+  state => `TASK_STATE_${state}`,
+)
+
+const send = async (skill: string, input: object): Promise<Json> => {
+  const body = message({ data: { skill, input } })
+  const { result, error } = await rpc('SendMessage', { message: body })
+  if (error !== undefined) throw new Error(`${skill}: ${JSON.stringify(error)}`)
+  return result.task
+}
+
+for (const skill of skills)
+  t.test(`${skill.id} is called over A2A`, async t => {
+    const task = await send(skill.id, skill.examples[0] ?? {})
+    t.ok(ENDS.includes(task.status.state), task.status.state)
+    t.equal(task.metadata.skill, skill.id)
+    if (task.status.state === 'TASK_STATE_COMPLETED')
+      t.ok(skill.output.safeParse(task.artifacts[0].parts[0].data).success)
+    const missing = missingInput(skill, {})
+    if (missing === undefined) return
+    const asked = await send(skill.id, {})
+    t.equal(asked.status.state, 'TASK_STATE_INPUT_REQUIRED')
+    t.strictSame(asked.status.message.parts[1].data.input_required.missing, missing.names)
+  })

@@ -1,0 +1,153 @@
+import Fastify from 'fastify'
+import t from 'tap'
+import * as z from 'zod'
+import { deprecationHeaders } from '../../coordinator/http/deprecation.ts'
+import { isMutation } from '../../coordinator/http/idempotent.ts'
+import type { OpenApiDocument } from '../../coordinator/http/openapi.ts'
+import { operationRoutes } from '../../coordinator/http/operation-routes.ts'
+import { operations } from '../../coordinator/operations/index.ts'
+import { defineOperation, type Operation } from '../../coordinator/operations/operation.ts'
+import { skills } from '../../coordinator/skills/index.ts'
+import { VERSION } from '../../shared/version.ts'
+import { appWith } from '../support/app.ts'
+import { governanceScene } from '../support/governance.ts'
+
+const all = [...operations, ...skills]
+const app = await appWith()
+t.teardown(() => app.close())
+const document = (await app.inject('/v1/openapi.json')).json() as OpenApiDocument
+
+const described = ({ path, method }: Operation) =>
+  document.paths[path]?.[method.toLowerCase()] as unknown as {
+    deprecated?: boolean
+    parameters: { name: string; in: string }[]
+  }
+
+const filled = ({ path }: Operation): string => path.replaceAll(/\{\w+\}/g, 'x')
+
+t.test('every answer of every operation names the version, and what goes away says so', async t => {
+  for (const operation of all) {
+    const { method, id, deprecated } = operation
+    for (const key of ['admin-key', 'none']) {
+      const { headers } = await app.inject({
+        ...{ method, url: filled(operation) },
+        headers: { authorization: `Bearer ${key}` },
+      })
+      t.equal(headers['x-shoal-version'], VERSION, id)
+      const wanted: Record<string, string> = deprecated ? deprecationHeaders(deprecated) : {}
+      t.equal(headers.deprecation, wanted.deprecation, id)
+      t.equal(headers.sunset, wanted.sunset, id)
+    }
+    t.equal(described(operation).deprecated === true, deprecated !== undefined, id)
+  }
+})
+
+t.test('an operation that goes away says since when, until when, and what to use', async t => {
+  const old = defineOperation({
+    id: 'old-list',
+    description: 'Old.',
+    method: 'GET',
+    path: '/v1/old',
+    access: 'none',
+    effect: 'read',
+    deprecated: { since: '2026-11-20', sunset: '2027-06-01', use: '/v1/new' },
+    input: z.strictObject({}),
+    output: z.object({ a: z.int() }),
+    run: () => ({ a: 1 }),
+  })
+  const server = Fastify()
+  t.teardown(() => server.close())
+  await server.register(operationRoutes, {
+    operations: [old],
+    views: { calls: { add: () => {} } } as never,
+    quota: { admit: () => ({ refund: () => {} }) },
+    countCall: () => {},
+    now: () => 0,
+  })
+  const { headers, statusCode } = await server.inject('/v1/old')
+  t.equal(statusCode, 200)
+  t.match(headers, deprecationHeaders(old.deprecated as never))
+  t.strictSame(deprecationHeaders(old.deprecated as never), {
+    deprecation: '@1795132800',
+    sunset: 'Tue, 01 Jun 2027 00:00:00 GMT',
+    link: '</v1/new>; rel="successor-version"',
+  })
+  for (const [since, sunset] of [
+    ['2026-11-20', '2027-05-01'],
+    ['2026-11-20', 'later'],
+    ['soon', '2027-12-01'],
+    ['2026-11-20T00:00:00Z', '2027-12-01'],
+  ] as const)
+    t.throws(() => defineOperation({ ...old, deprecated: { since, sunset, use: '/x' } } as never))
+})
+
+t.test('every mutation takes an Idempotency-Key and says so, and nothing else does', async t => {
+  const { call, demo } = await governanceScene(t)
+  t.ok(all.filter(isMutation).length > 20)
+  for (const operation of all) {
+    const names = described(operation).parameters.flatMap(({ name, in: place }) =>
+      place === 'header' ? [name] : [],
+    )
+    t.strictSame(names, isMutation(operation) ? ['Idempotency-Key'] : [], operation.id)
+    if (!isMutation(operation)) continue
+    const body = operation.method === 'DELETE' ? undefined : {}
+    const bad = { 'idempotency-key': 'a b' }
+    const method = operation.method as 'POST'
+    const answer = await call(demo.operator, method, filled(operation), body, bad)
+    const { param } = answer.json.error
+    t.ok([403, 422].includes(answer.status), `${operation.id} ${answer.status}`)
+    if (answer.status === 422) t.equal(param, 'Idempotency-Key', operation.id)
+  }
+})
+
+t.test('a call that is repeated changes nothing a second time', async t => {
+  const { call, demo } = await governanceScene(t)
+  const key = { 'idempotency-key': 'one' }
+  const person = { name: 'Ada' }
+  const create = (body: object, headers: Record<string, string> = key) =>
+    call(demo.operator, 'POST', '/v1/persons', body, headers)
+  const first = await create(person)
+  t.equal(first.status, 200)
+  t.notOk(first.headers['idempotency-replayed'])
+  const again = await create({ name: 'Ada' })
+  t.match(again, { status: 200, headers: { 'idempotency-replayed': 'true' } })
+  t.strictSame(again.json, first.json)
+  t.match(await create({ ...person, name: 'Eve' }), {
+    status: 422,
+    json: { error: { code: 'idempotency_key_reuse', param: 'Idempotency-Key' } },
+  })
+  const anew = await create(person, { 'idempotency-key': 'two' })
+  t.not(anew.json.id, first.json.id)
+  const hook = { url: 'https://hooks.acme-corp.com/x' }
+  const made = await call(demo.operator, 'POST', '/v1/webhooks', hook, key)
+  t.equal(made.status, 422, 'a key is for one question of any kind')
+})
+
+t.test('a secret that is shown once is shown again to who repeats the call', async t => {
+  const { call, demo } = await governanceScene(t)
+  const hook = { url: 'https://hooks.acme-corp.com/x' }
+  const create = (key: string) =>
+    call(key, 'POST', '/v1/webhooks', hook, { 'idempotency-key': 'one' })
+  const [first, again, other] = [
+    await create(demo.operator),
+    await create(demo.operator),
+    await create(demo.stranger),
+  ]
+  t.match(first.json.secret, /^whsec_/)
+  t.equal(again.json.secret, first.json.secret)
+  t.not(other.json.secret, first.json.secret)
+})
+
+t.test('what waits for people is asked anew, so that the same call carries it out', async t => {
+  const { call, demo } = await governanceScene(t)
+  const key = { 'idempotency-key': 'one' }
+  const create = () => call(demo.operator, 'POST', '/v1/tokens', { uses: 2 }, key)
+  const pending = await create()
+  t.equal(pending.status, 202)
+  const id: string = pending.json.request_id
+  t.notOk((await create()).headers['idempotency-replayed'])
+  await call(demo.approver_a, 'POST', `/v1/gates/requests/${id}/approve`)
+  const done = await create()
+  t.match(done, { status: 200, json: { secret: /^shl_join_/ } })
+  t.equal((await create()).json.secret, done.json.secret)
+})

@@ -1,0 +1,45 @@
+import t from 'tap'
+import { prompts } from '../../coordinator/mcp/prompts/index.ts'
+import { toolOf } from '../../coordinator/mcp/tool.ts'
+import { operations } from '../../coordinator/operations/index.ts'
+import { skills } from '../../coordinator/skills/index.ts'
+
+const all = [...skills, ...operations]
+/** To addresses of users, sites and other agents. */
+const REACH_OUT = /^(host-inet-.*|webhooks-test|conversations-message|multi-agent-conversation)$/
+
+t.test('every operation and skill is one tool, with one name and one route', async t => {
+  t.equal(new Set(all.map(({ id }) => id)).size, all.length)
+  t.equal(new Set(all.map(({ method, path }) => `${method} ${path}`)).size, all.length)
+})
+
+for (const operation of all)
+  t.test(`${operation.id} is a tool that any client takes`, async t => {
+    const tool = toolOf(operation)
+    t.match(tool.name, /^[A-Za-z0-9_.-]{1,128}$/)
+    t.ok(tool.description)
+    t.ok(operation.group, 'it belongs to a toolset')
+    t.equal(tool.inputSchema.type, 'object')
+    t.equal(tool.outputSchema?.type, 'object')
+    t.equal(tool.annotations?.readOnlyHint, operation.effect === 'read')
+    if (operation.effect === 'gated') t.equal(tool.annotations?.destructiveHint, true)
+    const reachesOut = operation.effect === 'gated' || REACH_OUT.test(operation.id)
+    t.equal(tool.annotations?.openWorldHint, reachesOut)
+    for (const schema of [tool.inputSchema, tool.outputSchema]) t.same(unresolved(schema), [])
+  })
+
+t.test('the prompts name tools that are there', async t => {
+  const ids = new Set(all.map(({ id }) => id))
+  for (const { name, tools } of prompts)
+    for (const tool of tools) t.ok(ids.has(tool), `${name} names ${tool}`)
+})
+
+/** References that lead nowhere in the schema they stand in. */
+const unresolved = (schema: unknown): string[] => {
+  const text = JSON.stringify(schema)
+  const references = [...text.matchAll(/"\$ref":"#\/\$defs\/([^"]+)"/g)].map(
+    ([, name = '']) => name,
+  )
+  const { $defs = {} } = schema as { $defs?: object }
+  return references.filter(name => !Object.hasOwn($defs, name))
+}

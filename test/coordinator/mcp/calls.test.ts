@@ -1,0 +1,156 @@
+import { randomBytes } from 'node:crypto'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import t, { type Test } from 'tap'
+import { createIdempotency } from '../../../coordinator/keys/idempotency.ts'
+import { OPERATOR_ROLES } from '../../../coordinator/keys/key.ts'
+import { sealingWith } from '../../../coordinator/keys/sealing.ts'
+import { a2aScene, caller, type Json } from '../../support/a2a.ts'
+import { testSkills } from '../../support/a2a-skills.ts'
+import { silent } from '../../support/cell.ts'
+import { BY, temporaryStore } from '../store/temporary.ts'
+
+const PORTAL = 'https://portal.acme-corp.com'
+const MODERN = { versionNegotiation: { mode: 'auto' } } as const
+
+const { skills, done, release } = testSkills()
+const store = await temporaryStore(t)
+const idempotency = createIdempotency({
+  ...{ ledger: store.ledger, sealing: sealingWith(randomBytes(32)), now: Date.now, logger: silent },
+})
+const first = await a2aScene(t, { moreSkills: skills })
+await first.close()
+const scene = await a2aScene(t, {
+  moreSkills: skills,
+  config: { public: { portal_url: PORTAL } },
+  from: { store: first.store, demo: first.demo },
+  parts: { idempotency },
+})
+t.teardown(release)
+const { url, demo } = scene
+
+const clientOf = async (t: Test, options: object = {}, key = demo.operator) => {
+  const client = new Client({ name: 'test', version: '1' }, options)
+  const headers = { authorization: `Bearer ${key}` }
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${url}/mcp/`), { requestInit: { headers } }),
+  )
+  t.teardown(() => client.close())
+  return client
+}
+
+const outputOf = (answer: Json): Json => answer.structuredContent
+const textOf = (answer: Json): string => answer.content[0].text
+
+t.test('a tool that goes on by itself answers the task, and tasks-show how it stands', async t => {
+  const client = await clientOf(t)
+  const { tools } = await client.listTools()
+  const slow = tools.find(({ name }) => name === 'test-slow')
+  t.match(slow?.outputSchema, { properties: { task_id: { type: 'string' } } })
+  t.match(slow?.description, /tasks-show/)
+  const begun = await client.callTool({ name: 'test-slow', arguments: { steps: 1 } })
+  const { task_id } = outputOf(begun)
+  const shown = await client.callTool({ name: 'tasks-show', arguments: { task_id } })
+  t.equal(outputOf(shown).task_id ?? outputOf(shown).id, task_id)
+  const wrong = await client.callTool({ name: 'test-slow', arguments: { steps: 'many' } })
+  t.equal(wrong.isError, true)
+})
+
+t.test('progress is told to who asks for it', async t => {
+  for (const options of [{}, MODERN]) {
+    const client = await clientOf(t, options)
+    const told: Json[] = []
+    const answer = await client.callTool(
+      { name: 'test-talk', arguments: {} },
+      { onprogress: progress => void told.push(progress) },
+    )
+    t.strictSame(outputOf(answer), { talked: true })
+    t.match(told, [{ progress: 1, total: 2, message: 'half' }])
+    t.strictSame(outputOf(await client.callTool({ name: 'test-talk', arguments: {} })), {
+      talked: true,
+    })
+  }
+})
+
+t.test('the cell stands beside the input, where the operation takes one', async t => {
+  const client = await clientOf(t)
+  const said = await client.callTool({ name: 'test-echo', arguments: { words: 'a', cell: 'c7' } })
+  t.equal(outputOf(said).cell, 'c7')
+  const refused = await client.callTool({ name: 'test-talk', arguments: { cell: 'c7' } })
+  t.equal(refused.isError, true)
+  const wrong = await client.callTool({ name: 'test-echo', arguments: { words: 'a', cell: 7 } })
+  t.equal(wrong.isError, true)
+})
+
+t.test('the agent card is a resource, and counts the tools there are', async t => {
+  const client = await clientOf(t)
+  const { resources } = await client.listResources()
+  t.ok(resources.some(({ uri }) => uri === 'shoal://card'))
+  const { contents } = await client.readResource({ uri: 'shoal://card' })
+  const card = JSON.parse((contents[0] as { text: string }).text)
+  t.same(card, (await caller(url, undefined).json('/.well-known/agent.json')).json)
+  const query = scene.store.ledger.read.selectFrom('persons').select('id')
+  const person = await query.where('tenant_id', '=', 'demo').executeTakeFirstOrThrow()
+  const everyRole = await scene.keys.create(
+    {
+      ...{ tenantId: 'demo', personId: person.id, tier: 'enterprise' as const },
+      roles: [...OPERATOR_ROLES, 'client'],
+    },
+    BY,
+  )
+  const all = await (await clientOf(t, {}, everyRole.secret)).listTools()
+  t.equal(card.swarm.mcp_tools, all.tools.length)
+})
+
+t.test('a call with a key of its own is done once', async t => {
+  const client = await clientOf(t)
+  const call = {
+    name: 'test-slow',
+    arguments: { steps: 1 },
+    _meta: { 'io.shoal/idempotencyKey': 'once-1' },
+  }
+  const [one, again] = [await client.callTool(call), await client.callTool(call)]
+  t.equal(outputOf(one).task_id, outputOf(again).task_id)
+  const other = await client.callTool({ ...call, arguments: { steps: 2 } })
+  t.equal(other.isError, true, 'the same key for another call')
+  const bad = await client.callTool({ ...call, _meta: { 'io.shoal/idempotencyKey': 7 } })
+  t.match(JSON.stringify(bad.content), /idempotencyKey/)
+})
+
+t.test('a request for a key says what is left to do once it is approved', async t => {
+  const client = await clientOf(t, { capabilities: { elicitation: { url: {} } } })
+  const ask = { name: 'keys-request', arguments: { tier: 'pro', label: 'over MCP' } }
+  const first = await client.callTool(ask)
+  t.match(textOf(first), /waits for approval[\s\S]*\nNext: when it is approved, read the key/)
+  const path = `/v1/gates/requests/${outputOf(first).request_id}/approve`
+  t.equal((await caller(url, demo.approver_a).json(path, {})).status, 200)
+  const again = await client.callTool(ask)
+  t.match(textOf(again), /approved at gate\.developer-api-key-approve[\s\S]*read the key/)
+  t.notMatch(textOf(again), /waits for approval|Somebody else/)
+})
+
+t.test('a gated tool waits, is approved by somebody else, and is carried out once', async t => {
+  const client = await clientOf(t)
+  const call = { name: 'test-gated', arguments: { stone: 'mcp' } }
+  const waits = outputOf(await client.callTool(call))
+  t.match(waits, { status: 'pending', request_id: /./ })
+  t.notOk(done.includes('mcp'))
+  const path = `/v1/gates/requests/${waits.request_id}/approve`
+  t.equal((await caller(url, demo.approver_a).json(path, {})).status, 200)
+  t.strictSame(outputOf(await client.callTool(call)), { moved: 'mcp' })
+  t.equal(done.filter(each => each === 'mcp').length, 1)
+})
+
+t.test('a client that can open pages is asked once to open that of the request', async t => {
+  const client = await clientOf(t, { ...MODERN, capabilities: { elicitation: { url: {} } } })
+  const asked: Json[] = []
+  client.setRequestHandler('elicitation/create', ({ params }) => {
+    asked.push(params)
+    return { action: 'accept' }
+  })
+  const call = { name: 'test-gated', arguments: { stone: 'page' } }
+  const waits = outputOf(await client.callTool(call))
+  t.equal(waits.status, 'pending', 'what was answered there approves nothing')
+  t.equal(asked.length, 1)
+  t.equal(asked[0].url, `${PORTAL}/gates/requests/${waits.request_id}`)
+  t.notOk(done.includes('page'))
+})

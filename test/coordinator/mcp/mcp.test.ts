@@ -1,0 +1,334 @@
+import type { AddressInfo } from 'node:net'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import t, { type Test } from 'tap'
+import { createEvents } from '../../../coordinator/events/bus.ts'
+import type { Views } from '../../../coordinator/operations/context.ts'
+import { operations } from '../../../coordinator/operations/index.ts'
+import { skills } from '../../../coordinator/skills/index.ts'
+import { VERSION } from '../../../shared/version.ts'
+import { appWith, views } from '../../support/app.ts'
+import { silent } from '../../support/cell.ts'
+
+const fakes = {
+  fleet: { cells: () => [], cell: () => undefined, serves: () => false },
+  cells: { list: async () => [], get: async () => undefined },
+  settings: { list: async () => new Map() },
+  monitor: { alerts: () => [], degraded: () => false, latest: () => undefined },
+} as unknown as Partial<Views>
+
+/** The server on a port of its own. */
+const started = async (t: Test, parts: Parameters<typeof appWith>[0] = {}) => {
+  const app = await appWith({ views: views(fakes), ...parts })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(() => app.close())
+  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
+}
+
+const clientOf = async (
+  t: Test,
+  base: string,
+  { key = 'admin-key', path = '/mcp/', era = {} } = {},
+) => {
+  const client = new Client({ name: 'test', version: '1' }, era)
+  const headers = { authorization: `Bearer ${key}` }
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(base + path), { requestInit: { headers } }),
+  )
+  t.teardown(() => client.close())
+  return client
+}
+
+const MODERN = { era: { versionNegotiation: { mode: 'auto' } } } as const
+
+const post = (base: string, body: unknown, headers: Record<string, string> = {}) =>
+  fetch(`${base}/mcp/`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2025-11-25',
+      authorization: 'Bearer admin-key',
+      ...headers,
+    },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+
+const call = (name: string, input: object = {}) => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name, arguments: input },
+})
+
+const everyId = [...skills, ...operations].map(({ id }) => id)
+
+t.test('every operation is a tool, in one order, for clients of both eras', async t => {
+  const base = await started(t)
+  for (const options of [{}, MODERN, { path: '/mcp' }]) {
+    const client = await clientOf(t, base, options)
+    const { tools } = await client.listTools()
+    t.strictSame(
+      tools.map(({ name }) => name),
+      everyId,
+    )
+    t.same(client.getServerVersion()?.version, VERSION)
+  }
+  const old = new OldClient({ name: 'old', version: '1' })
+  const headers = { authorization: 'Bearer admin-key' }
+  await old.connect(
+    new OldTransport(new URL(`${base}/mcp/`), { requestInit: { headers } }) as never,
+  )
+  t.teardown(() => old.close())
+  const names: string[] = []
+  let cursor: string | undefined
+  do {
+    const page = await old.listTools(cursor === undefined ? {} : { cursor })
+    names.push(...page.tools.map(({ name }) => name))
+    cursor = page.nextCursor
+  } while (cursor !== undefined)
+  t.strictSame(names, everyId, 'page by page')
+})
+
+t.test('a key sees the tools it may use', async t => {
+  const base = await started(t)
+  const client = await clientOf(t, base, { key: 'free-key' })
+  const names = (await client.listTools()).tools.map(({ name }) => name)
+  t.ok(names.includes('tiers-list'))
+  t.notOk(names.includes('cells-list'))
+  const refused = await client.callTool({ name: 'cells-list', arguments: {} })
+  t.equal(refused.isError, true)
+  t.match(JSON.stringify(refused.content), /forbidden/)
+})
+
+t.test('a call answers data that fits the published schema, and the same as text', async t => {
+  const base = await started(t)
+  for (const options of [{}, MODERN]) {
+    const client = await clientOf(t, base, options)
+    await client.listTools()
+    const { structuredContent, content } = await client.callTool({
+      name: 'alerts-list',
+      arguments: {},
+    })
+    t.equal((structuredContent as { data_state: string }).data_state, 'empty')
+    const [first] = content as { text: string }[]
+    t.same(JSON.parse(first?.text ?? ''), structuredContent)
+  }
+})
+
+t.test('input that does not fit is an answer the model can read', async t => {
+  const base = await started(t)
+  const client = await clientOf(t, base)
+  const answer = await client.callTool({ name: 'gate-routing-query', arguments: { gate: 'x' } })
+  t.equal(answer.isError, true)
+  t.match(JSON.stringify(answer.content), /invalid_request/)
+})
+
+t.test('a tool that is not there is a protocol error', async t => {
+  const base = await started(t)
+  const answer = (await (await post(base, call('no-such-tool'))).text()) as string
+  t.match(answer, /-32602/)
+  t.match(answer, /no-such-tool/)
+})
+
+t.test('toolsets narrow the list, and an unknown one is refused by name', async t => {
+  const base = await started(t)
+  const client = await clientOf(t, base, { path: '/mcp/?toolsets=fleet,gates' })
+  const names = (await client.listTools()).tools.map(({ name }) => name)
+  t.ok(names.includes('vram-guard'))
+  t.ok(names.includes('gates-list'))
+  t.notOk(names.includes('cells-list'))
+  const bad = await fetch(`${base}/mcp/?toolsets=nonsense`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer admin-key' },
+    body: '{}',
+  })
+  t.equal(bad.status, 422)
+  t.match(await bad.text(), /there is no toolset .*nonsense.*gates/)
+})
+
+t.test('without a valid key nothing is told', async t => {
+  const base = await started(t)
+  const answer = await post(base, call('tiers-list'), { authorization: 'Bearer wrong' })
+  t.equal(answer.status, 401)
+  t.match(answer.headers.get('www-authenticate'), /Bearer/)
+})
+
+t.test('a page of somebody else is refused, one of our own is not', async t => {
+  const base = await started(t)
+  const foreign = await post(base, call('tiers-list'), { origin: 'https://evil.example' })
+  t.equal(foreign.status, 403)
+  t.match(await foreign.text(), /origin_not_allowed/)
+  t.equal((await post(base, call('tiers-list'), { origin: 'null' })).status, 403)
+  t.equal((await post(base, call('tiers-list'), { origin: base })).status, 200)
+})
+
+t.test('every answer carries the headers that every answer has', async t => {
+  const base = await started(t)
+  const answer = await post(base, call('tiers-list'))
+  t.equal(answer.headers.get('x-ratelimit-limit'), '1000')
+  t.match(answer.headers.get('x-request-id'), /^req_/)
+})
+
+t.test('what is not JSON, too deep or too large is refused as on every route', async t => {
+  const base = await started(t)
+  t.equal((await post(base, '{')).status, 422)
+  t.equal((await post(base, '['.repeat(5000))).status, 422)
+})
+
+t.test('reading operations are resources, with their query in the address', async t => {
+  const base = await started(t)
+  const client = await clientOf(t, base, MODERN)
+  const { resources } = await client.listResources()
+  const uris = resources.map(({ uri }) => uri)
+  for (const list of ['cells', 'skills', 'gates/requests', 'sessions', 'audit'])
+    t.ok(uris.includes(`shoal://${list}`), list)
+  t.notOk(
+    uris.some(uri => uri.includes('series')),
+    'a series needs to be told which one',
+  )
+  const { resourceTemplates } = await client.listResourceTemplates()
+  t.ok(resourceTemplates.some(({ uriTemplate }) => uriTemplate === 'shoal://skills/{skill_id}'))
+  const { contents } = await client.readResource({ uri: 'shoal://skills/vram-guard' })
+  t.match(JSON.stringify(contents), /VRAM guard/)
+  const page = await client.readResource({ uri: 'shoal://alerts?state=all&limit=1' })
+  t.match(JSON.stringify(page.contents), /fleet_degraded/)
+  await t.rejects(client.readResource({ uri: 'shoal://nothing' }), /there is no resource/)
+  await t.rejects(client.readResource({ uri: 'file:///etc/passwd' }), /there is no resource/)
+  await t.rejects(client.readResource({ uri: 'shoal://alerts?limit=many' }), /limit/)
+})
+
+t.test('prompts are offered to those whose key has their tools', async t => {
+  const base = await started(t)
+  const client = await clientOf(t, base)
+  const { prompts } = await client.listPrompts()
+  t.ok(prompts.some(({ name }) => name === 'review-a-request'))
+  const { messages } = await client.getPrompt({
+    name: 'review-a-request',
+    arguments: { request_id: 'r1' },
+  })
+  t.match(JSON.stringify(messages), /r1/)
+  await t.rejects(client.getPrompt({ name: 'review-a-request' }), /request_id is missing/)
+  await t.rejects(client.getPrompt({ name: 'no-such-prompt' }), /there is no prompt/)
+  const free = await clientOf(t, base, { key: 'free-key' })
+  t.same((await free.listPrompts()).prompts, [])
+})
+
+t.test('what is answered from a list counts as a call, as a read over REST does', async t => {
+  const base = await started(t)
+  const asked = [
+    { method: 'tools/list' },
+    { method: 'resources/list' },
+    { method: 'resources/templates/list' },
+    { method: 'prompts/list' },
+    { method: 'prompts/get', params: { name: 'check-the-fleet' } },
+    { method: 'resources/read', params: { uri: 'shoal://card' } },
+    { method: 'resources/read', params: { uri: 'shoal://tiers' } },
+    { method: 'resources/read', params: { uri: 'shoal://nothing' } },
+    { method: 'tools/call', params: { name: 'tiers-list', arguments: {} } },
+  ]
+  const ask = async (at: number, key = 'pro-key') => {
+    const body = { jsonrpc: '2.0', id: 1, ...asked[at % asked.length] }
+    const response = await post(base, body, { authorization: `Bearer ${key}` })
+    const text = await response.text()
+    return JSON.parse(text.split('data: ').at(-1) ?? '')
+  }
+  for (let at = 0; at < 60; at++) t.notMatch(JSON.stringify(await ask(at)), /rate_limited/)
+  for (const at of asked.keys()) {
+    const answer = await ask(at)
+    t.match(JSON.stringify(answer), /60 calls a minute/, `${asked[at]?.method}`)
+    if (answer.error !== undefined)
+      t.match(answer.error, { code: -32089, data: { code: 'rate_limited' } })
+  }
+  t.notMatch(JSON.stringify(await ask(0, 'enterprise-key')), /rate_limited/, 'another key')
+})
+
+t.test('a stream tells of changes of the resources it listens to', async t => {
+  const events = createEvents({ source: '/shoal/test', logger: silent })
+  const base = await started(t, { events })
+  const client = await clientOf(t, base, MODERN)
+  const told = new Promise<string>(resolve => {
+    client.setNotificationHandler('notifications/resources/updated', ({ params }) =>
+      resolve(params.uri),
+    )
+  })
+  await client.listen({ resourceSubscriptions: ['shoal://cells'] })
+  events.publish('shoal.alert.raised', {}, 'a1')
+  events.publish('shoal.cell.ready', {}, 'c1')
+  t.equal(await told, 'shoal://cells')
+})
+
+t.test('what happens in another tenant is not told, not even that it happened', async t => {
+  const events = createEvents({ source: '/shoal/test', logger: silent })
+  const gates = { list: async () => [] } as unknown as Views['gates']
+  const base = await started(t, { events, views: views({ ...fakes, gates }) })
+  const client = await clientOf(t, base, MODERN)
+  const told: string[] = []
+  const heard = new Promise<void>(resolve => {
+    client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
+      told.push(params.uri)
+      if (params.uri === 'shoal://alerts') resolve()
+    })
+  })
+  await client.listen({ resourceSubscriptions: ['shoal://gates/requests', 'shoal://alerts'] })
+  events.publish('shoal.gate.requested', { tenant_id: 'second' }, 'r2')
+  events.publish('shoal.alert.raised', {}, 'a1')
+  await heard
+  t.strictSame(told, ['shoal://alerts'])
+  events.publish('shoal.gate.requested', { tenant_id: 'home' }, 'r1')
+  while (told.length < 2) await new Promise(setImmediate)
+  t.strictSame(told, ['shoal://alerts', 'shoal://gates/requests'])
+})
+
+t.test('nobody listens to what they may not read', async t => {
+  const base = await started(t)
+  const client = await clientOf(t, base, { key: 'free-key', ...MODERN })
+  await t.rejects(client.listen({ resourceSubscriptions: ['shoal://cells'] }))
+})
+
+const LISTEN = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'subscriptions/listen',
+  params: {
+    notifications: { resourceSubscriptions: ['shoal://card'] },
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+  },
+}
+
+t.test('one key does not take all the streams, and a place that is left is free', async t => {
+  const base = await started(t)
+  const open = new AbortController()
+  const listen = (key: string, signal?: AbortSignal) =>
+    fetch(`${base}/mcp/`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'subscriptions/listen',
+        authorization: `Bearer ${key}`,
+      },
+      body: JSON.stringify(LISTEN),
+      ...(signal && { signal }),
+    })
+  t.teardown(() => open.abort())
+  const first = new AbortController()
+  t.equal((await listen('admin-key', first.signal)).status, 200)
+  for (let at = 1; at < 32; at++) await listen('admin-key', open.signal)
+  const refused = await listen('admin-key', open.signal)
+  t.equal(refused.status, 429)
+  t.equal((await listen('free-key', open.signal)).status, 200, 'another key')
+  first.abort()
+  for (;;) {
+    const again = await listen('admin-key', open.signal)
+    if (again.status === 200) break
+    await again.text()
+  }
+  t.pass('it has come in again')
+})

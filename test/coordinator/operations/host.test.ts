@@ -1,0 +1,127 @@
+import t, { type Test } from 'tap'
+import { newCell } from '../../../coordinator/fleet/cell.ts'
+import type { Views } from '../../../coordinator/operations/context.ts'
+import { HOST_DATA_MAX_BYTES } from '../../../shared/wire/host-probe.ts'
+import { appWith, views } from '../../support/app.ts'
+import { type CellHandler, linkCell } from '../../support/cell.ts'
+
+/** The real front with one cell on a real link that answers as the test says, and one that is away. */
+const rig = async (t: Test, handler: CellHandler) => {
+  const linked = await linkCell('near', handler)
+  const cells = [{ ...newCell('near', 1), link: linked.link }, newCell('away', 1)]
+  const cell = (id: string) => cells.find(each => each.id === id)
+  const parts = {
+    fleet: { cells: () => cells, cell, serves: () => false },
+    cells: { get: async (id: string) => cell(id) },
+  } as unknown as Partial<Views>
+  const app = await appWith({ views: views(parts) })
+  t.teardown(async () => {
+    await app.close()
+    await linked.close()
+  })
+  return async (path: string, key = 'admin-key') => {
+    const headers = { authorization: `Bearer ${key}` }
+    const response = await app.inject({ url: `/v1/cells/${path}`, headers })
+    return { status: response.statusCode, body: response.json() }
+  }
+}
+
+const told =
+  (answer: object | string, status = 200): CellHandler =>
+  (_request, response) => {
+    response.statusCode = status
+    response.end(typeof answer === 'string' ? answer : JSON.stringify(answer))
+  }
+
+const AT = 1_800_000_000_000
+const FINE = { available: true, reason: null, taken_at: AT, data: { total: 1 } }
+
+t.test('the answer of the cell is passed on, with the cell and the time', async t => {
+  const asked: string[] = []
+  const ask = await rig(t, (request, response) => {
+    asked.push(`${request.method} ${request.url}`)
+    told(FINE)(request, response)
+  })
+  t.strictSame(await ask('near/host/mem'), {
+    status: 200,
+    body: {
+      available: true,
+      reason: null,
+      taken_at: new Date(AT).toISOString(),
+      cell_id: 'near',
+      data: { total: 1 },
+    },
+  })
+  t.strictSame(asked, ['GET /host/mem?input=%7B%7D'])
+})
+
+t.test('parameters travel as JSON, a list of one included', async t => {
+  let input: unknown
+  const ask = await rig(t, (request, response) => {
+    input = JSON.parse(new URLSearchParams(request.url.split('?')[1]).get('input') ?? '')
+    told({ ...FINE, data: [] })(request, response)
+  })
+  t.equal((await ask('near/host/services?names=ssh')).status, 200)
+  t.strictSame(input, { names: ['ssh'] })
+  await ask('near/host/docker-images?all=true')
+  t.strictSame(input, { all: true })
+})
+
+t.test('what a shell could read is refused before the cell is asked', async t => {
+  const ask = await rig(t, () => t.fail('the cell was asked'))
+  for (const query of ['names=%24(id)', 'names=a%0Ab', "names='", 'names=-x', 'names=', 'other=1'])
+    t.match(await ask(`near/host/services?${query}`), {
+      status: 422,
+      body: { error: { code: 'invalid_request' } },
+    })
+  t.match(await ask('near/host/services?names=%24(id)'), {
+    body: { error: { param: 'names.0', message: /names\.0/ } },
+  })
+  t.match(await ask('near/host/process-load'), { status: 422, body: { error: { param: 'names' } } })
+  t.match(await ask('near/host/inet-latency?host=a%20b'), { status: 422 })
+})
+
+t.test('a daemon that is too old is an answer', async t => {
+  const ask = await rig(t, told({ error: {} }, 404))
+  const { status, body } = await ask('near/host/mem')
+  t.equal(status, 200)
+  t.match(body, { available: false, data: null, cell_id: 'near', reason: /daemon .* is too old/ })
+})
+
+t.test('a cell that is away, and one that nobody enrolled', async t => {
+  const ask = await rig(t, told(FINE))
+  t.match(await ask('away/host/mem'), {
+    status: 503,
+    body: { error: { code: 'cell_unavailable' } },
+  })
+  t.match(await ask('nobody/host/mem'), { status: 404, body: { error: { code: 'not_found' } } })
+})
+
+t.test('only operators ask', async t => {
+  const ask = await rig(t, () => t.fail('the cell was asked'))
+  t.match(await ask('near/host/mem', 'pro-key'), { status: 403 })
+  t.match(await ask('near/host/mem', 'nobody'), { status: 401 })
+})
+
+t.test('whatever a cell answers, it is 503 and never an internal error', async t => {
+  const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+  for (const [name, handler] of Object.entries<CellHandler>({
+    'another form': told({ ...FINE, data: [1] }),
+    'no JSON': told('{'),
+    'no answer': told({}),
+    'a time that no date holds': told({ ...FINE, taken_at: 9e15 }),
+    'deep JSON': told(`{"available":true,"reason":null,"taken_at":1,"data":{"a":${deep}}}`),
+    'too much': told({ ...FINE, data: { a: 'x'.repeat(HOST_DATA_MAX_BYTES) } }),
+    'far too much': told('x'.repeat(2 * HOST_DATA_MAX_BYTES)),
+    busy: told({}, 429),
+    'a failure': told({}, 500),
+    'a cut': (_request, response) => response.stream.destroy(),
+  })) {
+    const ask = await rig(t, handler)
+    const { status, body } = await ask('near/host/mem')
+    t.equal(status, 503, name)
+    t.equal(body.error.code, 'cell_unavailable', name)
+  }
+  const ask = await rig(t, told({}, 422))
+  t.match(await ask('near/host/mem'), { status: 422 })
+})

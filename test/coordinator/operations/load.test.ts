@@ -1,0 +1,53 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { loadDeclared } from '../../../coordinator/operations/load.ts'
+
+/** A folder with these files; a declaration is its id alone. */
+const folderOf = (t: Test, files: Record<string, string>): string => {
+  const folder = t.testdir({})
+  for (const [path, source] of Object.entries(files)) {
+    mkdirSync(join(folder, path, '..'), { recursive: true })
+    writeFileSync(join(folder, path), source)
+  }
+  return folder
+}
+
+const declares = (id: string): string => `export default { id: '${id}' }`
+
+t.test('every file with a default export is a declaration, and no other', async t => {
+  const folder = folderOf(t, {
+    'tools/b-show.ts': declares('b-show'),
+    'tools/a-list.ts': declares('a-list'),
+    'tools/view.ts': 'export const view = 1',
+    'index.ts': declares('not-in-a-group'),
+  })
+  const ids = (await loadDeclared(folder)).map(({ id }) => id)
+  t.strictSame(ids, ['a-list', 'b-show'])
+})
+
+t.test('a declaration under another name than its file is refused', async t => {
+  const folder = folderOf(t, { 'tools/a-list.ts': declares('b-list') })
+  await t.rejects(loadDeclared(folder), /a-list\.ts declares b-list/)
+})
+
+t.test('what is declared twice is refused', async t => {
+  const folder = folderOf(t, { 'one/a.ts': declares('a'), 'two/a.ts': declares('a') })
+  await t.rejects(loadDeclared(folder), /a is declared twice/)
+})
+
+t.test('a file may declare a list, whose names begin with its own', async t => {
+  const list = "export default [{ id: 'a-one' }, { id: 'a-two' }]"
+  const loaded = await loadDeclared(folderOf(t, { 'tools/a.ts': list }))
+  t.match(loaded, [
+    { id: 'a-one', group: 'tools' },
+    { id: 'a-two', group: 'tools' },
+  ])
+})
+
+t.test('a list that declares another name is refused', async t => {
+  for (const id of ['b-one', 'a', 'another']) {
+    const list = `export default [{ id: 'a-one' }, { id: '${id}' }]`
+    await t.rejects(loadDeclared(folderOf(t, { 'tools/a.ts': list })), /a\.ts declares/)
+  }
+})
