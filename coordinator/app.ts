@@ -8,16 +8,20 @@ import Fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { agentRoutes } from './a2a/agent-routes.ts'
-import type { Registered } from './a2a/card-features.ts'
+import { type A2aParts, a2aRoutes } from './a2a/a2a-routes.ts'
+import { agentCard } from './a2a/agent-card.ts'
+import { agentRoutes, cardParts, portOf } from './a2a/agent-routes.ts'
+import type { Part, Registered } from './a2a/card-features.ts'
 import type { CoordinatorConfig } from './config.ts'
-import { askForMetrics } from './fleet/cell-metrics.ts'
+import { cascadeSteps } from './fleet/cascade-steps.ts'
 import type { Fleet } from './fleet/fleet.ts'
 import { answerHeaders } from './http/answer-headers.ts'
 import { type AuthParts, auth } from './http/auth.ts'
+import { type CountCall, createCallLimits } from './http/call-limits.ts'
 import { type CellSelfParts, cellSelfRoutes } from './http/cell-self.ts'
 import { type EnrolParts, enrolRoute } from './http/enrol.ts'
 import { endWithError, errors, parserError, sendError, toShoalError } from './http/errors.ts'
+import { type EventParts, eventRoutes } from './http/event-routes.ts'
 import { type HealthParts, healthRoutes } from './http/health.ts'
 import type { InferenceParts } from './http/inference.ts'
 import { inferenceRoutes } from './http/inference-routes.ts'
@@ -27,13 +31,19 @@ import { modelRoutes } from './http/models.ts'
 import { openApiRoute } from './http/openapi-route.ts'
 import { operationRoutes } from './http/operation-routes.ts'
 import { collectRoutes } from './http/route-docs.ts'
-import { newRequestId, safety, serverLimits } from './http/safety.ts'
+import { allowedHosts, newRequestId, safety, serverLimits } from './http/safety.ts'
+import { createStraight } from './http/straight.ts'
+import type { Idempotency } from './keys/idempotency.ts'
+import type { Keys } from './keys/keys.ts'
+import { mcpRoutes } from './mcp/mcp-routes.ts'
 import { coordinatorMetrics, type Figures } from './metrics/figures.ts'
 import { metricRegistry } from './metrics/registry.ts'
 import type { Views } from './operations/context.ts'
 import { operations } from './operations/index.ts'
+import { taskReaders } from './operations/task-readers.ts'
 import type { Quota } from './quota/quota.ts'
 import { skills } from './skills/index.ts'
+import type { Skill } from './skills/skill.ts'
 
 /** Everything the surfaces need, as narrow views; tests give fakes. */
 export interface AppParts {
@@ -41,7 +51,7 @@ export interface AppParts {
   logger: Logger
   /** Unix time, milliseconds. */
   now: () => number
-  keys: AuthParts['keys']
+  keys: AuthParts['keys'] & Partial<Pick<Keys, 'hold'>>
   quota: Pick<Quota, 'standing' | 'admit'>
   usage: InferenceParts['usage']
   fleet: Pick<Fleet, 'pick' | 'cells' | 'serves' | 'roundTripsMs'>
@@ -55,6 +65,14 @@ export interface AppParts {
   /** Certificate chain and private key, PEM; plain HTTP without. */
   tls?: { cert: string; key: string }
   views: Views
+  idempotency?: Idempotency
+  /** Counts calls, also those that others make for a caller; one of its own by default. */
+  countCall?: CountCall
+  events: EventParts['events']
+  /** Tasks and what is built on them; without it there are no A2A bindings. */
+  a2a?: A2aParts
+  /** Beside those that are always there: for tests. */
+  moreSkills?: readonly Skill[]
   notReady: HealthParts['notReady']
   /** Over half of the fleet was lost at once. */
   degraded?: () => boolean
@@ -64,14 +82,22 @@ export interface AppParts {
 const warningsOnly = (logger: Logger): Logger =>
   logger.isLevelEnabled('info') ? logger.child({}, { level: 'warn' }) : logger
 
-/** What the card is derived from. There are no discovery modules, MCP tools and A2A bindings yet. */
-const registered: Registered = {
-  skills,
+const A2A_PARTS = ['a2a-bindings', 'a2a-streaming', 'a2a-push', 'a2a-history'] as const
+
+/** What the card is derived from. There are no discovery modules yet. */
+const registeredBy = ({ a2a, lanes, config, moreSkills = [] }: AppParts): Registered => ({
+  skills: [...skills, ...moreSkills],
   operations,
   modules: [],
-  mcpTools: 0,
-  built: new Set(['cascade']),
-}
+  mcpTools: skills.length + moreSkills.length + operations.length,
+  built: new Set<Part>([
+    // without a chat model there is nothing that `auto` could choose
+    ...(cascadeSteps(config.catalogue, config.cascade).length > 0 ? ['cascade' as const] : []),
+    // it is the lanes that lay trails
+    ...(lanes === undefined ? [] : ['pheromone-trails' as const]),
+    ...(a2a === undefined ? [] : A2A_PARTS),
+  ]),
+})
 
 /** The HTTP server with every route, not listening yet. */
 export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
@@ -90,13 +116,15 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
   }) as unknown as FastifyInstance
 
   const routes = collectRoutes(app)
+  const straight = createStraight(app, { config, keys, figures: figures.http, logger })
   await app.register(measure, { figures: figures.http })
   await app.register(errors, { failed: figures.http.failed })
   await app.register(answerHeaders, { quota, now, logger })
   await app.register(safety, { config })
   await app.register(auth, { keys })
 
-  await app.register(inferenceRoutes, {
+  inferenceRoutes(straight, {
+    answerHeaders: app.answerHeaders,
     catalogue,
     tiers,
     cascade,
@@ -109,6 +137,8 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
     now,
     running,
     figures: figures.inference,
+    failed: figures.http.failed,
+    hold: keys.hold,
   })
   await app.register(modelRoutes, { catalogue, createdAt: Math.floor(now() / 1000) })
   await app.register(healthRoutes, {
@@ -119,19 +149,51 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
   })
   await app.register(enrolRoute, { enrol })
   await app.register(cellSelfRoutes, parts.cellSelf)
+  const countCall = parts.countCall ?? createCallLimits()
+  const registered = registeredBy(parts)
   await app.register(operationRoutes, {
-    operations: [...operations, ...skills],
-    views,
-    quota,
+    operations: [...operations, ...registered.skills],
+    ...{ views, quota, now, countCall },
+    idempotency: parts.idempotency,
+    tasks: parts.a2a?.operationTasks,
+    hold: keys.hold,
+  })
+  await app.register(eventRoutes, {
+    config: config.events,
+    source: `/shoal/${config.name}`,
+    events: parts.events,
+    ...{ keys, countCall },
+    readerOf: parts.a2a?.readerOf ?? taskReaders([...operations, ...registered.skills]),
+    figures: figures.events,
+    draining: running.draining,
     now,
   })
   const registry =
     parts.registry ?? metricRegistry(coordinatorMetrics({ ...parts, vitals: views.vitals }))
-  const cellMetrics = (cellId: string, signal: AbortSignal) =>
-    askForMetrics(views.fleet, cellId, signal)
-  await app.register(metricRoutes, { registry, cellMetrics })
-  await app.register(agentRoutes, { config, registered, vitals: views.vitals })
+  await app.register(metricRoutes, { registry })
+  await app.register(mcpRoutes, {
+    operations: [...registered.skills, ...operations],
+    views,
+    countCall,
+    events: parts.events,
+    stallMs: config.events.stall_seconds * 1000,
+    logger,
+    hosts: allowedHosts(config),
+    portal: config.public.portal_url,
+    card: () => agentCard(cardParts(config, registered, portOf(app, config))),
+    tasks: parts.a2a?.operationTasks,
+    idempotency: parts.idempotency,
+    hold: keys.hold,
+  })
+  await app.register(agentRoutes, { config, registered, vitals: views.vitals, now })
+  if (parts.a2a !== undefined)
+    await app.register(a2aRoutes, {
+      ...{ ...parts.a2a, config, registered, countCall, quota, logger, now },
+      failed: figures.http.failed,
+      hold: keys.hold,
+    })
   await app.register(openApiRoute, { config, routes })
+  straight.stepInFront(app.server)
   return app
 }
 

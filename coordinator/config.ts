@@ -1,10 +1,16 @@
 import { hostname } from 'node:os'
 import * as z from 'zod'
 import { Catalogue, CatalogueEntry, SHIPPED_CATALOGUE } from '../shared/catalogue.ts'
+import { AgentsConfig } from './agents/config.ts'
+import { ConversationsConfig } from './conversations/conversations-config.ts'
+import { EventsConfig } from './events/events-config.ts'
 import { CascadeConfig } from './fleet/cascade-steps.ts'
 import { Declarations } from './gates/compliance/report.ts'
 import { Gates } from './gates/definition.ts'
+import { VisitorSettings } from './keys/visitors.ts'
+import { Outbound } from './outbound/outbound-config.ts'
 import { Tiers } from './quota/tiers.ts'
+import { WebhooksConfig } from './webhooks/webhooks-config.ts'
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/
 
@@ -152,7 +158,9 @@ const Audit = z.strictObject({
     .int()
     .min(183)
     .default(400)
-    .describe('How long rows of the audit are kept at least; less than six months is refused.'),
+    .describe(
+      'How long rows of the audit are kept at least; less than six months is refused. A week later they are purged.',
+    ),
 })
 
 const Usage = z
@@ -174,6 +182,19 @@ const Usage = z
     path: ['row_days'],
     error: 'single requests are not kept longer than their sums',
   })
+
+const A2a = z.strictObject({
+  card_default: z
+    .enum(['hybrid', 'v1'])
+    .default('hybrid')
+    .describe('Form of /.well-known/agent-card.json for readers that name no A2A-Version.'),
+  task_days: z
+    .number()
+    .min(1)
+    .max(3660)
+    .default(30)
+    .describe('How long tasks are kept after their end.'),
+})
 
 const Metrics = z.strictObject({
   loopback_port: z
@@ -214,16 +235,25 @@ export const CoordinatorConfig = z
     broker: Broker.prefault({}),
     mqtt: Mqtt.prefault({}),
     metrics: Metrics.prefault({}),
+    a2a: A2a.prefault({}),
     log: Log.prefault({}),
     tiers: Tiers.prefault({}),
+    keys: VisitorSettings.prefault({}),
     gates: Gates,
+    agents: AgentsConfig.prefault({}),
     audit: Audit.prefault({}),
     compliance: Declarations,
     policy_file: z
       .string()
       .optional()
-      .describe('Human-approval boundary, YAML; the shipped one by default. See docs/gates.md.'),
+      .describe(
+        'Human-approval boundary, YAML, until another was approved; the shipped one by default. See docs/gates.md.',
+      ),
     usage: Usage.prefault({}),
+    events: EventsConfig.prefault({}),
+    outbound: Outbound.prefault({}),
+    webhooks: WebhooksConfig.prefault({}),
+    conversations: ConversationsConfig.prefault({}),
     cascade: CascadeConfig.prefault({}),
     catalogue: Catalogue.default(
       SHIPPED_CATALOGUE.map(entry => CatalogueEntry.parse(entry)),

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino'
-import type { TrustBody } from '../shared/wire/trust.ts'
+import { ShoalError } from '../shared/errors.ts'
+import { DAY_MS } from '../shared/time.ts'
+import type { Endorsement, TrustBody } from '../shared/wire/trust.ts'
 import { type Actor, createAudit } from './audit/audit.ts'
 import type { Bus } from './broker/bus.ts'
 import type { Fleet } from './fleet/fleet.ts'
@@ -9,7 +11,12 @@ import type { Store } from './store/store.ts'
 /** What the coordinator proves itself with towards cells, and how cells learn of changes. */
 export interface FleetIdentity {
   trust(): TrustBody
-  /** A new signing key; every cell that is connected is told at once, the others when they come. */
+  /** True for the key that signs now, and for one that vouches for it, step by step. */
+  endorses(key: string): boolean
+  /**
+   * A new signing key; every cell that is connected is told at once, the others when they come.
+   * Throws `rate_limited` for more than some in a day.
+   */
   rotateKey(by: Actor): Promise<TrustBody>
   /** A cell has told which key it has pinned. */
   greeted(cellId: string, pinnedKey: string | undefined): void
@@ -25,11 +32,34 @@ export interface FleetIdentityParts {
   fleet: Pick<Fleet, 'cells'>
   fingerprint: () => string | undefined
   logger: Pick<Logger, 'warn'>
+  /** Monotonic milliseconds. */
+  nowMs?: () => number
 }
 
+/**
+ * Of all its steps a key keeps the newest thousand (`MAX_ENDORSEMENTS`): so many new keys in a day
+ * that the older ones fall out would make void what was signed and pinned before.
+ */
+const ROTATIONS_A_DAY = 24
+
 export const createFleetIdentity = (parts: FleetIdentityParts): FleetIdentity => {
-  const { signing, store, bus, fleet, fingerprint, logger } = parts
+  const { signing, store, bus, fleet, fingerprint, logger, nowMs = () => performance.now() } = parts
   const audit = createAudit(store)
+  /** When the key was replaced, oldest first. */
+  let rotatedMs: number[] = []
+
+  /** Throws `rate_limited`. Counts before anything is done, as many may ask at once. */
+  const countRotation = (): number => {
+    const at = nowMs()
+    rotatedMs = rotatedMs.filter(each => each > at - DAY_MS)
+    const [first = at] = rotatedMs
+    if (rotatedMs.length >= ROTATIONS_A_DAY)
+      throw new ShoalError('rate_limited', `${ROTATIONS_A_DAY} new signing keys a day are enough`, {
+        retryAfterSeconds: Math.ceil((first + DAY_MS - at) / 1000),
+      })
+    rotatedMs.push(at)
+    return at
+  }
 
   const tell = (cellId: string, pinnedKey: string | undefined): void => {
     bus
@@ -39,12 +69,17 @@ export const createFleetIdentity = (parts: FleetIdentityParts): FleetIdentity =>
 
   return {
     trust: () => signing.trust(),
+    endorses: key => signing.endorses(key),
     rotateKey: async by => {
-      // the row first: a new key makes heads of the audit void, so an audit in doubt refuses it
-      const details = { replaces: signing.publicKey }
-      const entry = { ...by, action: 'signing_key.rotate', subject: 'coordinator', details }
-      await audit.append({ ...entry, outcome: 'done' })
-      const trust = await signing.rotate()
+      const countedMs = countRotation()
+      const entry = { ...by, action: 'signing_key.rotate', subject: 'coordinator' }
+      // the row first, so that an audit in doubt refuses it; the old key has signed what it says
+      const endorsed = ({ previous, ...step }: Endorsement) =>
+        audit.append({ ...entry, outcome: 'done', details: { replaces: previous, ...step } })
+      const trust = await signing.rotate({ endorsed }).catch(error => {
+        rotatedMs = rotatedMs.toSpliced(rotatedMs.indexOf(countedMs), 1)
+        throw error
+      })
       for (const { id, announce } of fleet.cells())
         if (announce !== undefined) tell(id, announce.coordinator_key)
       return trust

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { once } from 'node:events'
 import { Command, CommanderError } from 'commander'
 import { loadConfig } from '../shared/config.ts'
@@ -6,11 +7,15 @@ import { onLauncherGone } from '../shared/lifeline.ts'
 import { createLogger } from '../shared/logger.ts'
 import { notifySystemd, stallMeter, systemdNotify } from '../shared/notify.ts'
 import { onReaderGone } from '../shared/reader-gone.ts'
+import { lockState } from '../shared/state-lock.ts'
 import { onStopSignals } from '../shared/stop-signals.ts'
 import { addBrokerCommands } from './admin/broker.ts'
+import { localActor } from './admin/on-store.ts'
+import { addPolicyCommands } from './admin/policy.ts'
 import { addAdminCommands } from './admin.ts'
 import { CoordinatorConfig } from './config.ts'
 import { openSigning } from './keys/signing.ts'
+import { bindLightly } from './link/bind-lightly.ts'
 import { serve } from './serve.ts'
 import { openStore, requireStore } from './store/store.ts'
 import { serverIdentity } from './tls/server-identity.ts'
@@ -56,6 +61,9 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
   }
   const { config } = loaded
   const logger = createLogger({ level: config.log.level, name: 'coordinator' })
+  bindLightly(AsyncResource)
+  const held = new AbortController()
+  await lockState(config.state_dir, held.signal)
   const coordinator = await serve(config, logger)
   const stop = new AbortController()
   onStopSignals({ names: ['SIGTERM', 'SIGINT'], first: () => stop.abort() })
@@ -73,6 +81,7 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
 
   await once(signal, 'abort')
   await coordinator.close()
+  held.abort()
   process.exit(0)
 }
 
@@ -82,6 +91,7 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
     .description('Run without a command to serve. The commands work on the local store.')
     .option('--config <file>', 'configuration file')
     .option('--state-dir <folder>', 'folder of the store')
+    .showHelpAfterError(MORE)
     .exitOverride()
   const configured = (): CoordinatorConfig => {
     const { config, stateDir } = program.opts<{ config?: string; stateDir?: string }>()
@@ -99,6 +109,7 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
     return config
   }
   addBrokerCommands(program, stored)
+  addPolicyCommands(program, stored, localActor)
   // there `--format` says how to print, for every command; of `broker files` it is the broker's
   if (commandOf(argv) !== 'broker')
     addAdminCommands(

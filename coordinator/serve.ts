@@ -1,24 +1,30 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { AuditHead } from '../shared/wire/audit-head.ts'
+import type { A2aParts } from './a2a/a2a-routes.ts'
+import { hookAccess } from './a2a/push/hook-access.ts'
+import { createAgents } from './agents/agents.ts'
+import { sweepSessions } from './agents/sweep.ts'
 import { buildApp } from './app.ts'
-import { type AuditGuard, guardAudit } from './audit/guard.ts'
-import { createWitnesses } from './audit-witnesses.ts'
 import { type CellPortParts, openMqttPort, openUpgrades } from './cell-ports.ts'
-import { type CoordinatorConfig, isLoopback } from './config.ts'
+import type { CoordinatorConfig } from './config.ts'
 import { type ControlPlane, openControlPlane } from './control-plane.ts'
+import { converse } from './conversing.ts'
 import { createEvents } from './events/bus.ts'
-import { createGates } from './gates/gates.ts'
-import { loadPolicy, SHIPPED_POLICY_FILE } from './gates/policy.ts'
-import { sweepGates } from './gates/sweep.ts'
+import { configuredPolicy } from './gates/policies.ts'
+import { type Governing, govern } from './governing.ts'
+import { createCallLimits } from './http/call-limits.ts'
+import { markingChanges } from './keys/call-marks.ts'
+import { createIdempotency } from './keys/idempotency.ts'
 import { createKeys } from './keys/keys.ts'
 import { openSigning } from './keys/signing.ts'
+import { createVisitors } from './keys/visitors.ts'
 import { listenError } from './listen-error.ts'
 import { coordinatorMetrics, createFigures } from './metrics/figures.ts'
 import { addProcessMetrics, metricRegistry } from './metrics/registry.ts'
 import { openMetricsPort } from './metrics-port.ts'
-import { createCallStats } from './operations/call-stats.ts'
-import type { Views } from './operations/context.ts'
+import { operations } from './operations/index.ts'
+import { taskReaders } from './operations/task-readers.ts'
+import { openOutward } from './outward.ts'
 import { createQuota } from './quota/quota.ts'
 import { createUsage, type Usage } from './quota/usage.ts'
 import { journalUsage } from './quota/usage-journal.ts'
@@ -28,8 +34,10 @@ import { createRunning } from './running.ts'
 import { skills } from './skills/index.ts'
 import { probeStore } from './store/probe.ts'
 import { openStore } from './store/store.ts'
+import { openTaskPlane } from './task-plane.ts'
 import { keepServerIdentity } from './tls/keep.ts'
 import { serverIdentity } from './tls/server-identity.ts'
+import { viewsOf } from './views.ts'
 import { createVitals } from './vitals.ts'
 
 export interface Coordinator {
@@ -43,66 +51,89 @@ export interface Coordinator {
   close(): Promise<void>
 }
 
-/** Builds every part, in order, and listens. */
-export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<Coordinator> => {
+/** Builds every part, in order, and listens. A fixture answers A2A in place of the skills. */
+export const serve = async (
+  config: CoordinatorConfig,
+  logger: Logger,
+  { fixture }: Pick<A2aParts, 'fixture'> = {},
+): Promise<Coordinator> => {
   const now = Date.now
-  const policy = loadPolicy(config.policy_file ?? SHIPPED_POLICY_FILE, gateIds(config))
+  const configured = configuredPolicy(config.policy_file, config.gates)
   const nowMs = () => performance.now()
   const shown = await serverIdentity(config)
   const figures = createFigures()
-  const store = figures.store.watch(await openStore(config.state_dir))
+  const store = markingChanges(figures.store.watch(await openStore(config.state_dir)))
   const signing = await openSigning(config.state_dir)
   const closing = new AbortController()
   const probe = probeStore(store.ledger, { signal: closing.signal })
-  const events = createEvents({ source: `/shoal/${config.name}`, logger })
+  const events = createEvents({
+    ...{ source: `/shoal/${config.name}`, kept: config.events.kept, logger },
+  })
   const keys = createKeys({ store, logger })
+  const visitors = createVisitors({ ledger: store.ledger, settings: config.keys, now })
   const quota = figures.quota.watch(createQuota({ store, tiers: config.tiers, logger }))
   const { records } = store
   const usage = await journalUsage(createUsage(store), { stateDir: config.state_dir, logger })
   const usageKeeper = createUsageKeeper({ records, retention: config.usage, logger })
   const running = createRunning()
   const fingerprint = () => shown?.fingerprint
-  let guard: AuditGuard | undefined
-  const witnessed = (head: AuditHead, cellId: string): void => {
-    guard
-      ?.witnessed(head, cellId)
-      .catch(error => logger.warn({ err: error }, 'a witness was not heard'))
-  }
-  const base = { config, store, signing, events, fingerprint, witnessed, logger, now, nowMs }
-  const plane = await openControlPlane({ ...base, figures: figures.broker })
+  let governing: Governing | undefined
+  const base = { config, store, signing, events, logger, now, nowMs }
+  const plane = await openControlPlane({
+    ...{ ...base, fingerprint, figures: figures.broker },
+    witnessed: (head, cellId) => governing?.witnessed(head, cellId),
+  })
   const { fleet, admission, monitor, bus } = plane
   const { state_dir } = config
   const brokerConnected = bus.connected
-  guard = guardAudit({
-    ...{ ledger: store.ledger, signer: signing, stateDir: state_dir, logger, now },
-    broadcast: createWitnesses({ bus, fleet, logger }),
-    publish: events.publish,
-    signal: closing.signal,
+  governing = await govern({ ...base, configured, bus, fleet })
+  const { gates, policies } = governing
+  const callable = [...operations, ...skills]
+  const outward = await openOutward({
+    ...{ config, store, events, figures: figures.queue, logger, now },
+    isSeen: hookAccess({ ledger: store.ledger, keys, readerOf: taskReaders(callable) }),
   })
-  const gates = createGates({
-    store,
-    definitions: config.gates,
-    signer: signing,
-    publish: events.publish,
-    now,
+  const { queue, webhooks, sealing } = outward
+  const recorded = completing(usage, monitor)
+  const countCall = createCallLimits()
+  const conversations = await converse({
+    ...{ config, store, events, running, figures, keys, quota, fleet, countCall, logger, now },
+    ...{ usage: recorded, lanes: plane.lanes, skills },
   })
-  const stopSweeping = sweepGates(gates, logger)
+  const idempotency = createIdempotency({ ledger: store.ledger, sealing, now, logger })
+  const agents = createAgents({ store, config: config.agents, publish: events.publish, now })
+  const stopSweepingSessions = sweepSessions(agents.sessions, logger)
   // an audit that was tampered with stops all writing, and nothing else
-  const storeProblem = () => (guard?.trouble() === undefined ? probe.trouble() : undefined)
+  const storeProblem = () => (governing.trouble() === undefined ? probe.trouble() : undefined)
   const vitals = createVitals({ store: probe, stateDir: state_dir, brokerConnected, nowMs })
   const registry = addProcessMetrics(metricRegistry(coordinatorMetrics({ figures, fleet, vitals })))
 
+  const taskPlane = openTaskPlane({
+    ...{ config, store, events, outward, logger, now },
+    operations: callable,
+    views: () => views,
+  })
+  const views = viewsOf({
+    plane,
+    config,
+    encrypted: shown !== undefined,
+    tasks: taskPlane.taskViews,
+    ...{ store, settleUsage: usage.settle, keys, visitors, gates, policies, now, vitals },
+    ...{ queue, webhooks, agents, conversations },
+    auditHead: governing.auditHead,
+  })
   const app = await buildApp({
     config,
     logger,
     now,
     keys,
     quota,
-    usage: completing(usage, monitor),
+    usage: recorded,
     fleet,
     lanes: plane.lanes,
     running,
     figures,
+    events,
     registry,
     ...(shown && { tls: shown }),
     enrol: admission.enrol,
@@ -114,17 +145,17 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
       trust: signing.trust,
       now,
     },
-    views: viewsOf(plane, {
-      config,
-      encrypted: shown !== undefined,
-      ...{ store, settleUsage: usage.settle, keys, gates, policy, now, vitals },
-    }),
+    views,
+    a2a: { ...taskPlane.a2a, ...(fixture === undefined ? {} : { fixture }) },
+    idempotency,
+    countCall,
     degraded: monitor.degraded,
     notReady: () => notReady({ draining: running.draining, brokerConnected, storeProblem }),
   })
 
   const ports: CellPortParts = { config, plane, draining: running.draining, logger }
   openUpgrades(app, ports)
+  await taskPlane.recover()
   const url = await listen(app, config)
   const mqtt = await openMqttPort(ports)
   const metricsPort = await openMetricsPort(config.metrics.loopback_port, registry)
@@ -134,17 +165,21 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
 
   const close = async (): Promise<void> => {
     await Promise.race([running.drain(), delay(config.http.drain_seconds * 1000)])
+    await conversations.close()
     stopRenewing()
     mqtt?.close()
-    stopSweeping()
+    stopSweepingSessions()
     metricsPort?.close()
+    await taskPlane.close()
     await plane.close()
     await app.close()
+    await outward.close()
     vitals.close()
     await usage.close()
     await quota.close()
     await usageKeeper.close()
     keys.close()
+    governing.close()
     closing.abort()
     await store.close()
     logger.info('coordinator is down')
@@ -152,41 +187,6 @@ export const serve = async (config: CoordinatorConfig, logger: Logger): Promise<
   const healthy = () => storeProblem() === undefined
   return { url, healthy, waiting: plane.routing.queue.lengths, close }
 }
-
-/** What operations may look at and act on. */
-const viewsOf = (
-  plane: ControlPlane,
-  rest: { config: CoordinatorConfig; encrypted: boolean } & Pick<
-    Views,
-    'store' | 'settleUsage' | 'keys' | 'gates' | 'policy' | 'now' | 'vitals'
-  >,
-): Views => ({
-  fleet: plane.fleet,
-  routing: plane.routing,
-  cells: plane.cells,
-  identity: plane.identity,
-  settings: plane.settings,
-  commands: plane.control.commands,
-  configs: plane.control.configs,
-  monitor: plane.monitor,
-  store: rest.store,
-  keys: rest.keys,
-  gates: rest.gates,
-  policy: rest.policy,
-  declarations: rest.config.compliance,
-  listens: {
-    loopbackOnly: isLoopback(rest.config.http.host),
-    encrypted: rest.encrypted,
-  },
-  auditDays: rest.config.audit.retention_days,
-  now: rest.now,
-  catalogue: rest.config.catalogue,
-  tiers: rest.config.tiers,
-  settleUsage: rest.settleUsage,
-  skillIds: skills.map(skill => skill.id),
-  calls: createCallStats(),
-  vitals: rest.vitals,
-})
 
 /** Usage that also tells the monitor of what was completed. */
 const completing = (
@@ -198,8 +198,6 @@ const completing = (
     if (row.status === 'ok') monitor.completed(row.at)
   },
 })
-
-const gateIds = ({ gates }: CoordinatorConfig): ReadonlySet<string> => new Set(Object.keys(gates))
 
 const delay = (milliseconds: number): Promise<void> =>
   new Promise(resolve => setTimeout(resolve, milliseconds).unref())

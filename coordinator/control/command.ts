@@ -5,7 +5,7 @@ import {
   type Hazard,
   type VerbFacts,
 } from '../../shared/wire/command.ts'
-import type { CommandRow } from '../store/tables.ts'
+import type { CommandRow } from '../store/cell-tables.ts'
 
 /** `queued` and `sent` are what the coordinator knows by itself; the others the cell has said. */
 export type CommandState = 'queued' | 'sent' | AckState

@@ -88,7 +88,10 @@ export interface Commands {
 export const createCommands = async (parts: CommandsParts): Promise<Commands> => {
   const { ledger, signer, now, logger } = parts
   let prunedAt = now()
-  await forgetOld(ledger, prunedAt)
+  // a disk that is full, or an audit in doubt, must not keep the coordinator from starting
+  await forgetOld(ledger, prunedAt).catch(error =>
+    logger.warn({ err: error }, 'old commands were not forgotten'),
+  )
   const open = new OpenCommands()
   const fromBefore = new Set<string>()
   for (const record of await readOpen(ledger)) {

@@ -1,9 +1,10 @@
 import type { Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { ConfigRow } from '../store/cell-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { Ledger } from '../store/store.ts'
-import type { ConfigRow, LedgerTables } from '../store/tables.ts'
+import type { LedgerTables } from '../store/tables.ts'
 
 /** What one cell, or all cells with a tag, are to be set to. */
 export interface ConfigDocument {

@@ -10,20 +10,65 @@ export type AlertLevel = 'warn' | 'critical'
  * raised is not cleared by them.
  */
 export const ALERT_RULES = {
-  vram_warn: { level: 'warn', raiseAfterMs: 0, clearAfterMs: 10_000 },
-  vram_critical: { level: 'critical', raiseAfterMs: 0, clearAfterMs: 10_000 },
+  vram_warn: {
+    says: 'a GPU uses more than 90 percent of its memory',
+    level: 'warn',
+    raiseAfterMs: 0,
+    clearAfterMs: 10_000,
+  },
+  vram_critical: {
+    says: 'a GPU uses more than 95 percent of its memory',
+    level: 'critical',
+    raiseAfterMs: 0,
+    clearAfterMs: 10_000,
+  },
   /** Long enough to see whether it is one cell or half of the fleet. */
-  cell_lost: { level: 'critical', raiseAfterMs: 10_000, clearAfterMs: 10_000 },
+  cell_lost: {
+    says: 'a cell does not answer',
+    level: 'critical',
+    raiseAfterMs: 10_000,
+    clearAfterMs: 10_000,
+  },
   /** Nobody may connect as this cell until an operator has looked at it. */
-  cell_quarantined: { level: 'critical', raiseAfterMs: 0, clearAfterMs: 0 },
-  clock_off: { level: 'warn', raiseAfterMs: 10_000, clearAfterMs: 10_000 },
-  disk_full: { level: 'critical', raiseAfterMs: 0, clearAfterMs: 10_000 },
-  engine_failed: { level: 'critical', raiseAfterMs: 0, clearAfterMs: 10_000 },
-  spool_dropping: { level: 'warn', raiseAfterMs: 0, clearAfterMs: 300_000 },
-  fleet_degraded: { level: 'critical', raiseAfterMs: 0, clearAfterMs: 0 },
+  cell_quarantined: {
+    says: 'a credential is in use twice, so nobody may connect as this cell',
+    level: 'critical',
+    raiseAfterMs: 0,
+    clearAfterMs: 0,
+  },
+  clock_off: {
+    says: "a cell's clock is off by more than 2 s",
+    level: 'warn',
+    raiseAfterMs: 10_000,
+    clearAfterMs: 10_000,
+  },
+  disk_full: {
+    says: 'a disk of a cell is more than 95 percent full',
+    level: 'critical',
+    raiseAfterMs: 0,
+    clearAfterMs: 10_000,
+  },
+  engine_failed: {
+    says: 'an engine of a cell has failed',
+    level: 'critical',
+    raiseAfterMs: 0,
+    clearAfterMs: 10_000,
+  },
+  spool_dropping: {
+    says: 'a cell had to drop samples that it could not send',
+    level: 'warn',
+    raiseAfterMs: 0,
+    clearAfterMs: 300_000,
+  },
+  fleet_degraded: {
+    says: 'over half of the fleet was lost at once',
+    level: 'critical',
+    raiseAfterMs: 0,
+    clearAfterMs: 0,
+  },
 } as const satisfies Record<
   string,
-  { level: AlertLevel; raiseAfterMs: number; clearAfterMs: number }
+  { says: string; level: AlertLevel; raiseAfterMs: number; clearAfterMs: number }
 >
 
 export type AlertRule = keyof typeof ALERT_RULES

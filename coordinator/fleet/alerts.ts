@@ -1,3 +1,4 @@
+import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { ALERT_RULES, type AlertLevel, type AlertRule, type Observation } from './alert-rules.ts'
 
@@ -13,6 +14,16 @@ export interface Alert {
   /** Unix milliseconds. */
   raisedAt: number
   clearedAt: number | undefined
+  /** Somebody looks after it. */
+  acknowledged: Acknowledgement | undefined
+}
+
+export interface Acknowledgement {
+  /** Id of the person. */
+  by: string
+  /** Unix milliseconds. */
+  at: number
+  note: string
 }
 
 export interface Alerts {
@@ -20,6 +31,10 @@ export interface Alerts {
   look(observations: Iterable<Observation>): void
   /** Newest first: those that are raised, then the last ones that were cleared. */
   list(): Alert[]
+  /**
+   * Says who looks after an alert, or, without one, that nobody does any more. Throws `not_found`.
+   */
+  acknowledge(id: string, by: Omit<Acknowledgement, 'at'> | undefined): Alert
 }
 
 export interface AlertsParts {
@@ -27,7 +42,7 @@ export interface AlertsParts {
   nowMs: () => number
   /** Unix time, milliseconds. */
   now: () => number
-  changed: (alert: Alert, what: 'raised' | 'cleared') => void
+  changed: (alert: Alert, what: 'raised' | 'cleared' | 'acknowledged' | 'reopened') => void
 }
 
 /** One rule on one thing: how long it has been bad or good, and the alert while there is one. */
@@ -47,7 +62,8 @@ export const createAlerts = ({ nowMs, now, changed }: AlertsParts): Alerts => {
   const raise = (watch: Watch, { rule, cellId, part, message }: Observation): void => {
     const { level } = ALERT_RULES[rule]
     const id = newId('alert', now())
-    watch.alert = { id, rule, level, cellId, part, message, raisedAt: now(), clearedAt: undefined }
+    const open = { clearedAt: undefined, acknowledged: undefined }
+    watch.alert = { id, rule, level, cellId, part, message, raisedAt: now(), ...open }
     changed(watch.alert, 'raised')
   }
 
@@ -101,7 +117,15 @@ export const createAlerts = ({ nowMs, now, changed }: AlertsParts): Alerts => {
     const raised = [...watches.values()].flatMap(watch => watch.alert ?? [])
     return [...raised.sort((a, b) => b.raisedAt - a.raisedAt), ...cleared]
   }
-  return { look, list }
+
+  const acknowledge: Alerts['acknowledge'] = (id, by) => {
+    const alert = list().find(each => each.id === id)
+    if (alert === undefined) throw new ShoalError('not_found', `no alert ${id}`)
+    alert.acknowledged = by && { ...by, at: now() }
+    changed(alert, by === undefined ? 'reopened' : 'acknowledged')
+    return alert
+  }
+  return { look, list, acknowledge }
 }
 
 /** Neither good nor bad: both begin anew. */

@@ -187,7 +187,7 @@ const clock = ({ cells }: Observations): Check => {
   const off = known.filter(cell => Math.abs(cell.clockAheadMs ?? 0) > CLOCK_WARN_MS)
   if (known.length === 0) return { ...check, result: 'unknown', observed: 'no cell told its time' }
   if (off.length === 0)
-    return { ...check, result: 'pass', observed: `${known.length} cells within 2 s` }
+    return { ...check, result: 'pass', observed: `${known.length} of ${cells.length} within 2 s` }
   const ours = off.length > 1 && off.length * 2 > known.length
   return {
     ...check,

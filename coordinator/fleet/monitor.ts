@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Sample } from '../../shared/wire/telemetry.ts'
 import type { Records } from '../store/store.ts'
-import { type Alert, createAlerts } from './alerts.ts'
+import { type Alert, type Alerts, createAlerts } from './alerts.ts'
 import type { Cell } from './cell.ts'
 import { createMassLoss } from './mass-loss.ts'
 import { isPresent, type Presence } from './presence.ts'
@@ -17,6 +17,7 @@ export interface Monitor {
   utilization: UtilizationMonitor['read']
   /** Those that are raised, newest first, then the last ones that were cleared. */
   alerts(): Alert[]
+  acknowledge: Alerts['acknowledge']
   /** Over half of the cells were lost at once and are not back yet. */
   degraded(): boolean
 }
@@ -89,6 +90,7 @@ export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor
     points: series.points,
     utilization: utilization.read,
     alerts: alerts.list,
+    acknowledge: alerts.acknowledge,
     degraded: massLoss.degraded,
     changed: (cell, from) => {
       massLoss.note(cell.id, cell.presence)
@@ -116,4 +118,11 @@ export const alertData = (alert: Alert) => ({
   message: alert.message,
   raised_at: new Date(alert.raisedAt).toISOString(),
   cleared_at: alert.clearedAt === undefined ? null : new Date(alert.clearedAt).toISOString(),
+  acknowledged: alert.acknowledged
+    ? {
+        by: alert.acknowledged.by,
+        at: new Date(alert.acknowledged.at).toISOString(),
+        note: alert.acknowledged.note,
+      }
+    : null,
 })

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely'
+import type { RecordTables } from '../store/record-tables.ts'
 import type { Records } from '../store/store.ts'
-import type { RecordTables } from '../store/tables.ts'
 import { type Buckets, decodeSegment, encodeSegment, mergeSegment, type Segment } from './bucket.ts'
 
 /** One row: the buckets of one resolution that begin within a span of time. */

@@ -1,9 +1,10 @@
 import type { OutgoingHttpHeaders } from 'node:http'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Logger } from 'pino'
 import { VERSION } from '../../shared/version.ts'
 import { HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
+import type { Key } from '../keys/key.ts'
 import type { Quota, Standing, Subject } from '../quota/quota.ts'
 
 declare module 'fastify' {
@@ -62,7 +63,11 @@ export const limitHeaders = (standing: Standing, nowMs: number): OutgoingHttpHea
 }
 
 /** What the headers are made from; a request, or a socket that sent no whole one. */
-export type Asker = Pick<FastifyRequest, 'id' | 'ip' | 'key'>
+export interface Asker {
+  id: string
+  ip: string
+  key: Key | undefined
+}
 
 /** Puts limits, request id and version on every answer, errors included. */
 export const answerHeaders = fp(

@@ -1,7 +1,8 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { ShoalError } from '../../shared/errors.ts'
-import type { Key } from '../keys/key.ts'
+import { actsFor, type Key } from '../keys/key.ts'
 import { outcome } from './outcome.ts'
 
 /** Who may call a route: `none` takes everybody, `key` any valid key. */
@@ -26,6 +27,10 @@ export interface AuthParts {
 
 const BEARER = /^Bearer +(\S+) *$/i
 
+/** The key that a request shows; undefined without one. */
+export const presentedKey = ({ authorization }: IncomingHttpHeaders): string | undefined =>
+  authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
+
 /** Sets `request.key` and `request.tenantId`; refuses routes that need a key without one. */
 export const auth = fp(async (app: FastifyInstance, { keys }: AuthParts) => {
   app.decorateRequest('key', undefined)
@@ -35,13 +40,13 @@ export const auth = fp(async (app: FastifyInstance, { keys }: AuthParts) => {
     request.key = key
     const access = request.routeOptions.config.access ?? (request.is404 ? 'none' : 'key')
     if (key === undefined && access === 'key')
-      throw new ShoalError('auth_required', refusal(request.headers.authorization, presented))
-    if (key !== undefined) request.tenantId = tenantOf(request, key)
+      throw keyRefusal(request.headers.authorization, presented)
+    if (key !== undefined) request.tenantId = tenantOf(request.headers, key)
   }
 
   // a hook that is no promise, for the key that is in memory: this is on every request's path
   app.addHook('onRequest', (request, _reply, done) => {
-    const presented = BEARER.exec(request.headers.authorization ?? '')?.[1]
+    const presented = presentedKey(request.headers)
     const found = presented === undefined ? undefined : keys.authenticate(presented)
     if (found instanceof Promise)
       found.then(key => admit(request, key, presented)).then(() => done(), done)
@@ -49,16 +54,21 @@ export const auth = fp(async (app: FastifyInstance, { keys }: AuthParts) => {
   })
 })
 
+/** Why a request without a valid key is refused. */
+export const keyRefusal = (header: string | undefined, presented: string | undefined): ShoalError =>
+  new ShoalError('auth_required', refusal(header, presented))
+
 const refusal = (header: string | undefined, presented: string | undefined): string => {
   if (header === undefined) return 'send your key as header Authorization: Bearer svc-dev-…'
   if (presented === undefined) return 'the Authorization header must be: Bearer, a space, the key'
   return 'the key is not valid'
 }
 
-const tenantOf = (request: FastifyRequest, key: Key): string => {
-  const asked = request.headers['x-svc-tenant']
+/** Throws `tenant_forbidden`. */
+export const tenantOf = (headers: IncomingHttpHeaders, key: Key): string => {
+  const asked = headers['x-svc-tenant']
   if (asked === undefined || asked === key.tenantId) return key.tenantId
-  if (typeof asked === 'string' && key.furtherTenants.includes(asked)) return asked
+  if (typeof asked === 'string' && actsFor(key, asked)) return asked
   throw new ShoalError('tenant_forbidden', 'the key may not act for this tenant', {
     param: 'X-SVC-Tenant',
   })

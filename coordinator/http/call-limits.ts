@@ -10,8 +10,10 @@ const CAPACITY = 10_000
 export const isOperator = (key: Key): boolean =>
   key.roles.some(role => (OPERATOR_ROLES as readonly string[]).includes(role))
 
-/** Throws `rate_limited` when the caller asks too often. `ticks` never goes back. */
-export const createCallLimits = (ticks: () => number = () => performance.now()) => {
+export type CountCall = (id: string, key: Key | undefined) => void
+
+/** Counts one call of this key or address; throws `rate_limited` when the caller asks too often. `ticks` never goes back. */
+export const createCallLimits = (ticks: () => number = () => performance.now()): CountCall => {
   const windows = new Map<string, MinuteWindow>()
 
   const windowOf = (id: string): MinuteWindow => {

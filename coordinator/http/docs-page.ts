@@ -56,10 +56,14 @@ ${sections.join('\n')}
 const navigation = ({ name, own }: { name: string; own: Route[] }): string => {
   const links = own.map(({ method, path, operation }) => {
     const words = `${method.toUpperCase()} ${path}`
-    return `<a href="#${html(operation.operationId)}" title="${html(operation.summary)}">${html(words)}</a>`
+    const title = html(operation.summary)
+    return `<a href="#${html(operation.operationId)}" title="${title}">${breakable(words)}</a>`
   })
   return `<b>${html(name)}</b>${links.join('\n')}`
 }
+
+/** A path that is too long for its line goes on in the next one, behind a slash. */
+const breakable = (words: string): string => html(words).replaceAll('/', '/<wbr>')
 
 const howToAsk = (baseUrl: string): string => `<p>The address is ${code(baseUrl)}. Send your key as
 ${code('Authorization: Bearer <key>')}, and a body as JSON with

@@ -1,4 +1,4 @@
-import { type OutgoingHttpHeaders, STATUS_CODES } from 'node:http'
+import { type OutgoingHttpHeaders, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
@@ -26,6 +26,9 @@ export const toShoalError = (error: FastifyError | ShoalError): ShoalError => {
   if (error instanceof ShoalError) return error
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return new ShoalError('unsupported_media_type', 'content-type must be application/json')
+  // its own message has the whole path
+  if (error.code === 'FST_ERR_MAX_PARAM_LENGTH')
+    return new ShoalError('invalid_request', 'a part of the path is too long', { cause: error })
   const issue = error.validation?.[0]
   if (issue !== undefined) return validationError(issue)
   const code =
@@ -42,12 +45,33 @@ const validationError = (issue: { instancePath: string; message?: string }): Sho
     : new ShoalError('invalid_request', `${param}: ${message}`, { param })
 }
 
-/** Sends an error on any route. */
-export const sendError = (reply: FastifyReply, error: ShoalError): FastifyReply => {
+/** What only an error's answer carries. */
+const errorHeaders = (error: ShoalError): OutgoingHttpHeaders => {
   const retryAfter = retryAfterSeconds(error)
-  if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
-  if (error.code === 'auth_required') reply.header('www-authenticate', 'Bearer realm="shoal"')
-  return reply.code(httpStatus(error.code)).send(errorBody(error))
+  return {
+    ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+    ...(error.code === 'auth_required' && { 'www-authenticate': 'Bearer realm="shoal"' }),
+  }
+}
+
+/** Sends an error on any route. */
+export const sendError = (reply: FastifyReply, error: ShoalError): FastifyReply =>
+  reply.headers(errorHeaders(error)).code(httpStatus(error.code)).send(errorBody(error))
+
+/** The same without Fastify. `headers`: what every answer carries. */
+export const writeError = (
+  response: ServerResponse,
+  error: ShoalError,
+  headers: OutgoingHttpHeaders,
+): void => {
+  const body = JSON.stringify(errorBody(error))
+  response.writeHead(httpStatus(error.code), {
+    ...headers,
+    ...errorHeaders(error),
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+  })
+  response.end(body)
 }
 
 export interface ErrorParts {
@@ -70,7 +94,8 @@ export const errors = fp(async (app: FastifyInstance, { failed }: ErrorParts) =>
     const allowed = METHODS.filter(method => app.findRoute({ method, url: path }) !== null)
     if (allowed.length === 0) return new ShoalError('not_found', nothingAt(path))
     reply.header('allow', allowed.join(', '))
-    return new ShoalError('method_not_allowed', `${path} takes ${allowed.join(', ')}`)
+    const more = path === '/' ? `; ${ROUTES}` : ''
+    return new ShoalError('method_not_allowed', `${path} takes ${allowed.join(', ')}${more}`)
   }
 
   // before its body is read: nobody needs it
@@ -80,11 +105,13 @@ export const errors = fp(async (app: FastifyInstance, { failed }: ErrorParts) =>
   app.setNotFoundHandler((request, reply) => sendError(reply, notFound(request, reply)))
 })
 
+const ROUTES = 'the API is under /v1, and /docs has every route'
+
 /** The address of the service alone, or one without `/v1`, is what people try first. */
 const nothingAt = (path: string): string =>
-  path.startsWith('/v1/')
+  path === '/v1' || path.startsWith('/v1/')
     ? `there is nothing at ${path}; /docs has every route`
-    : `there is nothing at ${path}; the API is under /v1, and /docs has every route`
+    : `there is nothing at ${path}; ${ROUTES}`
 
 const parserCodes: Record<string, ErrorCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',

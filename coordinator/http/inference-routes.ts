@@ -1,4 +1,3 @@
-import type { FastifyPluginAsync } from 'fastify'
 import type * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import {
@@ -21,6 +20,7 @@ import { ModelResponse, ResponseEvent } from '../../shared/wire/response.ts'
 import { ResponsesRequest, responsesIssue } from '../../shared/wire/responses.ts'
 import { unservedResponse } from '../../shared/wire/responses-unserved.ts'
 import { createInference, type InferenceParts } from './inference.ts'
+import type { Straight } from './straight.ts'
 
 interface Problem {
   param: string | undefined
@@ -77,38 +77,40 @@ const EMBEDDINGS = {
 }
 
 /** `POST /v1/chat/completions`, `/v1/responses`, `/v1/completions` and `/v1/embeddings`. */
-export const inferenceRoutes: FastifyPluginAsync<InferenceParts> = async (app, parts) => {
-  const infer = createInference(app, parts)
+export const inferenceRoutes = (straight: Straight, parts: InferenceParts): void => {
+  const infer = createInference(parts)
 
-  app.post('/v1/chat/completions', { config: { docs: CHAT } }, async (request, reply) => {
-    const body = valid(ChatRequest, request.body)
+  straight.post('/v1/chat/completions', CHAT, async exchange => {
+    const body = valid(ChatRequest, exchange.body)
     const unserved = unservedField(body)
     if (unserved !== undefined)
       throw new ShoalError('unsupported_parameter', `${unserved} is not served here`, {
         param: unserved,
       })
-    await infer(request, reply, 'chat', { model: body.model, stream: body.stream === true })
+    await infer(exchange, 'chat', { model: body.model, stream: body.stream === true })
   })
 
-  app.post('/v1/responses', { config: { docs: RESPONSES } }, async (request, reply) => {
-    const body = valid(ResponsesRequest, request.body, error => responsesIssue(request.body, error))
+  straight.post('/v1/responses', RESPONSES, async exchange => {
+    const body = valid(ResponsesRequest, exchange.body, error =>
+      responsesIssue(exchange.body, error),
+    )
     const unserved = unservedResponse(body)
     if (unserved) throw refusal('unsupported_parameter', unserved)
-    await infer(request, reply, 'chat', { model: body.model, stream: body.stream === true })
+    await infer(exchange, 'chat', { model: body.model, stream: body.stream === true })
   })
 
-  app.post('/v1/completions', { config: { docs: COMPLETION } }, async (request, reply) => {
-    const body = valid(CompletionRequest, request.body)
+  straight.post('/v1/completions', COMPLETION, async exchange => {
+    const body = valid(CompletionRequest, exchange.body)
     const unserved = unservedCompletion(body)
     if (unserved) throw refusal('unsupported_parameter', unserved)
     const wrong = invalidCompletion(body)
     if (wrong) throw refusal('invalid_request', wrong)
     const { model, stream } = body
-    await infer(request, reply, 'chat', { model, stream: stream === true, auto: false })
+    await infer(exchange, 'chat', { model, stream: stream === true, auto: false })
   })
 
-  app.post('/v1/embeddings', { config: { docs: EMBEDDINGS } }, async (request, reply) => {
-    const body = valid(EmbeddingRequest, request.body)
-    await infer(request, reply, 'embedding', { model: body.model, stream: false })
+  straight.post('/v1/embeddings', EMBEDDINGS, async exchange => {
+    const body = valid(EmbeddingRequest, exchange.body)
+    await infer(exchange, 'embedding', { model: body.model, stream: false })
   })
 }

@@ -64,8 +64,11 @@ export const parseJsonBody = (bytes: Buffer): unknown => {
 const reasonOf = (cause: unknown): string =>
   cause instanceof TypeError ? 'it is not UTF-8' : position((cause as Error).message)
 
-const position = (message: string): string =>
-  /at position \d+/.exec(message)?.[0] ?? 'it ends too early'
+/** Of a short body the parser tells no position, but quotes the whole. */
+const position = (message: string): string => {
+  if (message.startsWith('Unexpected end')) return 'it ends too early'
+  return /at position \d+/.exec(message)?.[0] ?? 'a character in it does not belong there'
+}
 
 /** The name may also be written with escapes. */
 const mayHoldProto = (bytes: Buffer): boolean =>

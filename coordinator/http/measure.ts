@@ -1,6 +1,7 @@
+import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import type { HttpFigures } from '../metrics/http-figures.ts'
+import type { HttpFigures, RouteFigures } from '../metrics/http-figures.ts'
 
 /** nginx's number for a client that left before it had its answer. */
 const CLIENT_LEFT = 499
@@ -8,10 +9,24 @@ const CLIENT_LEFT = 499
 const OTHER = 'other'
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
+/** Counts a request from now on and times it until its answer is over. */
+export const watchAnswer = (
+  figures: Pick<HttpFigures, 'started' | 'finished'>,
+  route: RouteFigures,
+  response: ServerResponse,
+): void => {
+  const startedMs = performance.now()
+  figures.started()
+  response.once('close', () => {
+    const status = response.writableFinished ? response.statusCode : CLIENT_LEFT
+    figures.finished(route, status, (performance.now() - startedMs) / 1000)
+  })
+}
+
 /** Counts and times every request. It must be the first plugin, so that refused ones are seen. */
 export const measure = fp(async (app: FastifyInstance, { figures }: { figures: HttpFigures }) => {
   /** By the configuration of a route, which is the same object for all its requests. */
-  const known = new WeakMap<object, ReturnType<HttpFigures['route']>>()
+  const known = new WeakMap<object, RouteFigures>()
 
   const routeOf = ({ routeOptions, method, is404 }: FastifyRequest) => {
     if (is404) return figures.route(METHODS.includes(method) ? method : OTHER, 'none')
@@ -23,16 +38,7 @@ export const measure = fp(async (app: FastifyInstance, { figures }: { figures: H
   }
 
   app.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
-    const route = routeOf(request)
-    const { raw } = reply
-    figures.started()
-    raw.once('close', () =>
-      figures.finished(
-        route,
-        raw.writableFinished ? raw.statusCode : CLIENT_LEFT,
-        reply.elapsedTime / 1000,
-      ),
-    )
+    watchAnswer(figures, routeOf(request), reply.raw)
     done()
   })
 })

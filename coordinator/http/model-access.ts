@@ -5,6 +5,7 @@ import {
   type TierName,
 } from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
+import { AUTO_MODEL } from '../fleet/cascade-steps.ts'
 
 const rank = (tier: TierName): number => TIER_NAMES.indexOf(tier)
 
@@ -23,6 +24,10 @@ export const requireModel = (
   tier: TierName,
 ): CatalogueEntry => {
   const entry = byId.get(id)
+  if (entry === undefined && id === AUTO_MODEL)
+    throw new ShoalError('invalid_model', `${AUTO_MODEL} is for chat completions and responses`, {
+      param: 'model',
+    })
   if (entry === undefined || rank(entry.minimum_tier) > rank(tier))
     throw new ShoalError(
       'invalid_model',

@@ -1,7 +1,8 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import { type JsonSchema, jsonSchema } from '../operations/json-schema.ts'
 import { cliOf, type Operation, pathFields } from '../operations/operation.ts'
 import { PendingView } from '../operations/pending.ts'
+import { isMutation } from './idempotent.ts'
 import type { DocumentedRoute, RouteDocs } from './route-docs.ts'
 
 export interface OpenApiOperation {
@@ -10,6 +11,7 @@ export interface OpenApiOperation {
   tags: string[]
   security: object[]
   parameters: object[]
+  deprecated?: boolean
   requestBody?: object
   responses: Record<string, object>
   [extension: `x-${string}`]: unknown
@@ -36,11 +38,13 @@ const ofOperation = (operation: Operation, route: DocumentedRoute): OpenApiOpera
     summary: operation.description,
     tags: [cliOf(operation).group],
     security: securityOf(route),
+    ...(operation.deprecated === undefined ? {} : { deprecated: true }),
     parameters: [
       ...named.map(name => parameter(name, 'path', true, properties[name])),
       ...(inBody
         ? []
         : others.map(name => parameter(name, 'query', required.includes(name), properties[name]))),
+      ...(isMutation(operation) ? [IDEMPOTENCY_KEY] : []),
     ],
     ...(inBody
       ? {
@@ -51,12 +55,15 @@ const ofOperation = (operation: Operation, route: DocumentedRoute): OpenApiOpera
         }
       : {}),
     responses: {
-      ...responses(200, contentOfOperation(operation), route),
-      ...(operation.effect === 'gated' ? { 202: PENDING } : {}),
+      ...(operation.mode === 'task'
+        ? responses(202, jsonContent(jsonSchema(TASK_BEGUN)), route)
+        : responses(operation.status ?? 200, contentOfOperation(operation), route)),
+      ...(operation.effect === 'gated' && operation.mode !== 'task' ? { 202: PENDING } : {}),
     },
     'x-shoal-access': operation.access,
     ...(operation.roles === undefined ? {} : { 'x-shoal-roles': operation.roles }),
     'x-shoal-effect': operation.effect,
+    ...(operation.mode === undefined ? {} : { 'x-shoal-mode': operation.mode }),
     'x-shoal-cli': {
       ...cliOf(operation),
       arguments: named,
@@ -65,16 +72,40 @@ const ofOperation = (operation: Operation, route: DocumentedRoute): OpenApiOpera
   }
 }
 
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'A repetition with the same key within 24 hours gets the answer of the first.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+}
+
 /** A script must be able to tell `waits for people` from `done`. */
 const exitOf = ({ exit, effect }: Operation) => {
   if (exit !== undefined) return { exit }
   return effect === 'gated' ? { exit: { field: 'status', codes: { pending: 75 } } } : {}
 }
 
-const contentOfOperation = ({ text, output }: Operation): object =>
-  text === undefined
+const contentOfOperation = ({ text, output, events }: Operation): object => ({
+  ...(text === undefined
     ? jsonContent(jsonSchema(output))
-    : { ...jsonContent(jsonSchema(output)), 'text/*': { schema: { type: 'string' } } }
+    : {
+        ...jsonContent(withoutFields(jsonSchema(output), [text.body, text.type])),
+        'text/*': { schema: { type: 'string' } },
+      }),
+  ...(events === undefined ? {} : { 'text/event-stream': { schema: sse(events) } }),
+})
+
+/** What is sent as text is not in the JSON. */
+const withoutFields = (schema: JsonSchema, names: readonly string[]): JsonSchema => {
+  const { properties = {}, required = [] } = schema as ObjectSchema
+  const kept = Object.entries(properties).filter(([name]) => !names.includes(name))
+  return {
+    ...schema,
+    properties: Object.fromEntries(kept),
+    required: required.filter(name => !names.includes(name)),
+  }
+}
 
 interface ObjectSchema {
   properties?: Record<string, JsonSchema>
@@ -86,7 +117,10 @@ const ofRoute = (docs: RouteDocs, route: DocumentedRoute): OpenApiOperation => (
   summary: docs.summary,
   tags: [docs.tag],
   security: docs.scheme === undefined ? securityOf(route) : [{ [docs.scheme]: [] }],
-  parameters: pathFields(route.path).map(name => parameter(name, 'path', true, { type: 'string' })),
+  parameters: [
+    ...pathFields(route.path).map(name => parameter(name, 'path', true, { type: 'string' })),
+    ...queryOf(docs),
+  ],
   ...(docs.body === undefined
     ? {}
     : {
@@ -96,12 +130,23 @@ const ofRoute = (docs: RouteDocs, route: DocumentedRoute): OpenApiOperation => (
   'x-shoal-access': route.access,
 })
 
+const queryOf = ({ query }: RouteDocs): object[] => {
+  const { properties = {}, required = [] } = (query ? jsonSchema(query) : {}) as ObjectSchema
+  return Object.entries(properties).map(([name, schema]) =>
+    parameter(name, 'query', required.includes(name), schema),
+  )
+}
+
 const contentOf = ({ answer, events }: RouteDocs): object => ({
-  ...(typeof answer === 'string'
-    ? { [answer === 'html' ? 'text/html' : 'text/plain']: { schema: { type: 'string' } } }
-    : jsonContent(jsonSchema(answer))),
+  ...wholeContent(answer),
   ...(events === undefined ? {} : { 'text/event-stream': { schema: sse(events) } }),
 })
+
+const wholeContent = (answer: RouteDocs['answer']): object => {
+  if (answer === 'events') return {}
+  if (typeof answer !== 'string') return jsonContent(jsonSchema(answer))
+  return { [answer === 'html' ? 'text/html' : 'text/plain']: { schema: { type: 'string' } } }
+}
 
 /** OpenAPI 3.1 has no words for an event stream: the text, and what one event's data is. */
 const sse = (events: z.ZodType): object => ({
@@ -136,6 +181,9 @@ const responses = (status: number, content: object, { access }: DocumentedRoute)
   429: error,
   default: error,
 })
+
+/** The answer comes from the task: `GET /v1/tasks/{task_id}`. */
+const TASK_BEGUN = z.object({ task_id: z.string() })
 
 const PENDING = {
   description: 'People have to approve it first; the same call again carries it out.',

@@ -27,11 +27,12 @@ export const publishedRoute = (
   })
 }
 
-const withTag = (body: string) => ({
+/** A text with the tag of its bytes. */
+export const withTag = (body: string) => ({
   body,
   etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`,
 })
 
 /** RFC 9110, section 13.1.2: a list of tags or `*`, compared weakly. */
-const matches = (header: string | undefined, etag: string): boolean =>
+export const matches = (header: string | undefined, etag: string): boolean =>
   header === '*' || (header ?? '').split(',').some(tag => tag.trim().replace(/^W\//, '') === etag)

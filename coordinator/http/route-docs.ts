@@ -12,9 +12,10 @@ export interface RouteDocs {
   /** The documented path, where the route's own spelling is not a template. */
   path?: string
   body?: z.ZodType
+  query?: z.ZodObject
   /** A body that works. */
   example?: object
-  answer: z.ZodType | 'html' | 'text'
+  answer: z.ZodType | 'html' | 'text' | 'events'
   /** 200 when absent. */
   status?: number
   /** The answer may also come as server-sent events with this data. */

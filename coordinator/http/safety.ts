@@ -11,16 +11,15 @@ import { parseJsonBody } from './json-body.ts'
 import { outcome } from './outcome.ts'
 import { isUpgrade } from './upgrades.ts'
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The body as it came, for routes that pass it on. */
-    rawBody: Buffer | undefined
-  }
-}
-
 export const newRequestId = (): string => `req_${randomId()}`
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/
+
+/** The client's own id where it sent a usable one. */
+export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string => {
+  const asked = headers[HEADER_REQUEST_ID]
+  return typeof asked === 'string' && REQUEST_ID.test(asked) ? asked : newRequestId()
+}
 
 /** Time and size limits of the listener; Fastify's own have no time limit. */
 export const serverLimits = ({ http }: CoordinatorConfig) =>
@@ -39,11 +38,11 @@ export const serverLimits = ({ http }: CoordinatorConfig) =>
       // Node's own answer to a missing Host has no body
       requireHostHeader: false,
     },
-    genReqId: request => {
-      const asked = request.headers[HEADER_REQUEST_ID]
-      return typeof asked === 'string' && REQUEST_ID.test(asked) ? asked : newRequestId()
-    },
+    genReqId: requestId,
   }) satisfies FastifyHttpOptions<Server>
+
+/** Media types of bodies. */
+export const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i
 
 /** Names a request may carry in Host: those that our own certificate is for. */
 export const allowedHosts = (config: CoordinatorConfig): ReadonlySet<string> =>
@@ -85,15 +84,13 @@ const ownAddress = ({ socket }: IncomingMessage): string | undefined => {
 export const safety = fp(
   async (app: FastifyInstance, { config }: { config: CoordinatorConfig }) => {
     const check = headerCheck(config)
-    app.decorateRequest('rawBody', undefined)
     app.addHook('onRequest', (request, _reply, done) => outcome(() => check(request.raw), done))
 
     app.removeAllContentTypeParsers()
     app.addContentTypeParser(
-      /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i,
+      JSON_TYPE,
       { parseAs: 'buffer' },
-      (request: FastifyRequest, bytes: Buffer, done) => {
-        request.rawBody = bytes
+      (_request: FastifyRequest, bytes: Buffer, done) => {
         let body: unknown
         outcome(
           () => {

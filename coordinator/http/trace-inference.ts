@@ -1,5 +1,4 @@
-import type { FastifyRequest } from 'fastify'
-import type { CatalogueEntry } from '../../shared/catalogue.ts'
+import type { Attributes } from '@opentelemetry/api'
 import { ShoalError } from '../../shared/errors.ts'
 import {
   CACHED_TOKENS,
@@ -15,6 +14,7 @@ import {
 } from '../../shared/tracing/gen-ai.ts'
 import { type InferenceSpan, startInferenceSpan } from '../../shared/tracing/inference-span.ts'
 import type { Outcome } from '../fleet/dispatch.ts'
+import type { Exchange } from './exchange.ts'
 
 const OPERATIONS: Record<string, GenAiOperation> = {
   '/v1/embeddings': 'embeddings',
@@ -23,20 +23,22 @@ const OPERATIONS: Record<string, GenAiOperation> = {
 
 /** The span of a request that a model of its tier is to answer. */
 export const traceInference = (
-  request: FastifyRequest,
-  { id: model }: Pick<CatalogueEntry, 'id'>,
+  { id, route, body, headers }: Exchange,
+  model: string,
 ): InferenceSpan =>
   startInferenceSpan({
-    operation: OPERATIONS[request.routeOptions.url ?? ''] ?? 'chat',
+    operation: OPERATIONS[route] ?? 'chat',
     model,
-    body: request.body,
-    headers: request.headers,
-    attributes: () => ({
-      [REQUEST_ID]: request.id,
-      [SERVER_ADDRESS]: request.hostname,
-      ...(request.port === null ? {} : { [SERVER_PORT]: request.port }),
-    }),
+    body,
+    headers,
+    attributes: () => ({ [REQUEST_ID]: id, ...serverOf(headers.host ?? '') }),
   })
+
+/** The address and port a client has used, as attributes. */
+const serverOf = (host: string): Attributes => {
+  const [, address = host, port] = /^(.*?)(?::(\d+))?$/.exec(host) ?? []
+  return { [SERVER_ADDRESS]: address, ...(port !== undefined && { [SERVER_PORT]: Number(port) }) }
+}
 
 /** What became of it; a request that no cell served, or only in part, has failed. */
 export const endTrace = (span: InferenceSpan, model: string, outcome: Outcome): void => {

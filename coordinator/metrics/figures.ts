@@ -3,9 +3,11 @@ import { VERSION } from '../../shared/version.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Vitals } from '../vitals.ts'
 import { type BrokerFigures, createBrokerFigures } from './broker-figures.ts'
+import { createEventFigures, type EventFigures } from './event-figures.ts'
 import { fleetMetrics } from './fleet-metrics.ts'
 import { createHttpFigures, type HttpFigures } from './http-figures.ts'
 import { createInferenceFigures, type InferenceFigures } from './inference-figures.ts'
+import { createQueueFigures, type QueueFigures } from './queue-figures.ts'
 import { createQuotaFigures, type QuotaFigures } from './quota-figures.ts'
 import { createStoreFigures, type StoreFigures } from './store-figures.ts'
 
@@ -16,6 +18,8 @@ export interface Figures {
   quota: QuotaFigures
   store: StoreFigures
   broker: BrokerFigures
+  queue: QueueFigures
+  events: EventFigures
 }
 
 export const createFigures = (): Figures => ({
@@ -24,6 +28,8 @@ export const createFigures = (): Figures => ({
   quota: createQuotaFigures(),
   store: createStoreFigures(),
   broker: createBrokerFigures(),
+  queue: createQueueFigures(),
+  events: createEventFigures(),
 })
 
 export interface MetricSources {
@@ -47,6 +53,8 @@ export const coordinatorMetrics = ({ figures, fleet, vitals }: MetricSources): M
     },
     () => Number(vitals.brokerConnected()),
   ),
+  ...figures.queue.metrics,
+  ...figures.events.metrics,
   ...figures.store.metrics,
   single(
     {

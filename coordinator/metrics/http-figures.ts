@@ -8,7 +8,7 @@ import {
 } from '../../shared/metrics/metric.ts'
 
 /** What one route has done. Whoever handles a request keeps it, so that nothing is looked up. */
-interface RouteFigures {
+export interface RouteFigures {
   method: string
   route: string
   byStatus: Map<number, number>

@@ -19,10 +19,10 @@ export const createStoreFigures = (nowMs: () => number = () => performance.now()
 
   const timed = <T>(database: Database<T>, name: DatabaseName): Database<T> => ({
     ...database,
-    write: async work => {
+    write: async (work, options) => {
       const startedMs = nowMs()
       try {
-        return await database.write(work)
+        return await database.write(work, options)
       } catch (error) {
         failures.add([name])
         throw error

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { ShoalError } from '../../shared/errors.ts'
 import { createPrivate, readPrivate, replacePrivate } from '../../shared/private-file.ts'
+import { DAY_MS } from '../../shared/time.ts'
 import { type Authority, certify, newAuthority, pemOf } from './certificate.ts'
 import { plainAddress } from './der.ts'
 
@@ -18,7 +19,6 @@ export interface ServerIdentity {
   caFile?: string
 }
 
-const DAY_MS = 86_400_000
 /** Cells pin the authority for good, so it outlives them. */
 const AUTHORITY_DAYS = 20 * 365
 const SERVER_DAYS = 90

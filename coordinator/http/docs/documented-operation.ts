@@ -15,7 +15,7 @@ export interface DocumentedOperation extends OpenApiOperation {
   'x-shoal-access': string
   'x-shoal-roles'?: string[]
   'x-shoal-effect'?: string
-  'x-shoal-cli'?: { group: string; verb: string; arguments: string[] }
+  'x-shoal-cli'?: { group: string; verb: string; arguments: string[]; file?: string }
 }
 
 export interface Content {

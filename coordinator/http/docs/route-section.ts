@@ -36,7 +36,7 @@ const accessOf = (operation: DocumentedOperation): string => {
   const isCell = operation.security.some(scheme => 'cell' in scheme)
   const access = operation['x-shoal-access']
   const who = isCell ? 'A cell asks this for itself.' : (WHO[access] ?? `Access: ${access}.`)
-  const command = cli && ['shoal', cli.group, cli.verb, ...cli.arguments.map(name => `<${name}>`)]
+  const command = cli && ['shoal', cli.group, cli.verb, ...argumentsOf(cli)]
   return [
     html(who),
     roles === undefined ? '' : `Roles: ${roles.map(code).join(', ')}.`,
@@ -46,6 +46,9 @@ const accessOf = (operation: DocumentedOperation): string => {
     .filter(part => part !== '')
     .join(' ')
 }
+
+const argumentsOf = ({ arguments: names, file }: { arguments: string[]; file?: string }) =>
+  [...names, ...(file === undefined ? [] : ['file'])].map(name => `<${name}>`)
 
 const parameterRows = ({ parameters }: DocumentedOperation): Row[] =>
   parameters.flatMap(({ name, in: place, required, description, schema }) =>

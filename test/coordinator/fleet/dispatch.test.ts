@@ -1,10 +1,19 @@
-import { once } from 'node:events'
-import { createServer, get, type IncomingMessage, type Server } from 'node:http'
+import { EventEmitter, once } from 'node:events'
+import {
+  createServer,
+  get,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { type ClientHttp2Stream, constants } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
+import { follow } from '../../../coordinator/fleet/attempt.ts'
+import { ClientAnswer } from '../../../coordinator/fleet/client-answer.ts'
 import { dispatch, type Outcome } from '../../../coordinator/fleet/dispatch.ts'
 import type { Engine } from '../../../coordinator/fleet/router.ts'
-import { HEADER_CELL, TRAILER_USAGE } from '../../../shared/wire/link.ts'
+import { HEADER_CELL, HEADER_PROMPT_TOKENS, TRAILER_USAGE } from '../../../shared/wire/link.ts'
 import {
   type CellHandler,
   endWithUsage,
@@ -104,6 +113,54 @@ t.test(
     }
   },
 )
+
+t.test('a stream that breaks off within an event ends with whole events alone', async t => {
+  const cell: CellHandler = (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream', [HEADER_PROMPT_TOKENS]: '3' })
+    response.write('data: {"n":1}\n\ndata: {"n":', () =>
+      response.stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+    )
+  }
+  const { url, outcomes } = await rig(t, { a: cell }, true)
+  const events = (await text(await ask(url))).split('\n\n')
+  t.equal(events[0], 'data: {"n":1}')
+  t.match(events[1], /^event: error\ndata: \{"error":/)
+  t.strictSame(events.slice(2), [''])
+  t.match(outcomes, [{ status: 'failed' }])
+})
+
+t.test('a cell that says neither yes nor no is replaced by another', async t => {
+  for (const status of [201, 204, 302]) {
+    const odd: CellHandler = (_request, response) => {
+      response.writeHead(status)
+      response.end()
+    }
+    const { url, outcomes } = await rig(t, { a: odd, b: ok }, false)
+    const response = await ask(url)
+    t.equal(response.headers[HEADER_CELL], 'b')
+    await text(response)
+    t.match(outcomes, [{ status: 'ok', cellId: 'b' }])
+  }
+})
+
+t.test('events are passed on whole, in whatever pieces they come', async t => {
+  const whole = 'data: {"n":1}\n\ndata: {"n":2}\n\ndata: [DONE]\n\n'
+  for (let size = 1; size <= whole.length; size += 3) {
+    const cell: CellHandler = (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      const pieces = whole.match(new RegExp(`[^]{1,${size}}`, 'g')) as string[]
+      const next = (): void => {
+        const piece = pieces.shift()
+        if (piece === undefined) endWithUsage(response)
+        else response.write(piece, () => setImmediate(next))
+      }
+      next()
+    }
+    const { url, outcomes } = await rig(t, { a: cell }, true)
+    t.equal(await text(await ask(url)), whole, `pieces of ${size}`)
+    t.match(outcomes, [{ status: 'ok' }])
+  }
+})
 
 t.test('a cell that is full is replaced by another', async t => {
   const { outcomes, url } = await rig(t, { a: full, b: ok }, true)
@@ -293,4 +350,151 @@ t.test('a link that is cut off is down before its streams end', async t => {
   await Promise.all([cell.isDown, isClosed])
   t.strictSame(order, ['link', 'stream'])
   await cell.close()
+})
+
+t.test('a client that leaves between two tries is recorded at the cell that saw it', async t => {
+  const a = await linkCell('a', full)
+  const b = await linkCell('b', ok)
+  const engines = [a, b].map(({ link }) => ({
+    cellId: link.cellId,
+    link,
+    slots: 1,
+    inFlight: 0,
+    others: 0,
+    ready: true,
+  }))
+  const outcomes: Outcome[] = []
+  const settled = Promise.withResolvers<unknown>()
+  const server = createServer((_request, response) => {
+    const running = dispatch({
+      path: '/v1/chat/completions',
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from('{}'),
+      answerHeaders: {},
+      stream: false,
+      response,
+      pick: tried => {
+        if (tried.size === 1) response.destroy()
+        return engines[tried.size]
+      },
+      record: async outcome => void outcomes.push(outcome),
+    })
+    settled.resolve(running)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  await t.rejects(ask(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
+  await settled.promise
+  t.match(outcomes, [{ status: 'cancelled', cellId: 'a', httpStatus: undefined }])
+  t.strictSame(
+    engines.map(engine => engine.inFlight),
+    [0, 0],
+  )
+  server.close()
+  await a.close()
+  await b.close()
+})
+
+t.test('an answer that is too large for any cell is not made again', async t => {
+  const huge: CellHandler = (_request, response) => {
+    response.writeHead(200)
+    const piece = Buffer.alloc(1024 * 1024)
+    let left = 65
+    const more = (): void => {
+      while (left-- > 0) if (!response.write(piece)) return void response.once('drain', more)
+      endWithUsage(response)
+    }
+    more()
+  }
+  const { outcomes, url } = await rig(t, { a: huge, b: ok }, false)
+  const response = await ask(url)
+  t.equal(response.statusCode, 500)
+  t.match(JSON.parse(await text(response)), { error: { message: /larger than 64 MiB/ } })
+  t.match(outcomes, [{ status: 'failed', cellId: 'a', httpStatus: 500 }])
+})
+
+t.test('text that comes together with the end of a stream counts when the rest is cut', async t => {
+  const cut: CellHandler = (request, response) => {
+    response.writeHead(200, { [HEADER_PROMPT_TOKENS]: '7' })
+    response.write('data: role\n\ndata: a\n\ndata: b\n\ndata: [DONE]\n\n')
+    // the window of the stream tells that the bytes have left
+    request.stream.session?.ping(() => request.stream.close(2))
+  }
+  const { outcomes, url } = await rig(t, { a: cut }, true)
+  const answer = await text(await ask(url))
+  t.match(answer, /^data: role\n\ndata: a\n\ndata: b\n\n/)
+  t.notMatch(answer, '[DONE]')
+  t.match(outcomes, [{ status: 'failed', usage: { prompt_tokens: 7, completion_tokens: 2 } }])
+})
+
+t.test('an answer that was kept for a client that has left is recorded as cancelled', async t => {
+  const cell = await linkCell('a', ok)
+  const { link } = cell
+  const engine = { cellId: 'a', link, slots: 1, inFlight: 0, others: 0, ready: true }
+  const outcomes: Outcome[] = []
+  const { promise: delivered, resolve, reject } = Promise.withResolvers<void>()
+  const server = createServer(async (_request, response) => {
+    const ending = await dispatch({
+      ...{ path: '/v1/chat/completions', headers: {}, body: Buffer.from('{}'), response },
+      ...{ answerHeaders: {}, stream: false, pick: () => engine, accept: () => false },
+      record: async outcome => void outcomes.push(outcome),
+    })
+    response.destroy()
+    if (ending.kind === 'declined') await ending.deliver?.().then(resolve, reject)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(async () => {
+    server.close()
+    await cell.close()
+  })
+  get(`http://127.0.0.1:${(server.address() as AddressInfo).port}`).on('error', () => {})
+  await delivered
+  t.match(outcomes, [{ status: 'cancelled', usage: USAGE, httpStatus: undefined }])
+})
+
+t.test('a client that does not read a large answer is let go', async t => {
+  const server = createServer((_request, response) =>
+    new ClientAnswer(response, {}).whole(200, {}, 'a', Buffer.alloc(8 * 1024 * 1024)),
+  )
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const answered = once(server, 'request') as Promise<[unknown, ServerResponse]>
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const incoming = await ask(url)
+  const [, { socket }] = await answered
+  t.equal(socket?.timeout, 600_000)
+  socket?.emit('timeout')
+  await t.rejects(text(incoming), { code: 'ECONNRESET' })
+})
+
+t.test('a client that does not read is let go, and its cell is not blamed', async t => {
+  class Stream extends EventEmitter {
+    rstCode = 0
+    silent: () => void = () => {}
+    setTimeout(_milliseconds: number, silent: () => void): void {
+      this.silent = silent
+    }
+    close(code: number): void {
+      this.rstCode = code
+      this.emit('close')
+    }
+  }
+  const stream = new Stream()
+  const client = {
+    isStalled: true,
+    isGone: false,
+    drop() {
+      this.isGone = true
+    },
+  }
+  const attempt = follow(stream as unknown as ClientHttp2Stream, {
+    cellId: 'a',
+    client: client as unknown as ClientAnswer,
+    streaming: true,
+    accept: undefined,
+    started: () => {},
+  })
+  stream.silent()
+  t.match(await attempt, { kind: 'cancelled' })
 })

@@ -52,6 +52,11 @@ t.test('the cell for a model is the one', async t => {
       cell('a', cold(20), [gpu(90, { unified_memory: true })], { total: 100, used: 0 }),
       [cell('b', cold(20), [gpu(70)])],
     ],
+    [
+      'that may use more of its memory',
+      cell('a', { ...cold(20), memory_limit_percent: 95 }, [gpu(50)]),
+      [cell('b', { ...cold(20), memory_limit_percent: 60 }, [gpu(50)])],
+    ],
     ['of which nobody knows', cell('a', cold(20), [gpu(null)]), [cell('b', cold(20), [gpu(80)])]],
     [
       'where others go for it',

@@ -26,6 +26,7 @@ t.test('what is missing, and where the API is, is said in words', async t => {
     [post({ ...chat, messages: null }), /^messages: /],
     [{ url: '/models' }, /the API is under \/v1/],
     [{ url: '/' }, /the API is under \/v1/],
+    [{ url: '/v1' }, /^there is nothing at \/v1; \/docs has every route$/],
     [{ url: '/v1/images' }, /^there is nothing at \/v1\/images; \/docs has every route$/],
   ] as [InjectOptions, RegExp][])
     t.match((await app.inject(request)).json().error, { message })
@@ -398,6 +399,17 @@ t.test('the depth of JSON is counted without parsing', async t => {
   })
 })
 
+t.test('what is wrong with a body is told without a piece of it', async t => {
+  for (const [body, reason] of [
+    ['{"model":secret}', 'a character in it does not belong there'],
+    ['{"model":', 'it ends too early'],
+    [`{"model":"${'a'.repeat(99)}"!}`, 'at position 110'],
+  ] as const)
+    t.throws(() => parseJsonBody(Buffer.from(body)), {
+      message: `the body is not valid JSON: ${reason}`,
+    })
+})
+
 t.test('an address without a key counts as its network', async t => {
   for (const [address, network] of [
     ['192.0.2.7', '192.0.2.7'],
@@ -409,4 +421,17 @@ t.test('an address without a key counts as its network', async t => {
     ['::1', '0:0:0:0'],
   ] as const)
     t.equal(networkOf(address), network, address)
+})
+
+t.test('a path with a part that is too long is refused as what it is', async t => {
+  const app = await appWith()
+  t.teardown(() => app.close())
+  const long = 'x'.repeat(2000)
+  for (const url of [`/v1/cells/${long}`, `/v1/skills/${long}`, `/v1/gates/${long}/definition`]) {
+    const { statusCode, body } = await app.inject({
+      ...{ url, headers: { authorization: 'Bearer admin-key' } },
+    })
+    t.equal(statusCode, 422, url.slice(0, 20))
+    t.match(JSON.parse(body).error, { code: 'invalid_request', message: /too long/ })
+  }
 })

@@ -113,19 +113,21 @@ t.test('an operator drains a cell, resumes it and labels it, and each is audited
 
 t.test("an operator makes a cell a tenant's own and everybody's again, audited", async t => {
   const { ask, cellId, store } = await rig(t)
-  await createTenant(store.ledger, { id: 'acme', name: 'Acme' }, { actor: 'test' })
+  await createTenant(store.ledger, { id: 'second', name: 'second' }, { actor: 'test' })
   const url = `/v1/cells/${cellId}/tenant`
-  t.strictSame((await ask('PUT', url, { tenant_id: 'acme', exclusive: true })).json(), {
+  t.strictSame((await ask('PUT', url, { tenant_id: 'second', exclusive: true })).json(), {
     id: cellId,
-    tenant_id: 'acme',
+    tenant_id: 'second',
     exclusive: true,
   })
-  t.match((await ask('GET', `/v1/cells/${cellId}`)).json(), { tenant_id: 'acme' })
+  t.match((await ask('GET', `/v1/cells/${cellId}`)).json(), { tenant_id: 'second' })
   t.match((await createCellSettings(store).list()).get(cellId), {
-    owner: { tenantId: 'acme', exclusive: true },
+    owner: { tenantId: 'second', exclusive: true },
   })
-  t.equal((await ask('PUT', url, { tenant_id: 'nobody' })).statusCode, 404)
-  t.equal((await ask('PUT', url, { tenant_id: 'acme' }, REVIEWER)).statusCode, 403)
+  await createTenant(store.ledger, { id: 'foreign', name: 'foreign' }, { actor: 'test' })
+  for (const tenant_id of ['nobody', 'foreign'])
+    t.equal((await ask('PUT', url, { tenant_id })).statusCode, 404, 'the key acts for neither')
+  t.equal((await ask('PUT', url, { tenant_id: 'second' }, REVIEWER)).statusCode, 403)
   t.strictSame((await ask('PUT', url, {})).json(), {
     id: cellId,
     tenant_id: null,
@@ -139,7 +141,7 @@ t.test("an operator makes a cell a tenant's own and everybody's again, audited",
     .orderBy('seq')
     .execute()
   t.match(rows, [
-    { action: 'cell.dedicate', details_json: /"tenantId":"acme"/ },
+    { action: 'cell.dedicate', details_json: /"tenantId":"second"/ },
     { action: 'cell.share' },
   ])
 })

@@ -144,6 +144,19 @@ t.test('a join token for many machines', async t => {
   t.match(await ask(), { status: 202 }, 'the approval is used up')
 })
 
+t.test('half of a head is not taken for a head that was compared', async t => {
+  const { demo, call } = await scene(t)
+  const verify = (query: string) => call(demo.operator, 'GET', `/v1/audit/verify${query}`)
+  const { seq, hash } = (await verify('')).json.head
+  t.match(await verify(`?seq=${seq}&hash=${hash}`), { json: { ok: true } })
+  t.match(await verify(`?seq=${seq}&hash=${'0'.repeat(64)}`), { json: { ok: false } })
+  for (const [query, param] of [
+    [`?seq=${seq}`, 'hash'],
+    [`?hash=${hash}`, 'seq'],
+  ] as const)
+    t.match(await verify(query), { status: 422, json: { error: { param } } })
+})
+
 t.test('checks and compliance over REST', async t => {
   const { demo, call, text } = await scene(t)
   const checks = await call(demo.operator, 'GET', '/v1/policy/checks')
@@ -151,6 +164,14 @@ t.test('checks and compliance over REST', async t => {
   t.strictSame(
     checks.json.checks.filter((check: { passed: boolean }) => !check.passed),
     [],
+  )
+  const disable = '/v1/persons/demo_approver_a/disable'
+  t.equal((await call(demo.approver_b, 'POST', disable)).status, 200)
+  const after = await call(demo.operator, 'GET', '/v1/policy/checks')
+  t.match(
+    after.json.checks.filter((check: { passed: boolean }) => !check.passed),
+    [{ id: 'approvers-exist' }],
+    'nobody counts on who is disabled',
   )
   const asked = await call(demo.operator, 'GET', '/v1/policy/checks?action_type=release.major')
   t.match(asked.json, { status: 'needs_gate', answer: { gate_id: 'gate.major-release-approve' } })

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { request } from 'node:http'
+import { request, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import t, { type Test } from 'tap'
 import type { AppParts } from '../../../coordinator/app.ts'
@@ -17,6 +17,8 @@ const stream = JSON.stringify({
   stream: true,
   messages: [{ role: 'user', content: 'hi' }],
 })
+
+const whole = JSON.stringify({ ...JSON.parse(stream), stream: false })
 
 /** The real front on a real link to a cell, listening. */
 const rig = async (t: Test, handler: CellHandler, parts: Partial<AppParts>) => {
@@ -51,10 +53,10 @@ const rig = async (t: Test, handler: CellHandler, parts: Partial<AppParts>) => {
     await cell.close()
   })
   const { port } = app.server.address() as AddressInfo
-  return { app, port, engine, isIdle }
+  return { app, port, engine, isIdle, count }
 }
 
-const post = (port: number) => {
+const post = (port: number, body = stream) => {
   const asked = request({
     port,
     host: '127.0.0.1',
@@ -63,7 +65,7 @@ const post = (port: number) => {
     headers: { authorization: 'Bearer free-key', 'content-type': 'application/json' },
   })
   asked.on('error', () => {})
-  asked.end(stream)
+  asked.end(body)
   return asked
 }
 
@@ -137,6 +139,29 @@ t.test('a stream is on record before its client reads [DONE]', async t => {
   write()
   await once(response, 'end')
   t.equal(text, 'data: {"n":1}\n\ndata: [DONE]\n\n')
+})
+
+t.test('an answer is under way until its client has all of it', async t => {
+  const large = Buffer.alloc(16 * 1024 * 1024, 'x')
+  const cell: CellHandler = (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.write(large)
+    endWithUsage(response)
+  }
+  const { app, port, isIdle, count } = await rig(t, cell, {
+    quota: { standing, admit: () => ({ refund: () => {} }) },
+  })
+  const asked = once(app.server, 'request') as Promise<[unknown, ServerResponse]>
+  const client = post(port, whole)
+  const [, answer] = await asked
+  const [response] = await once(client, 'response')
+  while (!answer.writableEnded) await new Promise(setImmediate)
+  for (let turn = 0; turn < 9; turn++) await new Promise(setImmediate)
+  t.equal(count.running, 1, 'a shutdown waits for it')
+  let bytes = 0
+  for await (const piece of response) bytes += piece.length
+  t.equal(bytes, large.length)
+  await isIdle
 })
 
 t.test('a clock that is set back within a request makes no row that cannot be kept', async t => {

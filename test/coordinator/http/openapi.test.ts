@@ -166,6 +166,8 @@ t.test('the page for people', async t => {
       t.ok(page.body.includes(`href="#${operation.operationId}"`), path)
       t.ok(section(operation.operationId).includes('curl -s '), path)
     }
+    t.ok(page.body.includes('>GET /<wbr>v1/<wbr>cells/<wbr>{cell_id}</a>'), 'long paths wrap')
+    t.notMatch(page.body, /text-overflow|nowrap/)
     t.notMatch(page.body, /<script|<link|<img|@import|url\(|(src|href)="http/)
     t.notMatch(page.body, /[^"]undefined|\[object/)
   })
@@ -178,7 +180,7 @@ t.test('the page for people', async t => {
       '<code>tag</code> <i>required</i></td><td>string</td><td>In the path. 1 to 64 characters.',
       '<code>document.log.level</code></td><td>string</td><td>One of trace, debug, info,',
       '<code>cells</code></td><td>integer</td>',
-      '403 (<code>forbidden</code>, <code>tenant_forbidden</code>)',
+      '403 (<code>forbidden</code>, <code>tenant_forbidden</code>, <code>origin_not_allowed</code>)',
     ])
       t.ok(set.includes(part), part)
     const chat = section('create-chat-completion')

@@ -100,6 +100,19 @@ t.test('operations over REST', async t => {
       t.equal(response.json().error.code, code)
     })
 
+  t.test('a number in a query is refused for what is wrong with it', async t => {
+    for (const [limit, message] of [
+      ['0', /^limit: Too small/],
+      ['100000', /^limit: Too big/],
+      ['5.5', /^limit: .*int/],
+      ['many', /^limit: .*expected number, received string/],
+    ] as const) {
+      const url = `/v1/commands?limit=${limit}`
+      const response = await app.inject({ url, headers: bearer('admin-key') })
+      t.match(response.json().error, { code: 'invalid_request', param: 'limit', message }, limit)
+    }
+  })
+
   t.test('cells are listed and shown, with null for what is not known', async t => {
     const list = await app.inject({ url: '/v1/cells', headers: bearer('reviewer-key') })
     t.match(list.json(), { cells: [{ id: cellId, name: 'one', presence: 'unknown', models: [] }] })

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
+import { constants } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import type { AppParts } from '../../../coordinator/app.ts'
@@ -71,6 +72,40 @@ const answer: CellHandler = (incoming, response) => {
     endWithUsage(response)
   })
 }
+
+t.test('an error is counted by its code, whoever answers it', async t => {
+  const refuses: CellHandler = (incoming, response) => {
+    let text = ''
+    incoming.on('data', piece => {
+      text += piece
+    })
+    incoming.once('end', () => {
+      const { user, stream } = JSON.parse(text)
+      const code = user as string
+      response.writeHead(stream ? 200 : 422, { 'content-type': 'application/json' })
+      if (stream)
+        response.write('data: {}\n\n', () =>
+          response.stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+        )
+      else response.end(JSON.stringify({ error: { message: 'no', code } }))
+    })
+  }
+  const { url, until, scrape } = await rig(t, refuses)
+  const ask = async (body: object) => {
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { ...bearer('free-key'), ...json },
+      body: JSON.stringify({ ...chat, ...body }),
+    })
+    return response.text()
+  }
+  await ask({ user: 'context_length_exceeded' })
+  await ask({ user: 'of-its-own-making' })
+  t.match(await ask({ stream: true }), /cell_unavailable/)
+  await until('shoal_http_errors_total{code="context_length_exceeded"} 1')
+  await until('shoal_http_errors_total{code="cell_unavailable"} 1')
+  t.notMatch((await scrape()).text, /of-its-own-making/)
+})
 
 t.test('a request is counted by route, status and what became of it', async t => {
   const { url, until, scrape } = await rig(t, answer)

@@ -1,0 +1,103 @@
+import { once } from 'node:events'
+import { ShoalError } from '../../shared/errors.ts'
+import { ChatCompletionChunk, type ChatRequest, type Usage } from '../../shared/wire/openai.ts'
+import type { Key } from '../keys/key.ts'
+import type { createInference } from './inference.ts'
+import { errorOf, InnerAnswer } from './inner-answer.ts'
+
+/** A chat completion that is asked for inside the process. */
+export interface ModelQuestion {
+  body: Omit<ChatRequest, 'stream' | 'stream_options'>
+  key: Key
+  tenantId: string
+  requestId: string
+  /** Ends the work of the cell too. */
+  signal: AbortSignal
+  /** Told the text as it comes. */
+  delta: (text: string) => void
+}
+
+export interface ModelAnswer {
+  text: string
+  /** Undefined when the cell could not tell. */
+  usage: Usage | undefined
+}
+
+/** Throws what a client would be told. */
+export type AskModel = (question: ModelQuestion) => Promise<ModelAnswer>
+
+const CHAT = '/v1/chat/completions'
+
+/**
+ * Asks a model as `POST /v1/chat/completions` does, for a key: its tier, quota, usage and cells are
+ * the same, because it takes the same way with an answer of our own at its end.
+ */
+export const createAskModel =
+  (infer: ReturnType<typeof createInference>): AskModel =>
+  async ({ body, key, tenantId, requestId, signal, delta }) => {
+    signal.throwIfAborted()
+    const read = eventReader(delta)
+    const answer = new InnerAnswer(read.take)
+    const closed = once(answer, 'close')
+    closed.catch(() => {})
+    const leave = () => answer.destroy()
+    signal.addEventListener('abort', leave, { once: true })
+    const asked = { ...body, stream: true, stream_options: { include_usage: true } }
+    try {
+      await infer(
+        {
+          ...{ id: requestId, ip: '', route: CHAT, headers: {}, key, tenantId },
+          body: asked,
+          rawBody: Buffer.from(JSON.stringify(asked)),
+          response: answer.response,
+        },
+        'chat',
+        { model: body.model, stream: true },
+      )
+      await closed
+    } finally {
+      signal.removeEventListener('abort', leave)
+    }
+    signal.throwIfAborted()
+    const error = answer.refusal() ?? read.error()
+    if (error !== undefined) throw error
+    return read.answer()
+  }
+
+/** Reads the events of a completion out of pieces that may be cut anywhere. */
+const eventReader = (delta: (text: string) => void) => {
+  const decoder = new TextDecoder()
+  let rest = ''
+  let text = ''
+  let usage: Usage | undefined
+  let failed: ShoalError | undefined
+  let done = false
+
+  const readEvent = (event: string): void => {
+    const lines = event.split('\n')
+    const data = lines.find(line => line.startsWith('data: '))?.slice(6)
+    if (data === undefined) return
+    if (data === '[DONE]') done = true
+    else if (lines.includes('event: error')) failed = errorOf(data)
+    else readChunk(JSON.parse(data))
+  }
+  const readChunk = (value: unknown): void => {
+    const chunk = ChatCompletionChunk.safeParse(value).data
+    usage = chunk?.usage ?? usage
+    const piece = chunk?.choices[0]?.delta.content ?? ''
+    if (piece === '') return
+    text += piece
+    delta(piece)
+  }
+  return {
+    take: (piece: Buffer): void => {
+      rest += decoder.decode(piece, { stream: true })
+      const events = rest.split('\n\n')
+      rest = events.pop() ?? ''
+      for (const event of events) readEvent(event)
+    },
+    error: (): ShoalError | undefined =>
+      failed ?? (done ? undefined : new ShoalError('cell_unavailable', 'the answer broke off')),
+    answer: (): ModelAnswer => ({ text, usage }),
+  }
+}

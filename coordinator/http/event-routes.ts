@@ -1,0 +1,162 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import type { FastifyPluginAsync } from 'fastify'
+import * as z from 'zod'
+import { ShoalError } from '../../shared/errors.ts'
+import { SSE_HEADERS } from '../../shared/wire/sse.ts'
+import type { Events } from '../events/bus.ts'
+import { type EventStream, type Outlet, openEventStream } from '../events/event-stream.ts'
+import { EventView, TypePattern } from '../events/event-view.ts'
+import type { EventsConfig } from '../events/events-config.ts'
+import { FAMILIES, type Hearer } from '../events/topics.ts'
+import { actsFor, type Key } from '../keys/key.ts'
+import type { EventFigures } from '../metrics/event-figures.ts'
+import type { ReaderOf } from '../operations/task-readers.ts'
+import { seesAsked } from '../tasks/task-reader.ts'
+import { type AuthParts, keyOf, presentedKey } from './auth.ts'
+import { type CountCall, isOperator } from './call-limits.ts'
+import type { RouteDocs } from './route-docs.ts'
+import { createStreamPlaces } from './stream-places.ts'
+
+export interface EventParts {
+  config: EventsConfig
+  source: string
+  events: Events
+  keys: AuthParts['keys']
+  countCall: CountCall
+  /** What a key sees of tasks. */
+  readerOf: ReaderOf
+  figures: EventFigures
+  draining: () => boolean
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
+const MAX_PATTERNS = 50
+const Query = z.strictObject({
+  types: z
+    .string()
+    .max(2000)
+    .exactOptional()
+    .describe('Which ones, comma-separated: shoal.gate.approved, shoal.cell.*. All when absent.'),
+})
+const EVENT_ID = /^[\x21-\x7e]{1,100}$/
+
+const STREAM: RouteDocs = {
+  id: 'events',
+  tag: 'events',
+  summary: 'What happens, as server-sent events; Last-Event-ID goes on where a stream was cut.',
+  query: Query,
+  answer: 'events',
+  events: EventView,
+}
+/** A key that is revoked or changed is noticed within it. */
+const RECHECK_MS = 1000
+
+/** `GET /v1/events`. */
+export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) => {
+  const { config, events, keys, countCall, readerOf, figures, draining, now, source } = parts
+  const hearerOf = (key: Key, tenantId: string): Hearer => {
+    const reader = readerOf({ key, tenantId })
+    return { tenantId, operator: isOperator(key), sees: asked => seesAsked(reader, asked) }
+  }
+  const places = createStreamPlaces({
+    all: config.max_streams,
+    perKey: config.max_streams_per_key,
+  })
+  const open = new Set<{ stream: EventStream; recheck: () => Promise<void> }>()
+  figures.streams(() => places.count())
+
+  const beating = setInterval(() => {
+    for (const { stream } of open) stream.heartbeat()
+  }, config.heartbeat_seconds * 1000)
+  const checking = setInterval(() => {
+    for (const { recheck } of open) void recheck()
+  }, RECHECK_MS)
+  const endAll = (): void => {
+    clearInterval(beating)
+    clearInterval(checking)
+    for (const { stream } of open) stream.close()
+  }
+  app.addHook('preClose', async () => endAll())
+  app.addHook('onClose', async () => endAll())
+
+  app.get('/v1/events', { config: { docs: STREAM } }, async (request, reply) => {
+    if (draining()) throw new ShoalError('draining', 'the coordinator is stopping')
+    let key: Key = keyOf(request)
+    const { tenantId = key.tenantId } = request
+    const patterns = patternsOf(request.query)
+    const lastEventId = lastIdOf(request.headers['last-event-id'])
+    countCall(key.id, key)
+    const leave = places.take(key.id)
+    try {
+      const headers = await app.answerHeaders(request)
+      const { raw } = reply
+      if (raw.destroyed) return leave()
+      reply.hijack()
+      raw.writeHead(200, { ...headers, ...SSE_HEADERS })
+      let hearer = hearerOf(key, tenantId)
+      const stream = openEventStream({
+        ...{ events, patterns, lastEventId, source, now },
+        outlet: outletOf(raw, config.stall_seconds * 1000),
+        hearer: () => hearer,
+        cut: figures.cut,
+      })
+      /** What cannot be looked up now is looked up with the next. */
+      const recheck = async (): Promise<void> => {
+        const found = await Promise.resolve(
+          keys.authenticate(presentedKey(request.headers) ?? ''),
+        ).catch(() => key)
+        if (found === undefined || !actsFor(found, tenantId)) stream.close()
+        else if (found !== key) {
+          key = found
+          hearer = hearerOf(key, tenantId)
+        }
+      }
+      const entry = { stream, recheck }
+      open.add(entry)
+      const over = (): void => {
+        open.delete(entry)
+        stream.close()
+        leave()
+      }
+      raw.once('close', over)
+      if (raw.destroyed) over()
+    } catch (error) {
+      leave()
+      throw error
+    }
+  })
+}
+
+const patternsOf = (query: unknown): string[] => {
+  const parsed = Query.safeParse(query)
+  const { types } = parsed.data ?? {}
+  const patterns = types === undefined || types === '' ? [] : types.split(',')
+  const fine = patterns.every(pattern => TypePattern.safeParse(pattern).success)
+  if (parsed.success && fine && patterns.length <= MAX_PATTERNS) return patterns
+  throw new ShoalError(
+    'invalid_request',
+    `types takes types such as shoal.gate.approved, and the families ${FAMILIES}`,
+    { param: 'types' },
+  )
+}
+
+const lastIdOf = (header: unknown): string | undefined => {
+  if (header === undefined || header === '') return undefined
+  if (typeof header === 'string' && EVENT_ID.test(header)) return header
+  throw new ShoalError('invalid_request', 'it is no id of an event', { param: 'Last-Event-ID' })
+}
+
+const outletOf = (raw: ServerResponse, stallMs: number): Outlet => ({
+  write: text => raw.write(text),
+  drained: async () => {
+    if (!raw.writableNeedDrain) return !raw.destroyed
+    const signal = AbortSignal.timeout(stallMs)
+    const waits = [once(raw, 'drain', { signal }), once(raw, 'close', { signal })]
+    for (const wait of waits) wait.catch(() => {})
+    await Promise.race(waits).catch(() => raw.destroy())
+    return !raw.destroyed
+  },
+  end: () => void raw.end(),
+})

@@ -1,0 +1,80 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { ShoalError } from '../../shared/errors.ts'
+import type { Key } from '../keys/key.ts'
+import { JSON_TYPE, requestId } from './safety.ts'
+
+/** One inference request: who asks what, and where its answer goes. */
+export interface Exchange {
+  id: string
+  ip: string
+  /** Path of its route. */
+  route: string
+  headers: IncomingHttpHeaders
+  /** Known, as is the tenant, before any handler sees it. */
+  key: Key | undefined
+  /** The tenant it acts for: asked by X-SVC-Tenant, else the key's home. */
+  tenantId: string
+  body: unknown
+  /** The body as it came. */
+  rawBody: Buffer
+  response: ServerResponse
+}
+
+const EMPTY = Buffer.alloc(0)
+
+export const newExchange = (
+  route: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Exchange => ({
+  id: requestId(request),
+  ip: request.socket.remoteAddress ?? '',
+  route,
+  headers: request.headers,
+  key: undefined,
+  tenantId: '',
+  body: undefined,
+  rawBody: EMPTY,
+  response,
+})
+
+/**
+ * Reads a body of bounded size to its end. `done` is given undefined when there is none. Fails with
+ * `unsupported_media_type` and `payload_too_large`, also before it has read anything.
+ */
+export const readBody = (
+  request: IncomingMessage,
+  limitBytes: number,
+  done: (error: Error | undefined, body?: Buffer) => void,
+): void => {
+  const { 'content-type': type, 'content-length': length = '0' } = request.headers
+  const isEmpty = length === '0' && request.headers['transfer-encoding'] === undefined
+  if (isEmpty && type === undefined) done(undefined)
+  else if (type === undefined || !JSON_TYPE.test(type)) done(wrongType())
+  else if (Number(length) > limitBytes) done(tooLarge())
+  else collect(request, limitBytes, done)
+}
+
+const collect: typeof readBody = (request, limitBytes, done) => {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  const finish = (error?: Error): void => {
+    request.off('data', add).off('end', end).off('error', cut)
+    if (error !== undefined) done(error)
+    else done(undefined, pieces.length === 1 ? pieces[0] : Buffer.concat(pieces))
+  }
+  const end = (): void => finish()
+  const cut = (cause: Error): void =>
+    finish(new ShoalError('client_closed', 'the body ended too early', { cause }))
+  const add = (piece: Buffer): void => {
+    bytes += piece.length
+    pieces.push(piece)
+    if (bytes > limitBytes) finish(tooLarge())
+  }
+  request.on('data', add).on('end', end).on('error', cut)
+}
+
+const wrongType = (): ShoalError =>
+  new ShoalError('unsupported_media_type', 'content-type must be application/json')
+
+const tooLarge = (): ShoalError => new ShoalError('payload_too_large', 'the body is too large')

@@ -1,0 +1,57 @@
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { InferenceSpan } from '../../shared/tracing/inference-span.ts'
+import { HEADER_MAX_TOKENS, HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
+import type { Declined } from '../fleet/dispatch.ts'
+import type { Key } from '../keys/key.ts'
+import type { RoutingWatch } from '../metrics/inference-figures.ts'
+import type { Admission } from '../quota/quota.ts'
+import type { Exchange } from './exchange.ts'
+
+/** An inference request that was admitted. */
+export interface Call {
+  exchange: Exchange
+  key: Key
+  /** Unix time, milliseconds. */
+  startedAt: number
+  admission: Admission
+  answerHeaders: OutgoingHttpHeaders
+  /** The body for a model. */
+  body: (model: string) => Buffer
+  affinity: number | undefined
+  stream: boolean
+  span: InferenceSpan
+  /** Of the answers that may still be given or discarded. */
+  kept: Map<Declined, RoutingWatch>
+}
+
+const EMPTY = Buffer.alloc(0)
+
+/** The bytes, for the one time that they are asked for; then they can leave the memory. */
+export const once = (bytes: Buffer): Call['body'] => {
+  let held = bytes
+  return () => {
+    const given = held
+    held = EMPTY
+    return given
+  }
+}
+
+/** A body whose model is replaced. */
+export const bodyFor =
+  (body: unknown): Call['body'] =>
+  model =>
+    Buffer.from(JSON.stringify({ ...(body as object), model }))
+
+/** What a cell is told beside the body. */
+export const linkHeaders = (
+  requestId: string,
+  maxTokens: number,
+  trace: OutgoingHttpHeaders,
+  more: OutgoingHttpHeaders = {},
+): OutgoingHttpHeaders => ({
+  'content-type': 'application/json',
+  [HEADER_REQUEST_ID]: requestId,
+  [HEADER_MAX_TOKENS]: String(maxTokens),
+  ...trace,
+  ...more,
+})

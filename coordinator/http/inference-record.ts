@@ -1,0 +1,76 @@
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { Discarded } from '../fleet/cascade.ts'
+import type { Outcome } from '../fleet/dispatch.ts'
+import type { NewUsage, Usage } from '../quota/usage.ts'
+import type { Call } from './inference-call.ts'
+import { endTrace } from './trace-inference.ts'
+
+export interface InferenceRecordParts {
+  answerHeaders: FastifyInstance['answerHeaders']
+  usage: Pick<Usage, 'record'>
+  logger: Pick<Logger, 'error'>
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
+interface Used extends Pick<Outcome, 'cellId' | 'usage'> {
+  model: string
+  status: NewUsage['status']
+  durationMs: number
+}
+
+/** Puts on record what became of requests. */
+export const createInferenceRecord = ({
+  answerHeaders,
+  usage,
+  logger,
+  now,
+}: InferenceRecordParts) => {
+  const write = async (call: Call, used: Used): Promise<void> => {
+    const { exchange, key, startedAt } = call
+    const row = {
+      at: startedAt,
+      key_id: key.id,
+      tenant_id: exchange.tenantId,
+      model: used.model,
+      cell_id: used.cellId ?? '',
+      route: exchange.route,
+      status: used.status,
+      prompt_tokens: used.usage?.prompt_tokens ?? null,
+      completion_tokens: used.usage?.completion_tokens ?? null,
+      cached_tokens: used.usage?.prompt_tokens_details?.cached_tokens ?? null,
+      // a clock that was set back meanwhile must not cost the row
+      duration_ms: Math.max(0, used.durationMs),
+      request_id: exchange.id,
+    }
+    try {
+      await usage.record(row)
+    } catch (error) {
+      logger.error({ err: error, row }, 'usage not recorded')
+    }
+  }
+
+  /** A request no cell took costs nothing, and the headers say so; any other leaves a row. */
+  const record = async (call: Call, model: string, outcome: Outcome): Promise<void> => {
+    endTrace(call.span, model, outcome)
+    const { status, cellId, usage } = outcome
+    if (status === 'refused') {
+      call.admission.refund()
+      Object.assign(call.answerHeaders, await answerHeaders(call.exchange))
+    } else await write(call, { model, status, cellId, usage, durationMs: now() - call.startedAt })
+  }
+
+  /** Its tokens were made; the request is counted once, by the row of the model that answered. */
+  const recordDiscarded = async (
+    call: Call,
+    { model, answer, durationMs }: Discarded,
+  ): Promise<void> => {
+    const { cellId, usage, httpStatus } = answer
+    call.kept.get(answer)?.ended({ status: 'discarded', usage })
+    if (httpStatus === 200)
+      await write(call, { model, cellId, usage, status: 'discarded', durationMs })
+  }
+
+  return { record, recordDiscarded }
+}

@@ -1,0 +1,57 @@
+import type { ServerResponse } from 'node:http'
+import { Writable } from 'node:stream'
+import { isErrorCode, ShoalError } from '../../shared/errors.ts'
+
+/**
+ * Takes an answer inside the process where a client's response is expected: it has what those who
+ * write answers use of one, and gives its bytes to a reader instead of a wire.
+ */
+export class InnerAnswer extends Writable {
+  /** A wire that could be cut; there is none. */
+  readonly socket = null
+  headersSent = false
+  statusCode = 0
+  readonly #take: (piece: Buffer) => void
+  readonly #error: Buffer[] = []
+
+  /** `take` is given the pieces of an answer that is a success. */
+  constructor(take: (piece: Buffer) => void) {
+    super()
+    this.#take = take
+  }
+
+  /** As the response it stands for. */
+  get response(): ServerResponse {
+    return this as unknown as ServerResponse
+  }
+
+  writeHead(status: number): this {
+    this.headersSent = true
+    this.statusCode = status
+    return this
+  }
+
+  override _write(piece: Buffer, _encoding: string, done: (error?: Error) => void): void {
+    if (this.statusCode === 200) this.#take(piece)
+    else this.#error.push(piece)
+    done()
+  }
+
+  /** What the answer refuses the request with; undefined for a success. */
+  refusal(): ShoalError | undefined {
+    if (this.statusCode === 200) return undefined
+    if (this.statusCode === 0) return new ShoalError('cell_unavailable', 'the answer broke off')
+    return errorOf(Buffer.concat(this.#error))
+  }
+}
+
+/** An error's body in our own form, or in a cell's. */
+export const errorOf = (body: Buffer | string): ShoalError => {
+  try {
+    const { message, code, param } = JSON.parse(String(body)).error
+    const known = isErrorCode(code) ? code : 'cell_unavailable'
+    return new ShoalError(known, String(message), typeof param === 'string' ? { param } : {})
+  } catch {
+    return new ShoalError('cell_unavailable', 'the model gave no answer that can be read')
+  }
+}

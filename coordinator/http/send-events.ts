@@ -1,0 +1,54 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+
+import {
+  SSE_HEADERS,
+  SSE_KEEPALIVE,
+  SSE_KEEPALIVE_MS,
+  sseError,
+  sseEvent,
+} from '../../shared/wire/sse.ts'
+import type { Tell } from '../operations/context.ts'
+import { Pending } from '../operations/pending.ts'
+import { toShoalError } from './errors.ts'
+
+/**
+ * A call that tells what happens while it runs: events of its own, then `result` with the whole
+ * answer, `pending` or `error`. One that fails before it tells anything has an ordinary answer.
+ */
+export const sendEvents = async (
+  reply: FastifyReply,
+  call: (tell: Tell) => Promise<unknown>,
+): Promise<FastifyReply> => {
+  const lines = new Readable({ read: () => {} })
+  const put = (text: string): void => {
+    if (!lines.destroyed) lines.push(text)
+  }
+  const first = Promise.withResolvers<void>()
+  const answer = call(({ event, data }) => {
+    first.resolve()
+    put(sseEvent(event, data))
+  })
+  await Promise.race([first.promise, answer])
+  const timer = setInterval(() => put(SSE_KEEPALIVE), SSE_KEEPALIVE_MS)
+  lines.once('close', () => clearInterval(timer))
+  answer
+    .then(
+      output =>
+        output instanceof Pending ? sseEvent('pending', output.view) : sseEvent('result', output),
+      error => sseError(known(error, reply)),
+    )
+    .then(last => {
+      clearInterval(timer)
+      put(last)
+      if (!lines.destroyed) lines.push(null)
+    })
+  return reply.headers({ ...SSE_HEADERS }).send(lines)
+}
+
+const known = (thrown: Error & { code: string }, { request }: FastifyReply) => {
+  const error = toShoalError(thrown)
+  if (error.code === 'internal')
+    request.log.error({ err: thrown, request: request.id }, 'request failed')
+  return error
+}

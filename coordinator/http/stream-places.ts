@@ -1,0 +1,37 @@
+import { ShoalError } from '../../shared/errors.ts'
+
+/** How many long answers there are at once, in all and with one key. */
+export interface StreamPlaces {
+  /** Answers how to give the place back. Throws `rate_limited`. */
+  take(keyId: string): () => void
+  count(): number
+}
+
+const RETRY_AFTER_SECONDS = 10
+
+export const createStreamPlaces = (limits: { all: number; perKey: number }): StreamPlaces => {
+  const byKey = new Map<string, number>()
+  let count = 0
+  const refuse = (message: string): never => {
+    throw new ShoalError('rate_limited', message, { retryAfterSeconds: RETRY_AFTER_SECONDS })
+  }
+  return {
+    count: () => count,
+    take: keyId => {
+      const own = byKey.get(keyId) ?? 0
+      if (own >= limits.perKey) refuse(`${limits.perKey} streams at once are allowed with one key`)
+      if (count >= limits.all) refuse(`${limits.all} streams at once are served`)
+      byKey.set(keyId, own + 1)
+      count++
+      let given = false
+      return () => {
+        if (given) return
+        given = true
+        count--
+        const left = (byKey.get(keyId) ?? 1) - 1
+        if (left === 0) byKey.delete(keyId)
+        else byKey.set(keyId, left)
+      }
+    },
+  }
+}

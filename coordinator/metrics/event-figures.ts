@@ -1,0 +1,35 @@
+import { counter, type Metric, single, Tally } from '../../shared/metrics/metric.ts'
+
+export interface EventFigures {
+  /** Where to ask how many streams there are. */
+  streams(count: () => number): void
+  /** A reader was too slow. */
+  cut(): void
+  metrics: readonly Metric[]
+}
+
+/** Streams of events. */
+export const createEventFigures = (): EventFigures => {
+  let count = () => 0
+  const cuts = new Tally()
+  return {
+    streams: source => {
+      count = source
+    },
+    cut: () => cuts.add([]),
+    metrics: [
+      single(
+        { name: 'shoal_event_streams', type: 'gauge', help: 'Streams of events that are open.' },
+        () => count(),
+      ),
+      counter(
+        {
+          name: 'shoal_event_streams_cut_total',
+          help: 'Streams that were ended because their reader was too slow.',
+          labels: [],
+        },
+        cuts,
+      ),
+    ],
+  }
+}

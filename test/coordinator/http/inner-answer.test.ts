@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import t from 'tap'
+import { createAskModel } from '../../../coordinator/http/ask-model.ts'
+import { cutAnswer } from '../../../coordinator/http/cut-answer.ts'
+import type { Exchange } from '../../../coordinator/http/exchange.ts'
+import { errorBody, ShoalError } from '../../../shared/errors.ts'
+import { SSE_DONE, sseData, sseError } from '../../../shared/wire/sse.ts'
+import { keyOfTier } from '../../support/app.ts'
+
+const key = keyOfTier('pro')
+const chunk = (content: string, usage?: object) => ({
+  ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' },
+  choices: usage ? [] : [{ index: 0, delta: { content }, logprobs: null, finish_reason: null }],
+  ...(usage && { usage }),
+})
+const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
+
+const ask = (
+  infer: (exchange: Exchange) => Promise<void>,
+  { signal = new AbortController().signal, delta = (_text: string) => {} } = {},
+) =>
+  createAskModel(infer)({
+    body: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
+    ...{ key, tenantId: 'home', requestId: 'r', signal, delta },
+  })
+
+t.test('an answer is read, however its bytes are cut', async t => {
+  const text = `${sseData(chunk('Grüß '))}${sseData(chunk('Gott'))}${sseData(chunk('', USAGE))}${SSE_DONE}`
+  const bytes = Buffer.from(text)
+  for (const size of [1, 7, bytes.length]) {
+    const deltas: string[] = []
+    const answer = await ask(
+      async ({ response, route, body, tenantId }) => {
+        t.match([route, tenantId], ['/v1/chat/completions', 'home'])
+        t.match(body, { stream: true, model: 'm' })
+        response.writeHead(200, {})
+        for (let at = 0; at < bytes.length; at += size)
+          response.write(bytes.subarray(at, at + size))
+        response.end()
+      },
+      { delta: piece => void deltas.push(piece) },
+    )
+    t.strictSame(answer, { text: 'Grüß Gott', usage: USAGE })
+    t.strictSame(deltas, ['Grüß ', 'Gott'])
+  }
+})
+
+t.test('what a client would be told is thrown', async t => {
+  const error = new ShoalError('context_length_exceeded', 'too long', { param: 'messages' })
+  const cases: [string, (exchange: Exchange) => Promise<void>][] = [
+    ['an error that is thrown', () => Promise.reject(error)],
+    [
+      'an error body',
+      async ({ response }) => {
+        response.writeHead(422, {})
+        response.end(JSON.stringify(errorBody(error)))
+      },
+    ],
+    [
+      'the last event of a stream',
+      async ({ response }) => {
+        response.writeHead(200, {})
+        response.end(sseError(error))
+      },
+    ],
+    ['an answer that was cut', async ({ response }) => cutAnswer(response, error, {})],
+  ]
+  for (const [what, infer] of cases)
+    await t.rejects(ask(infer), { code: 'context_length_exceeded', message: 'too long' }, what)
+  await t.rejects(
+    ask(async ({ response }) => {
+      response.writeHead(200, {})
+      response.write(sseData(chunk('half')))
+      response.end()
+    }),
+    { code: 'cell_unavailable' },
+    'half an answer is none',
+  )
+})
+
+t.test('who leaves ends the answer, and whoever makes it is told', async t => {
+  const leaving = new AbortController()
+  const told = Promise.withResolvers<boolean>()
+  const asked = ask(
+    async ({ response }) => {
+      response.once('close', () => told.resolve(response.destroyed))
+      leaving.abort()
+      await once(response, 'close')
+    },
+    { signal: leaving.signal },
+  )
+  await t.rejects(asked, { name: 'AbortError' })
+  t.equal(await told.promise, true)
+})

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import * as z from 'zod'
+import { createIdempotency } from '../../../coordinator/keys/idempotency.ts'
+import { sealingWith } from '../../../coordinator/keys/sealing.ts'
+import { defineSkill } from '../../../coordinator/skills/skill.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { a2aScene, caller, type Json, until } from '../../support/a2a.ts'
+import { testSkills } from '../../support/a2a-skills.ts'
+import { standing } from '../../support/app.ts'
+import { silent } from '../../support/cell.ts'
+import { temporaryStore } from '../store/temporary.ts'
+
+const build = defineSkill({
+  id: 'test-build',
+  name: 'Building stream',
+  description: 'Put stones on each other, and tell of each.',
+  tags: ['test'],
+  access: 'none',
+  effect: 'write',
+  mode: 'stream',
+  input: z.strictObject({ stone: z.string() }),
+  output: z.object({ height: z.int() }),
+  run: ({ stone }, { progress }) => {
+    if (stone === 'round') throw new ShoalError('conflict', 'it rolls away')
+    progress({ done: built.push(stone) })
+    return { height: built.length }
+  },
+})
+const built: string[] = []
+let refunds = 0
+
+const { skills, done, release } = testSkills()
+const { ledger } = await temporaryStore(t)
+const idempotency = createIdempotency({
+  ...{ ledger, sealing: sealingWith(randomBytes(32)), now: Date.now, logger: silent },
+})
+const refund = () => void refunds++
+const scene = await a2aScene(t, {
+  moreSkills: [...skills, build],
+  parts: { idempotency, quota: { standing: () => standing, admit: () => ({ refund }) } },
+})
+t.teardown(release)
+const { url, demo } = scene
+const { json, raw, rpc } = caller(url, demo.operator)
+
+t.test(
+  'an operation that is a task answers with its id, and the task is one of A2A too',
+  async t => {
+    const begun = await json('/v1/skills/test-slow', { steps: 2 })
+    t.equal(begun.status, 202)
+    const { task_id } = begun.json
+    t.equal(begun.headers.get('location'), `/v1/tasks/${task_id}`)
+    const isAtWork = ({ details }: Json) => details?.progress?.done === 2
+    const shown = await until(async () => (await json(`/v1/tasks/${task_id}`)).json, isAtWork)
+    t.match(shown, { state: 'working', operation: 'test-slow', result: null })
+    t.equal((await rpc('GetTask', { id: task_id })).result.status.state, 'TASK_STATE_WORKING')
+    const listed = await json('/v1/tasks?state=working')
+    t.match(listed.json.tasks, [{ id: task_id }])
+    const ended = await json(`/v1/tasks/${task_id}/cancel`, {})
+    t.equal(ended.json.state, 'canceled')
+    t.equal(done.at(-1), 'stopped')
+    t.equal((await json(`/v1/tasks/${task_id}/cancel`, {})).json.state, 'canceled')
+    t.equal((await json('/v1/tasks?cursor=x')).status, 422)
+  },
+)
+
+t.test('a wrong input is refused at once, not by the task', async t => {
+  const refused = await json('/v1/skills/test-slow', { steps: 'many' })
+  t.equal(refused.status, 422)
+  t.equal(refused.json.error.param, 'steps')
+})
+
+t.test('progress is sent to who accepts events, and others get the answer alone', async t => {
+  t.strictSame((await json('/v1/skills/test-talk', {})).json, { talked: true })
+  const response = await caller(url, demo.operator, { accept: 'text/event-stream' }).raw(
+    '/v1/skills/test-talk',
+    {},
+  )
+  t.match(response.headers.get('content-type'), /^text\/event-stream/)
+  t.equal(
+    await response.text(),
+    'event: progress\ndata: {"done":1,"total":2,"message":"half"}\n\n' +
+      'event: result\ndata: {"talked":true}\n\n',
+  )
+})
+
+t.test('a task that is begun again with its key is the same one, answered the same', async t => {
+  const { raw } = caller(url, demo.operator, { 'idempotency-key': 'slow-once' })
+  const [first, again] = [
+    await raw('/v1/skills/test-slow', { steps: 1 }),
+    await raw('/v1/skills/test-slow', { steps: 1 }),
+  ]
+  t.strictSame([first.status, again.status], [202, 202])
+  t.match(again.headers.get('location'), /^\/v1\/tasks\/.+/)
+  t.equal(again.headers.get('location'), first.headers.get('location'))
+  await json(`${first.headers.get('location')}/cancel`, {})
+})
+
+t.test('a call with progress that is repeated with its key is done once', async t => {
+  const headers = { accept: 'text/event-stream', 'idempotency-key': 'first-stone' }
+  const { raw } = caller(url, demo.operator, headers)
+  const first = await raw('/v1/skills/test-build', { stone: 'flat' })
+  const result = 'event: result\ndata: {"height":1}\n\n'
+  t.equal(await first.text(), `event: progress\ndata: {"done":1}\n\n${result}`)
+  const again = await raw('/v1/skills/test-build', { stone: 'flat' })
+  t.equal(again.headers.get('idempotency-replayed'), 'true')
+  t.equal(await again.text(), result)
+  t.strictSame(built, ['flat'])
+})
+
+t.test('a call that is refused before it told of progress costs nothing', async t => {
+  const { json } = caller(url, undefined, { accept: 'text/event-stream' })
+  const refused = await json('/v1/skills/test-build', { stone: 'round' })
+  t.equal(refused.status, 409)
+  t.equal(refused.json.error.code, 'conflict')
+  t.equal(refunds, 1)
+})
+
+t.test('a skill that runs on a cell takes it beside its input', async t => {
+  t.equal((await json('/v1/skills/test-echo?cell=c1', { words: 'a' })).json.cell, 'c1')
+  t.equal((await json('/v1/skills/test-open?cell=c1', {})).status, 422)
+  t.equal((await raw('/v1/skills/test-echo?cell=c1&cell=c2', { words: 'a' })).status, 422)
+})

@@ -1,0 +1,125 @@
+import { once } from 'node:events'
+import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { createFigures } from '../../../coordinator/metrics/figures.ts'
+import { appWith, config } from '../../support/app.ts'
+
+const LIMIT_BYTES = 4096
+const PATH = '/v1/chat/completions'
+const VALID = JSON.stringify({ model: 'model-a:7b', messages: [{ role: 'user', content: 'hi' }] })
+
+interface Answer {
+  status: number | undefined
+  headers: IncomingHttpHeaders
+  code: string | undefined
+}
+
+interface Sent {
+  method?: string
+  path?: string
+  headers?: Record<string, string>
+  pieces?: readonly string[]
+}
+
+/** A listening front with no cell, and a client that sends its body in pieces, without a length. */
+const rig = async (t: Test): Promise<(sent?: Sent) => Promise<Answer>> => {
+  const app = await appWith({ config: config({ http: { body_limit_bytes: LIMIT_BYTES } }) })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(() => app.close())
+  const { port } = app.server.address() as AddressInfo
+  return async ({ method = 'POST', path = PATH, headers = {}, pieces = [VALID] } = {}) => {
+    const asked = request({
+      host: '127.0.0.1',
+      port,
+      method,
+      path,
+      headers: {
+        authorization: 'Bearer free-key',
+        'content-type': 'application/json',
+        'x-request-id': 'mine',
+        ...headers,
+      },
+    })
+    asked.on('error', () => {})
+    for (const piece of pieces) asked.write(piece)
+    asked.end()
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    let body = ''
+    for await (const piece of answer) body += piece
+    return {
+      status: answer.statusCode,
+      headers: answer.headers,
+      code: JSON.parse(body).error?.code,
+    }
+  }
+}
+
+t.test('an inference request is refused in front of Fastify as behind it', async t => {
+  const send = await rig(t)
+  const big = 'x'.repeat(LIMIT_BYTES)
+  const cases: [string, Sent, number, string][] = [
+    ['without a key', { headers: { authorization: '' } }, 401, 'auth_required'],
+    ['with a wrong key', { headers: { authorization: 'Bearer no' } }, 401, 'auth_required'],
+    ['for a foreign host', { headers: { host: 'elsewhere' } }, 421, 'host_not_allowed'],
+    ['for a foreign tenant', { headers: { 'x-svc-tenant': 'no' } }, 403, 'tenant_forbidden'],
+    [
+      'that is no JSON',
+      { headers: { 'content-type': 'text/plain' } },
+      415,
+      'unsupported_media_type',
+    ],
+    ['that is broken JSON', { pieces: ['{"mod', 'el":'] }, 422, 'invalid_request'],
+    ['that is too large', { pieces: [VALID, big] }, 413, 'payload_too_large'],
+    [
+      'that says it is too large',
+      { headers: { 'content-length': '9999' }, pieces: [big] },
+      413,
+      'payload_too_large',
+    ],
+    ['for another model', { pieces: [VALID.replace('model-a:7b', 'none')] }, 422, 'invalid_model'],
+    ['that no cell can serve', {}, 503, 'cell_unavailable'],
+    ['by another method', { method: 'PUT' }, 405, 'method_not_allowed'],
+  ]
+  for (const [title, sent, status, code] of cases)
+    t.test(title, async t => {
+      const front = await send(sent)
+      const behind = await send({ ...sent, path: `${PATH}?odd` })
+      for (const answer of [front, behind]) {
+        t.equal(answer.status, status)
+        t.equal(answer.code, code)
+        t.equal(answer.headers['x-request-id'], 'mine')
+        for (const name of ['limit', 'remaining', 'reset', 'burst'])
+          t.ok(answer.headers[`x-ratelimit-${name}`], name)
+        t.equal(answer.headers['x-content-type-options'], 'nosniff')
+        t.match(answer.headers['content-type'], /^application\/json/)
+      }
+      const names = ({ headers }: Answer) => Object.keys(headers).sort()
+      t.strictSame(names(front), names(behind), 'the same headers on both ways')
+    })
+})
+
+t.test('a body that nobody reads to its end closes the connection', async t => {
+  const send = await rig(t)
+  const tooLarge = await send({ pieces: [VALID, 'x'.repeat(LIMIT_BYTES)] })
+  t.equal(tooLarge.headers.connection, 'close')
+  const wrong = await send({ pieces: ['{'] })
+  t.equal(wrong.headers.connection, 'keep-alive')
+})
+
+t.test('a client that leaves while it sends is no failure of ours', async t => {
+  const figures = createFigures()
+  const told = new Promise<string>(resolve => {
+    figures.http.failed = resolve
+  })
+  const app = await appWith({ figures })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(() => app.close())
+  const { port } = app.server.address() as AddressInfo
+  const headers = { authorization: 'Bearer free-key', 'content-type': 'application/json' }
+  const asked = request({ host: '127.0.0.1', port, method: 'POST', path: PATH, headers })
+  asked.on('error', () => {})
+  app.server.once('request', () => asked.destroy())
+  asked.write('{"model":')
+  t.equal(await told, 'client_closed')
+})
