@@ -1,12 +1,20 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { operations } from '../coordinator/operations/index.ts'
 import { type JsonSchema, jsonSchema } from '../coordinator/operations/json-schema.ts'
 import { cliOf, type Operation } from '../coordinator/operations/operation.ts'
 import { skills } from '../coordinator/skills/index.ts'
 import type { Skill } from '../coordinator/skills/skill.ts'
+import { HOST_PROBES } from '../shared/probes/host-probes.ts'
+import type { HostProbe } from '../shared/probes/probe.ts'
+import { clientTypes } from './client-types.ts'
 
-const PATH = join(resolve(import.meta.dirname, '..'), 'docs', 'skills.md')
+const ROOT = resolve(import.meta.dirname, '..')
+
+const commandOf = (operation: Operation): string => {
+  const { group, verb, file } = cliOf(operation)
+  return [group, verb, ...(file === undefined ? [] : ['<file>'])].join(' ')
+}
 
 /** docs/skills.md, made from the lists. */
 export const skillsPage = (): string =>
@@ -35,7 +43,7 @@ export const skillsPage = (): string =>
     ...operations.map(operation =>
       row(
         code(`${operation.method} ${operation.path}`),
-        code(`shoal ${Object.values(cliOf(operation)).join(' ')}`),
+        code(`shoal ${commandOf(operation)}`),
         access(operation),
         operation.effect,
         operation.description,
@@ -44,8 +52,101 @@ export const skillsPage = (): string =>
     '',
   ].join('\n')
 
-/** Whether docs/skills.md says what the lists say. */
-export const isCurrent = (): boolean => readFileSync(PATH, 'utf8') === skillsPage()
+/** docs/tools.md: each tool of MCP with the one route it is the same as. */
+export const toolsPage = (): string =>
+  [
+    '# Tools',
+    '',
+    'Made by `npm run docs` from the lists that the coordinator serves; do not edit it by hand.',
+    'Each tool of the MCP endpoint is one REST route: the same input, output, access and effect.',
+    '`/mcp/?toolsets=` takes the names of the first column, with commas; `skills` are all skills.',
+    '',
+    '| toolset | tool | route | access | effect |',
+    '|---|---|---|---|---|',
+    ...[...skills, ...operations].map(tool =>
+      row(
+        tool.group ?? '',
+        code(tool.id),
+        code(`${tool.method} ${tool.path}`),
+        access(tool),
+        tool.effect,
+      ),
+    ),
+    '',
+  ].join('\n')
+
+/** docs/host-probes.md: what operators can look at on the machine of a cell. */
+export const hostProbesPage = (): string =>
+  [
+    '# Host probes',
+    '',
+    'Made by `npm run docs` from `shared/probes/host-probes.ts`; do not edit it by hand.',
+    '',
+    'Operators look at the machine of a cell with `GET /v1/cells/{cell_id}/host/<probe>`, the tool',
+    '`host-<probe>`, or `shoal host <probe> <cell_id>`. A probe looks and changes nothing. It answers',
+    '`{available, reason, taken_at, cell_id, data}`:',
+    '',
+    '- `available: false` means that this machine cannot tell: `reason` says why in plain words (no',
+    '  battery, no docker engine, a program that is not installed, a right that the daemon does not',
+    '  have, a daemon that is too old), and `data` is null.',
+    '- `data` is what the library',
+    '  [systeminformation](https://systeminformation.io) 5.33.23 tells, in its words, without the',
+    '  fields of the last column and without credentials in addresses. At most 256 KiB; of longer',
+    '  lists there are the first rows, and `reason` says how many are left out.',
+    '- A cell that is away, busy or silent for 15 s is 503 `cell_unavailable`.',
+    '',
+    'One answer serves everybody who asks the same within a second. The probes see what the account',
+    'of the daemon may see: with the packaged unit those are its own processes',
+    '(`ProtectProc=invisible`), and no docker engine.',
+    '',
+    'The owner of a cell decides in its configuration: `probes.enabled: false` refuses all of them,',
+    'and `inet-checksite` and `inet-latency` ask nobody but `probes.allowed_targets`, which is empty',
+    'as it comes.',
+    '',
+    'They run in a helper process of the daemon, which is started by the first one, has a lower',
+    'priority and nothing of the environment of the daemon but `PATH`, `SHELL`, `TZ` and',
+    '`DOCKER_SOCKET`, and ends half a minute after the last one. What does not end in its time is',
+    'killed with everything that it has started. Starting it takes about 0.3 s of CPU; most probes',
+    'take 10 to 30 ms of CPU, `network-interfaces` 100, `services` 150, and `versions` 2 s unless it is',
+    'asked for single programs. The process has about 110 MB while it is there.',
+    '',
+    '| probe | what it tells | parameters | form of data | seconds | never leaves the machine |',
+    '|---|---|---|---|---|---|',
+    ...HOST_PROBES.map(probeRow),
+    '',
+  ].join('\n')
+
+const probeRow = (probe: HostProbe): string => {
+  const { properties = {}, required = [] } = jsonSchema(probe.input) as ObjectSchema
+  const parameters = Object.keys(properties).map(
+    name => code(name) + (required.includes(name) ? ' (required)' : ''),
+  )
+  const removed = probe.id === 'uuid' ? ['the ids themselves'] : probe.removed.map(code)
+  return row(
+    code(probe.id),
+    probe.description,
+    parameters.join(', '),
+    probe.shape,
+    String(probe.deadlineSeconds),
+    removed.join(', '),
+  )
+}
+
+/** The files that are made from the lists, by their path. */
+const PAGES = {
+  'docs/skills.md': skillsPage,
+  'docs/tools.md': toolsPage,
+  'docs/host-probes.md': hostProbesPage,
+  'clients/typescript/src/operations.ts': () => clientTypes(skills, operations),
+}
+
+/** The made files that do not say what the lists say. */
+export const outdated = (): string[] =>
+  Object.entries(PAGES)
+    .filter(([path, page]) => !existsSync(join(ROOT, path)) || read(path) !== page())
+    .map(([path]) => path)
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
 
 const section = (skill: Skill): string[] => [
   `### ${skill.id}`,
@@ -97,4 +198,5 @@ const link = (id: string): string => `[${id}](#${id})`
 const row = (...cells: string[]): string =>
   `| ${cells.map(cell => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`
 
-if (import.meta.main) writeFileSync(PATH, skillsPage())
+if (import.meta.main)
+  for (const [path, page] of Object.entries(PAGES)) writeFileSync(join(ROOT, path), page())

@@ -25,7 +25,7 @@ Starts a coordinator and cells with the bundled demonstration models on this mac
   --port PORT          of the HTTP API on 127.0.0.1; 0 takes a free one
   --mqtt-port PORT     of MQTT on 127.0.0.1; 0 takes a free one, none opens none
   --cells N            daemons on this machine, 1 to ${MAX_CELLS}
-  --ready-file FILE    JSON with addresses, keys and process ids, while everything is ready
+  --ready-file FILE    JSON with addresses, keys and process ids, from when everything is ready
   --help               this text
 `
 

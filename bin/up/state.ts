@@ -10,9 +10,9 @@ import {
 import { createToken } from '../../coordinator/keys/join-tokens.ts'
 import { openStore, type Store } from '../../coordinator/store/store.ts'
 import { readIdentity } from '../../daemon/identity.ts'
-import { lockState } from '../../daemon/state-lock.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
+import { lockState } from '../../shared/state-lock.ts'
 import { EXIT, Refusal } from './refusal.ts'
 
 /** Everything that stays between two starts, in one folder. */

@@ -1,4 +1,5 @@
 import { type ErrorBody, isErrorCode, ShoalError } from '../../shared/errors.ts'
+import { unreachable } from './unreachable.ts'
 
 /** One request. `query` and `body` in wire names. */
 export interface Call {
@@ -11,10 +12,13 @@ export interface Call {
 /** An answer that is text and no JSON, with the path of its next page. */
 export class TextAnswer {
   readonly text: string
+  /** Its media type, such as `text/csv; charset=utf-8`. */
+  readonly type: string
   readonly next: string | undefined
 
-  constructor(text: string, next: string | undefined) {
+  constructor(text: string, type: string, next: string | undefined) {
     this.text = text
+    this.type = type
     this.next = next
   }
 }
@@ -30,16 +34,27 @@ export interface Api {
   ): Promise<{ body: unknown; etag: string | undefined } | undefined>
   /** The server-sent events of a streamed answer, as their JSON, until [DONE]. */
   stream(path: string, body: object): AsyncGenerator<unknown>
+  /** Server-sent events until the coordinator ends them; `id` says where to go on. */
+  events(call: Call, lastId: string | undefined): AsyncGenerator<ServerEvent>
+}
+
+export interface ServerEvent {
+  /** Of the last event that had one, this one included. */
+  id: string | undefined
+  /** Undefined when only the id is told. */
+  value: unknown
 }
 
 export interface ApiOptions {
   url: string
   key: string | undefined
   tenant?: string | undefined
+  /** Ends every request that is under way. */
+  signal?: AbortSignal
 }
 
 /** The coordinator's REST API for the command line. Errors become ShoalErrors with its code. */
-export const createApi = ({ url, key, tenant }: ApiOptions): Api => {
+export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
   const identity = {
     ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
     ...(tenant === undefined ? {} : { 'x-svc-tenant': tenant }),
@@ -47,10 +62,11 @@ export const createApi = ({ url, key, tenant }: ApiOptions): Api => {
 
   const ask = async (path: string, init: RequestInit): Promise<Response> => {
     const target = addressOf(url, path)
-    const response = await fetch(target, { redirect: 'error', ...init }).catch((cause: unknown) => {
-      throw new ShoalError('coordinator_unavailable', `no coordinator answers at ${url}`, { cause })
+    const rules = { redirect: 'error' as const, ...(signal === undefined ? {} : { signal }) }
+    const response = await fetch(target, { ...rules, ...init }).catch((cause: unknown) => {
+      throw unreachable(url, cause)
     })
-    if (!response.ok && response.status !== 304) throw await errorOf(response)
+    if (!response.ok && response.status !== 304) throw await errorOf(response, key)
     return response
   }
 
@@ -74,16 +90,31 @@ export const createApi = ({ url, key, tenant }: ApiOptions): Api => {
   async function* stream(path: string, body: object): AsyncGenerator<unknown> {
     const headers = { 'content-type': 'application/json', ...identity }
     const response = await ask(path, { method: 'POST', headers, body: JSON.stringify(body) })
-    for await (const data of eventData(response.body ?? new ReadableStream())) {
+    const pieces = orUnreachable(response.body ?? new ReadableStream(), url)
+    for await (const data of eventData(pieces)) {
       if (data === '[DONE]') return
       const value = JSON.parse(data)
-      if (value.error !== undefined) throw fromBody(value, response)
+      if (value.error !== undefined) throw fromBody(value, response, key)
       yield value
     }
     throw new ShoalError('cell_unavailable', 'the answer ended too early')
   }
 
-  return { get: path => call({ method: 'GET', path }), call, getIfChanged, stream }
+  async function* events({ path, query = {} }: Call, lastId?: string): AsyncGenerator<ServerEvent> {
+    const since: Record<string, string> = lastId === undefined ? {} : { 'last-event-id': lastId }
+    const response = await ask(withQuery(path, query), {
+      headers: { accept: 'text/event-stream', ...since, ...identity },
+    })
+    const pieces = orUnreachable(response.body ?? new ReadableStream(), url)
+    let id = lastId
+    for await (const { field, value } of eventFields(pieces)) {
+      if (field === 'id') id = value
+      if (field === 'data') yield { id, value: JSON.parse(value) }
+      if (field === 'id') yield { id, value: undefined }
+    }
+  }
+
+  return { get: path => call({ method: 'GET', path }), call, getIfChanged, stream, events }
 }
 
 /** Paths come from a document: none may lead the key to another host. */
@@ -98,6 +129,9 @@ const addressOf = (url: string, path: string): URL => {
 const parsed = (url: string): URL => {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new ShoalError('invalid_request', `${url} is not an address: give http://… or https://…`)
+  const { username, password, origin } = new URL(url)
+  if (username !== '' || password !== '')
+    throw new ShoalError('invalid_request', `leave name and password out of the address ${origin}`)
   return new URL(url)
 }
 
@@ -122,36 +156,72 @@ const contentOf = async (response: Response): Promise<unknown> => {
   const ours = response.headers.has('x-shoal-version') && type.startsWith('text/html')
   if (!ours && !TEXT.test(type)) return jsonOf(response)
   const next = NEXT.exec(response.headers.get('link') ?? '')?.[1]
-  return new TextAnswer(await response.text(), next)
+  const text = await response.text().catch((cause: unknown) => {
+    throw unreachable(response.url, cause)
+  })
+  return new TextAnswer(text, type, next)
 }
 
 const jsonOf = (response: Response): Promise<unknown> =>
   response.json().catch((cause: unknown) => {
+    if (!(cause instanceof SyntaxError)) throw unreachable(response.url, cause)
     throw new ShoalError('internal', `what answers at ${response.url} is no coordinator`, { cause })
   })
 
-const errorOf = async (response: Response): Promise<ShoalError> => {
+const errorOf = async (response: Response, key: string | undefined): Promise<ShoalError> => {
   const body = await response.json().catch(() => undefined)
-  return fromBody(body, response)
+  return fromBody(body, response, key)
 }
 
-const fromBody = (body: unknown, { status, headers }: Response): ShoalError => {
+const fromBody = (
+  body: unknown,
+  { status, headers }: Response,
+  key: string | undefined,
+): ShoalError => {
   const { code, message, param } = (body as ErrorBody | undefined)?.error ?? {}
   if (!isErrorCode(code))
     return new ShoalError('internal', `the coordinator answered with status ${status}`)
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)
-  return new ShoalError(code, String(message ?? code), {
+  return new ShoalError(code, withoutKey(String(message ?? code), key), {
     ...(typeof param === 'string' ? { param } : {}),
     ...(Number.isFinite(seconds) ? { retryAfterSeconds: seconds } : {}),
   })
 }
 
+/** No error repeats the key that was sent, whatever the server says. */
+const withoutKey = (text: string, key: string | undefined): string =>
+  key === undefined || key === '' ? text : text.replaceAll(key, '[key]')
+
+/** A connection that is cut in the middle of an answer is no fault of this program. */
+async function* orUnreachable(
+  body: AsyncIterable<Uint8Array>,
+  url: string,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body
+  } catch (cause) {
+    throw unreachable(url, cause)
+  }
+}
+
 /** The data of each event (HTML standard, section 9.2.6); comments and other fields are skipped. */
-async function* eventData(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  for await (const { field, value } of eventFields(body)) if (field === 'data') yield value
+}
+
+/** Every line of a stream that has a name; ours have one blank behind the colon. */
+async function* eventFields(
+  body: AsyncIterable<Uint8Array>,
+): AsyncGenerator<{ field: string; value: string }> {
+  const decoder = new TextDecoder()
   let rest = ''
-  for await (const piece of body.pipeThrough(new TextDecoderStream())) {
+  for await (const bytes of body) {
+    const piece = decoder.decode(bytes, { stream: true })
     const lines = `${rest}${piece}`.split('\n')
     rest = lines.pop() ?? ''
-    for (const line of lines) if (line.startsWith('data: ')) yield line.slice(6).trimEnd()
+    for (const line of lines) {
+      const at = line.indexOf(': ')
+      if (at > 0) yield { field: line.slice(0, at), value: line.slice(at + 2).trimEnd() }
+    }
   }
 }

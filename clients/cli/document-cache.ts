@@ -19,10 +19,7 @@ export const cacheFolder = (env: Record<string, string | undefined>): string =>
  * kept one helps while the coordinator is away. Nothing here needs the cache to work.
  */
 export const loadDocument = async (api: Api, url: string, folder: string): Promise<unknown> => {
-  const file = join(
-    folder,
-    `api-${createHash('sha256').update(url).digest('hex').slice(0, 16)}.json`,
-  )
+  const file = fileOf(folder, url)
   const kept = await read(file)
   try {
     const fresh = await api.getIfChanged(PATH, kept?.etag)
@@ -35,6 +32,13 @@ export const loadDocument = async (api: Api, url: string, folder: string): Promi
     throw error
   }
 }
+
+/** The one that is kept, without asking; undefined when there is none. */
+export const keptDocument = async (url: string, folder: string): Promise<unknown> =>
+  (await read(fileOf(folder, url)))?.body
+
+const fileOf = (folder: string, url: string): string =>
+  join(folder, `api-${createHash('sha256').update(url).digest('hex').slice(0, 16)}.json`)
 
 const read = async (file: string): Promise<z.infer<typeof Kept> | undefined> => {
   try {

@@ -12,6 +12,9 @@ export const FieldSchema = z.looseObject({
   enum: z.array(z.unknown()).optional(),
   items: z.looseObject({ type: z.unknown().optional() }).optional(),
   additionalProperties: z.unknown().optional(),
+  get anyOf() {
+    return z.array(FieldSchema).optional()
+  },
 })
 export type FieldSchema = z.infer<typeof FieldSchema>
 
@@ -24,7 +27,7 @@ const Described = z.object({
   parameters: z
     .array(
       z.object({
-        name: Name,
+        name: z.string().regex(/^[a-z][\w-]{0,63}$/i),
         in: z.enum(['path', 'query', 'header', 'cookie']),
         required: z.boolean().default(false),
         description: z.string().optional(),
@@ -36,6 +39,7 @@ const Described = z.object({
     .object({
       content: z.object({
         'application/json': z.object({
+          example: z.record(z.string(), z.unknown()).optional(),
           schema: z.object({
             properties: z.record(Name, FieldSchema).default({}),
             required: z.array(z.string()).default([]),
@@ -45,6 +49,7 @@ const Described = z.object({
     })
     .optional(),
   'x-shoal-effect': z.string().optional(),
+  'x-shoal-mode': z.string().optional(),
   'x-shoal-cli': z.object({
     group: Word,
     verb: z
@@ -53,6 +58,7 @@ const Described = z.object({
       .pipe(z.array(Word).min(1).max(4)),
     arguments: z.array(Name),
     exit: ExitCodes.optional(),
+    file: Name.optional(),
   }),
 })
 
@@ -75,8 +81,16 @@ export interface DescribedOperation {
   words: string[]
   /** Fields of the path, in order. */
   arguments: string[]
+  /** What is said about them. */
+  argumentNotes: Record<string, string>
   fields: Field[]
   exit: ExitCodes | undefined
+  /** The field that is the text of a file, named by the last argument. */
+  file: string | undefined
+  /** `task`: it answers with the id of a task, and is done later. */
+  mode: string | undefined
+  /** A body that works. */
+  example: Record<string, unknown> | undefined
 }
 
 /** The operations of an API document that have a place on the command line. */
@@ -96,8 +110,8 @@ const operationOf = (
   path: string,
   described: z.output<typeof Described>,
 ): DescribedOperation => {
-  const { summary, parameters, requestBody, 'x-shoal-cli': cli } = described
-  const body = requestBody?.content['application/json'].schema
+  const { summary, parameters, requestBody, 'x-shoal-cli': cli, 'x-shoal-mode': mode } = described
+  const { schema: body, example } = requestBody?.content['application/json'] ?? {}
   const query = parameters.filter(parameter => parameter.in === 'query')
   return {
     method: method.toUpperCase(),
@@ -105,7 +119,13 @@ const operationOf = (
     summary,
     words: [cli.group, ...cli.verb],
     arguments: cli.arguments,
+    argumentNotes: Object.fromEntries(
+      parameters.map(({ name, description = '' }) => [name, description]),
+    ),
     exit: cli.exit,
+    file: cli.file,
+    mode,
+    example,
     fields: [
       ...query.map(({ name, required, description, schema }): Field => {
         const said = description === undefined ? {} : { description }

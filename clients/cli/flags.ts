@@ -1,9 +1,12 @@
 import { InvalidArgumentError, Option } from 'commander'
-import { visible } from '../../shared/print.ts'
+import { visible } from '../../shared/visible.ts'
 import type { Field, FieldSchema } from './document.ts'
 
 /** Flags of the program itself; a field of the same name becomes `--input-url`. */
-const TAKEN = ['url', 'key', 'tenant', 'format', 'json', 'help', 'version']
+const TAKEN = [
+  ...['url', 'key', 'tenant', 'profile', 'ca-file', 'format'],
+  ...['json', 'wait', 'help', 'version'],
+]
 
 /** `spacing_m` is `--spacing-m`. */
 export const flagOf = (name: string): string => {
@@ -15,15 +18,16 @@ export const flagOf = (name: string): string => {
 export const optionsOf = (field: Field): Option[] => {
   const flag = `--${flagOf(field.name)}`
   const text = descriptionOf(field)
-  const type = typeOf(field.schema)
+  const schema = withoutNull(field.schema)
+  const type = typeOf(schema)
   if (type === 'boolean')
     return [new Option(flag, text), new Option(flag.replace('--', '--no-'), 'the opposite')]
-  const choices = textsOf(field.schema.enum)
+  const choices = textsOf(schema.enum)
   if (choices.length > 0) return [new Option(`${flag} <choice>`, text).choices(choices)]
   if (type === 'string') return [new Option(`${flag} <text>`, text)]
-  if (type === 'array' && field.schema.items?.type === 'string')
+  if (type === 'array' && schema.items?.type === 'string')
     return [new Option(`${flag} <text...>`, text)]
-  if (type === 'object' && takesTexts(field.schema))
+  if (type === 'object' && takesTexts(schema))
     return [new Option(`${flag} <name=value...>`, text).argParser(pair)]
   const [placeholder, parse] =
     type === 'integer' || type === 'number' ? ['<number>', number] : ['<json>', json]
@@ -55,6 +59,12 @@ const pair = (text: string, before: Record<string, string> = {}): Record<string,
 
 const typeOf = ({ type }: FieldSchema): string =>
   (typeof type === 'string' ? type : type?.find(each => each !== 'null')) ?? 'json'
+
+/** What may be null besides is typed like that alone; to leave the flag out says null. */
+const withoutNull = (schema: FieldSchema): FieldSchema => {
+  const others = schema.anyOf?.filter(({ type }) => type !== 'null') ?? []
+  return others.length === 1 ? { ...others[0], ...schema } : schema
+}
 
 const textsOf = (values: unknown[] = []): string[] =>
   values.every(value => typeof value === 'string') ? values : []

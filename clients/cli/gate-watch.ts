@@ -1,8 +1,9 @@
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
-import { visible } from '../../shared/print.ts'
+import { visible, visibleJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import { indentedJson } from './indented-json.ts'
 import type { Session, WithSession } from './session.ts'
 
 /** A request at a gate, as `GET /v1/gates/requests` has it. */
@@ -13,7 +14,9 @@ interface GateRequest {
   summary: string
   plan_text: string
   plan_hash: string
-  evidence: unknown
+  evidence_text: string | null
+  /** Why it can never pass, when that is so. */
+  reason: string | null
   approvals_missing: number
   votes: { person_id: string; decision: string }[]
   expires_at: string
@@ -54,8 +57,9 @@ export const watchGates = async (
     for (const request of await waiting(session)) {
       if (seen.has(request.id)) continue
       seen.add(request.id)
-      session.write(shown(request))
-      if (ask !== undefined) await decide(session, request, ask)
+      const lines = session.format === 'json'
+      session.write(lines ? `${visibleJson(JSON.stringify(request))}\n` : shown(request))
+      if (ask !== undefined && !lines) await decide(session, request, ask)
     }
     if (once) return
     await wait(LOOK_MS, signal)
@@ -76,7 +80,7 @@ const waiting = async ({ api }: Session): Promise<GateRequest[]> => {
   return all.toReversed()
 }
 
-/** All that is approved by a yes. What came over the network is made visible once more. */
+/** All that is approved by a yes, long plans in lines. What came over the network is made visible once more. */
 const shown = (request: GateRequest): string => {
   const votes = request.votes.map(vote => `${vote.person_id} (${vote.decision})`).join(', ')
   const lines = [
@@ -86,13 +90,25 @@ const shown = (request: GateRequest): string => {
     ['summary', request.summary],
     ['plan', request.plan_text],
     ['plan hash', request.plan_hash],
-    ['evidence', request.evidence === null ? 'none' : JSON.stringify(request.evidence)],
+    ['evidence', request.evidence_text ?? 'none'],
     ['votes', votes === '' ? 'none' : votes],
-    ['missing', `${request.approvals_missing} approvals`],
+    ['missing', approvals(request.approvals_missing)],
     ['until', request.expires_at],
+    ...(request.reason === null ? [] : [['void', request.reason]]),
   ]
-  return `\n${lines.map(([name = '', value = '']) => `${name.padEnd(10)} ${visible(value)}\n`).join('')}`
+  return `\n${lines.map(([name = '', value = '']) => `${name.padEnd(MARGIN - 1)} ${inLines(name, visible(value))}\n`).join('')}`
 }
+
+const MARGIN = 11
+const JSON_LINES = ['plan', 'evidence']
+
+/** No line of a value begins where the names stand. */
+const inLines = (name: string, value: string): string =>
+  JSON_LINES.includes(name)
+    ? indentedJson(value).replaceAll('\n', `\n${' '.repeat(MARGIN)}`)
+    : value
+
+const approvals = (count: number): string => `${count} ${count === 1 ? 'approval' : 'approvals'}`
 
 const VERBS = new Map([
   ['a', 'approve'],

@@ -1,38 +1,38 @@
 import { Command, Option } from 'commander'
-import { visible, visibleText } from '../../shared/print.ts'
-import { VERSION } from '../../shared/version.ts'
+import { visibleText } from '../../shared/visible.ts'
 import type { ChatCompletionChunk, ModelList } from '../../shared/wire/openai.ts'
+import { addAgentSession } from './agent-session.ts'
+import { addComplete } from './complete.ts'
+import { addCompletion } from './completion.ts'
+import { addDoctor } from './doctor.ts'
+import { addEventWatch } from './event-watch.ts'
 import { addGateWatch, thisJudge } from './gate-watch.ts'
-import {
-  type Environment,
-  type Options,
-  openSession,
-  type Session,
-  type WithSession,
-} from './session.ts'
+import { helpLayout } from './help-layout.ts'
+import type { Environment } from './options.ts'
+import { addProfileCommands } from './profile-commands.ts'
+import type { OpenSession, WithSession } from './session.ts'
+import { DEFAULT_URL } from './settings.ts'
 import { addTop, thisTerminal } from './top.ts'
-
-const DEFAULT_URL = 'http://127.0.0.1:7070'
 
 type Run = Parameters<WithSession>[0]
 
 /** The program with the commands that do not follow from the API document. */
-export const handMade = (env: Environment): Command => {
+export const handMade = (env: Environment, run: WithSession): Command => {
   const program = new Command('shoal')
     .description('Ask a shoal coordinator. Its other commands come from the coordinator itself.')
-    .version(VERSION)
     .exitOverride()
-    .addOption(
-      new Option('--url <url>', 'the coordinator, or SHOAL_URL').default(
-        env.SHOAL_URL || DEFAULT_URL,
-      ),
-    )
-    .option('--key <key>', 'your key, or SHOAL_KEY')
+    .configureOutput({ outputError: () => {} })
+    .configureHelp(helpLayout)
+    .helpCommand('help [command...]', 'what a command does and takes')
+    .option('--url <url>', `the coordinator, or SHOAL_URL (default: ${DEFAULT_URL})`)
+    .option('--key <key>', 'your key, or SHOAL_KEY; - reads it from the input')
     .option('--tenant <id>', 'the tenant to act for, or SHOAL_TENANT')
+    .option('--profile <name>', 'what shoal login has kept, or SHOAL_PROFILE')
+    .option('--ca-file <file>', 'the authority to believe, PEM, or SHOAL_CA_FILE')
     .addOption(
       new Option('--format <format>', 'how to print').choices(['text', 'json']).default('text'),
     )
-  const run: WithSession = action => action(openSession(program.opts<Options>(), env))
+    .option('-V, --version', 'the versions of this program and of the coordinator')
 
   program
     .command('health')
@@ -40,12 +40,12 @@ export const handMade = (env: Environment): Command => {
     .action(() => run(health))
   program
     .command('models')
-    .description('the models you may use')
     .command('list')
-    .description('list them')
+    .description('list the models you may use')
     .action(() => run(listModels))
   program
-    .command('chat <text...>')
+    .command('chat')
+    .argument('<text...>', 'what to say; needs no quotes')
     .description('ask a model and print its answer as it comes')
     .option('--model <id>', 'which one', 'model-a:7b')
     .action((words: string[], { model }: { model: string }) =>
@@ -53,26 +53,38 @@ export const handMade = (env: Environment): Command => {
     )
   addTop(program, run, () => thisTerminal(env))
   addGateWatch(program, run, thisJudge)
+  addEventWatch(program, run)
+  addAgentSession(program, run)
+  addDoctor(program, env)
+  addProfileCommands(program, env)
+  addCompletion(program)
+  addComplete(program, env)
   return program
 }
 
 const health: Run = async ({ api, print }) =>
   print((await api.get('/v1/health')) as Record<string, unknown>)
 
-const listModels: Run = async ({ api, format, write, print }) => {
+const listModels: Run = async ({ api, format, print }) => {
   const list = (await api.get('/v1/models')) as ModelList
   if (format === 'json') return print(list)
-  for (const { id, weights } of list.data)
-    write(`${[id, weights ?? ''].map(visible).join('\t').trim()}\n`)
+  const known = list.data.some(({ weights }) => weights !== undefined)
+  print(list.data.map(({ id, weights }) => (known ? { id, weights } : { id })))
 }
 
-const chat = async ({ api, format, write }: Session, model: string, text: string) => {
+const chat = async ({ api, format, write, progress }: OpenSession, model: string, text: string) => {
   // greedy: small models wander off when they are sampled
   const messages = [{ role: 'user', content: text }]
   const body = { model, stream: true, temperature: 0, messages }
-  for await (const chunk of api.stream('/v1/chat/completions', body)) {
-    if (format === 'json') write(`${JSON.stringify(chunk)}\n`)
-    else write(visibleText((chunk as ChatCompletionChunk).choices[0]?.delta.content ?? ''))
+  progress.show(`waiting for ${model}`)
+  try {
+    for await (const chunk of api.stream('/v1/chat/completions', body)) {
+      progress.clear()
+      if (format === 'json') write(`${JSON.stringify(chunk)}\n`)
+      else write(visibleText((chunk as ChatCompletionChunk).choices[0]?.delta.content ?? ''))
+    }
+  } finally {
+    progress.clear()
   }
   if (format === 'text') write('\n')
 }

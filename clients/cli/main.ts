@@ -1,14 +1,15 @@
 import { type Command, CommanderError } from 'commander'
-import { exitCode, ShoalError } from '../../shared/errors.ts'
-import { type Printable, visible } from '../../shared/print.ts'
+import { ShoalError } from '../../shared/errors.ts'
+
 import { onReaderGone } from '../../shared/reader-gone.ts'
-import { type Api, TextAnswer } from './api.ts'
-import { type ExitCodes, operationsOf } from './document.ts'
-import { cacheFolder, loadDocument } from './document-cache.ts'
+import { answerCall } from './answer-call.ts'
+import { pathOf } from './command-example.ts'
 import { handMade } from './hand-made.ts'
-import { nextStep } from './next-step.ts'
 import { addOperationCommands } from './operation-commands.ts'
-import { type Environment, type Options, openSession } from './session.ts'
+import type { Environment, Options } from './options.ts'
+import { type OpenSession, openSession } from './session.ts'
+import { commandOf, Guided, type Scene, told } from './tell.ts'
+import { showVersions } from './versions.ts'
 
 /**
  * The command line of a user: asks the coordinator over its REST API. Most commands follow from the
@@ -17,51 +18,78 @@ import { type Environment, type Options, openSession } from './session.ts'
 export const main = async (argv: string[], env: Environment): Promise<void> => {
   // nothing of what would follow is worth asking for
   onReaderGone([process.stdout, process.stderr], () => process.exit())
+  const words = helpLast(argv)
+  let opened: Promise<OpenSession> | undefined
+  const open = (): Promise<OpenSession> => {
+    opened ??= openSession(program.opts<Options>(), env)
+    return opened
+  }
+  const program = handMade(env, async action => action(await open()))
+  const json = isJson(words)
+  if (json) program.configureOutput({ writeErr: () => {} })
   try {
-    const program = handMade(env)
-    await addDescribed(program, argv, env)
-    await program.parseAsync(argv, { from: 'user' })
+    if (await isVersion(program, words, env)) return
+    await addDescribed(program, words, open)
+    if (argv[0] === 'help') requireCommand(program, argv.slice(1))
+    await program.parseAsync(words, { from: 'user' })
   } catch (error) {
-    process.exitCode = tell(error)
+    if (isHelp(error)) return
+    if (env.SHOAL_DEBUG) console.error(error)
+    const { text, code } = told(error, await sceneOf(program, words, json, opened))
+    // else the help that was written says it all
+    if (json || !isShort(error)) process.stderr.write(text)
+    process.exitCode = code
   }
 }
 
-const addDescribed = async (program: Command, argv: string[], env: Environment): Promise<void> => {
-  const { operands } = program.parseOptions(argv)
-  if (isComplete(program, operands) || isOnlyVersion(argv)) return
+/** `shoal help cells list` is `shoal cells list --help`. */
+const helpLast = (argv: readonly string[]): string[] =>
+  argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv]
+
+/** Help for what is not there would be that of something else. */
+const requireCommand = (program: Command, argv: readonly string[]): void => {
+  const words = argv.filter(word => !word.startsWith('-') && word !== 'help')
+  const found = commandOf(program, words)
+  const depth = pathOf(found).split(' ').length - 1
+  const word = words[depth]
+  if (word !== undefined && found.commands.length > 0)
+    throw new Guided(
+      'wrong_usage',
+      `unknown command '${word}'`,
+      `${pathOf(found)} --help tells what there is`,
+    )
+}
+
+/** Known before the words are understood: what is wrong with them is told in it too. */
+const isJson = (argv: readonly string[]): boolean =>
+  argv.some(
+    (word, i) => word === '--format=json' || (word === '--format' && argv[i + 1] === 'json'),
+  )
+
+const isVersion = async (program: Command, argv: string[], env: Environment): Promise<boolean> => {
+  const { operands, unknown } = program.parseOptions(argv)
   const options = program.opts<Options>()
-  const { api, print, write } = openSession(options, env)
+  if (options.version !== true || operands.length > 0 || unknown.length > 0) return false
+  await showVersions(options, env)
+  return true
+}
+
+const addDescribed = async (
+  program: Command,
+  argv: string[],
+  open: () => Promise<OpenSession>,
+): Promise<void> => {
+  const { operands } = program.parseOptions(argv)
+  if (isComplete(program, operands)) return
   try {
-    const document = await loadDocument(api, options.url, cacheFolder(env))
-    addOperationCommands(program, operationsOf(document), async (call, exit) => {
-      const answer = await api.call(call)
-      if (answer instanceof TextAnswer) return writeText(api, answer, write)
-      print(answer as Printable)
-      process.exitCode = exitOf(answer as Printable, exit)
-    })
+    const session = await open()
+    addOperationCommands(program, await session.operations(), (call, exit, wait) =>
+      answerCall(session, call, exit, wait),
+    )
   } catch (error) {
     if (operands.length > 0 || !(error instanceof ShoalError)) throw error
     process.stderr.write(`shoal: ${error.message}; only the commands of this program are shown\n`)
   }
-}
-
-/** Text goes out as it came, all pages of it. */
-const writeText = async (
-  api: Api,
-  first: TextAnswer,
-  write: (text: string) => void,
-): Promise<void> => {
-  let answer: unknown = first
-  while (answer instanceof TextAnswer) {
-    write(answer.text)
-    answer = answer.next && (await api.call({ method: 'GET', path: answer.next }))
-  }
-}
-
-/** What the answer itself means for a script: `pending` is no success. */
-const exitOf = (answer: Printable, exit: ExitCodes | undefined): number => {
-  const value = exit && (answer as Record<string, unknown>)[exit.field]
-  return exit?.codes[String(value)] ?? 0
 }
 
 /** True when these words already lead to a command that does something. */
@@ -71,15 +99,32 @@ const isComplete = (program: Command, words: readonly string[]): boolean => {
   return next !== undefined && (next.commands.length === 0 || isComplete(next, rest))
 }
 
-const isOnlyVersion = (argv: readonly string[]): boolean =>
-  argv.length === 1 && ['--version', '-V'].includes(argv[0] ?? '')
+const isHelp = (error: unknown): boolean =>
+  error instanceof CommanderError && error.code === 'commander.helpDisplayed'
 
-/** Says what went wrong and what to do about it; the exit code. */
-const tell = (error: unknown): number => {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCode('wrong_usage')
-  if (!(error instanceof ShoalError)) throw error
-  const step = nextStep(error)
-  const lines = [`shoal: ${visible(error.message)} (${error.code})`, ...(step ? [step] : [])]
-  process.stderr.write(`${lines.join('\n')}\n`)
-  return exitCode(error.code)
+/** A group without the word that would be a command. */
+const isShort = (error: unknown): boolean =>
+  error instanceof CommanderError && error.code === 'commander.help'
+
+const sceneOf = async (
+  program: Command,
+  argv: string[],
+  json: boolean,
+  opened: Promise<OpenSession> | undefined,
+): Promise<Scene> => {
+  const settings = await opened?.then(
+    session => session.settings,
+    () => undefined,
+  )
+  const command = commandOf(program, wordsOf(program, argv))
+  return { ...settings, command, format: json ? 'json' : 'text' }
+}
+
+/** A wrong flag must not hide which command was meant. */
+const wordsOf = (program: Command, argv: string[]): string[] => {
+  try {
+    return program.parseOptions(argv).operands
+  } catch {
+    return argv.filter(word => !word.startsWith('-'))
+  }
 }

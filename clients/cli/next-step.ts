@@ -1,26 +1,82 @@
 import type { ErrorCode, ShoalError } from '../../shared/errors.ts'
+import type { Settings } from './settings.ts'
+import { isUnbelieved, reasonCode } from './unreachable.ts'
 
-const steps: Partial<Record<ErrorCode, string>> = {
-  auth_required: 'set SHOAL_KEY to your key, or give it with --key',
+/** What is known about who asked, and where that was said. */
+export type About = Partial<
+  Pick<Settings, 'url' | 'urlFrom' | 'key' | 'keyFrom' | 'keyHeldBack' | 'profile'>
+>
+
+type Step = string | ((error: ShoalError, about: About) => string | undefined)
+
+const NO_KEY = 'set SHOAL_KEY to your key, or keep it in a profile: shoal login --url URL --key -'
+
+const steps: Partial<Record<ErrorCode, Step>> = {
+  auth_required: (_error, { key, keyFrom, keyHeldBack }) => {
+    if (keyHeldBack !== undefined) return `${keyHeldBack}; ${NO_KEY}`
+    if (key === undefined) return NO_KEY
+    return (
+      `the key is from ${keyFrom}: it may be revoked, expired or of another coordinator; ` +
+      'set SHOAL_KEY to another one, or shoal login'
+    )
+  },
+  // much is forbidden that no other role would allow
+  forbidden: ({ message }) => {
+    if (message.includes(' role ')) return 'use a key with that role; an operator can issue one'
+    if (message.includes('not the one that was approved'))
+      return 'send the plan as it was approved, or ask for approval of this one'
+    return /^request \S+ is (consumed|expired|superseded|withdrawn)/.test(message)
+      ? 'an approval is used once and in its time: ask again'
+      : undefined
+  },
   tenant_forbidden: 'leave --tenant and SHOAL_TENANT out, or use a key of that tenant',
   tier_exceeded: 'wait for the next month, or use a key of a larger tier',
   not_found: 'the list command of the same group shows what is there',
   invalid_model: 'shoal models list shows what your key may use',
   model_not_found: 'shoal models list shows what your key may use',
+  idempotency_key_reuse: 'use another Idempotency-Key for another call',
+  conflict: 'it has changed, or stands otherwise: look at it with the show command of its group',
   invalid_request: 'add --help to the command to see what it takes',
+  unsupported_parameter: 'leave it out, or ask another model: shoal models list',
+  context_length_exceeded: 'shorten the text, or ask a model with more context',
+  payload_too_large: 'send less at a time',
   host_not_allowed: 'add the name in the address to http.allowed_hosts of the coordinator',
+  request_timeout: 'try again; shoal health tells how the service is',
   cell_unavailable: 'shoal health tells how many cells and models are there',
+  store_unavailable: 'the log of the coordinator says what is wrong with its store',
   broker_unavailable: 'start the broker that the coordinator is set to use, or look at its log',
-  coordinator_unavailable: 'start it with npm start, or set SHOAL_URL or --url to where it listens',
+  audit_broken: 'shoal audit verify says where; nothing is written until it is settled',
+  internal: 'the log of the coordinator says more; shoal doctor looks at everything',
+  config_invalid: 'shoal profile list shows the profiles; shoal doctor looks at everything',
+  coordinator_unavailable: (error, about) => reach(error, about),
 }
 
-const OTHER_ROLE = 'use a key with that role; an operator can issue one'
-
 /** What the user can do about an error; undefined where the message says it all. */
-export const nextStep = ({ code, message, retryAfterSeconds }: ShoalError): string | undefined => {
+export const nextStep = (error: ShoalError, about: About = {}): string | undefined => {
+  const { code, retryAfterSeconds } = error
   if (code === 'rate_limited' || code === 'draining')
     return `try again in ${retryAfterSeconds ?? 1} s`
-  // much is forbidden that no other role would allow
-  if (code === 'forbidden' && message.includes(' role ')) return OTHER_ROLE
-  return steps[code]
+  const step = steps[code]
+  return typeof step === 'function' ? step(error, about) : step
+}
+
+const reach = (error: ShoalError, { url, urlFrom }: About): string => {
+  const own = isMeantForField(url, urlFrom) ? 'for a field called url write --input-url; ' : ''
+  const from = urlFrom === undefined ? '' : `the address is from ${urlFrom}; ${own}`
+  if (isUnbelieved(error)) return `${from}${unbelieved(error)}`
+  if (reasonCode(error)?.startsWith('ERR_SSL') === true)
+    return `${from}use http:// if it is meant to be without TLS`
+  if (reasonCode(error) === 'UND_ERR_SOCKET') return `${from}use https:// if it speaks TLS`
+  return `${from}start it with npm start, or set SHOAL_URL or --url to where it listens`
+}
+
+/** A coordinator has no path; a webhook, whose address is a field of that name, mostly does. */
+const isMeantForField = (url = '', urlFrom = ''): boolean =>
+  urlFrom === '--url' && URL.canParse(url) && new URL(url).pathname !== '/'
+
+const unbelieved = (error: ShoalError): string => {
+  const code = reasonCode(error) ?? ''
+  if (/ALTNAME/.test(code)) return 'use a name that the certificate has'
+  if (/EXPIRED|NOT_YET/.test(code)) return 'compare the clocks, and renew the certificate'
+  return 'give the file of its authority with --ca-file, or shoal login --ca-file FILE'
 }

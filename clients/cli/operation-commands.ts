@@ -1,31 +1,53 @@
-import type { Command } from 'commander'
+import { readFileSync } from 'node:fs'
+import { type Command, Option } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
-import { visible } from '../../shared/print.ts'
+import { visible, visibleJson } from '../../shared/visible.ts'
 import type { Call } from './api.ts'
+import { pathOf, quoted, setExample } from './command-example.ts'
 import type { DescribedOperation, ExitCodes } from './document.ts'
-import { jsonObject, optionsOf, typedValues } from './flags.ts'
+import { flagOf, jsonObject, optionsOf, typedValues } from './flags.ts'
+import { mayTakeLong } from './follow.ts'
 
 /** Adds a command for every operation: `shoal <group> <verb> <arguments> [flags]`. */
 export const addOperationCommands = (
   program: Command,
   operations: readonly DescribedOperation[],
-  run: (call: Call, exit: ExitCodes | undefined) => Promise<void>,
+  run: (call: Call, exit: ExitCodes | undefined, wait: boolean) => Promise<void>,
 ): void => {
   const taken = new Set<string>()
   for (const operation of operations) {
     const place = operation.words.join(' ')
-    if (taken.has(place)) continue
+    if (taken.has(place) || isMade(program, operation.words)) continue
     taken.add(place)
     const command = commandAt(program, operation.words)
     command.description(visible(operation.summary))
-    for (const name of operation.arguments) command.argument(`<${name}>`)
-    for (const field of operation.fields)
+    for (const name of operation.arguments)
+      command.argument(`<${name}>`, visible(operation.argumentNotes[name] ?? ''))
+    if (operation.file !== undefined)
+      command.argument('<file>', 'a file, or - for what is piped in')
+    for (const field of operation.fields.filter(({ name }) => name !== operation.file))
       for (const option of optionsOf(field)) command.addOption(option)
     if (operation.fields.length > 0 || hasBody(operation))
       command.option('--json <object>', 'the input as JSON; flags win over it', jsonObject)
-    command.action(() => run(callOf(operation, command), operation.exit))
+    // what is answered at once has nothing to wait for, and a script need not know which that is
+    command.addOption(
+      new Option('--wait', 'stay until it is done').hideHelp(!mayTakeLong(operation)),
+    )
+    setExample(command, callText(command, operation))
+    command.action(() => {
+      const { wait } = command.opts<{ wait?: boolean }>()
+      return run(callOf(operation, command), operation.exit, wait === true)
+    })
   }
   for (const group of program.commands) describeGroup(program, group)
+}
+
+/** True for a command that this program has by hand. */
+const isMade = (above: Command, words: readonly string[]): boolean => {
+  const [word, ...rest] = words
+  const found = above.commands.find(command => command.name() === word)
+  if (found === undefined) return false
+  return rest.length === 0 ? found.commands.length === 0 : isMade(found, rest)
 }
 
 /** The command with these words, made with the groups above it where it is not there. */
@@ -48,9 +70,24 @@ const describeGroup = (program: Command, group: Command): void => {
 const describe = (group: Command): void => {
   if (group.commands.length === 0) return
   for (const inner of group.commands) describe(inner)
-  const names = group.commands.map(command => command.name()).join(', ')
-  if (group.description() === '') group.description(names)
+  group.helpCommand(false)
+  const names = group.commands.map(command => command.name())
+  const first = FIRST.filter(name => names.includes(name))
+  const others = names.filter(name => !first.includes(name))
+  if (group.description() === '') group.description(listed([...first, ...others]))
 }
+
+/** As many as are read at a glance. */
+const MANY = 20
+const SOME = 8
+
+const listed = (names: readonly string[]): string =>
+  names.length <= MANY
+    ? names.join(', ')
+    : `${names.slice(0, SOME).join(', ')} and ${names.length - SOME} more`
+
+/** What one looks for first. */
+const FIRST = ['list', 'show']
 
 const hasBody = ({ method }: DescribedOperation): boolean => method === 'POST' || method === 'PUT'
 
@@ -61,11 +98,36 @@ const callOf = (operation: DescribedOperation, command: Command): Call => {
     values,
     name => command.getOptionValueSource(name) === 'cli',
   )
-  const input = { ...json, ...typed }
+  const input = { ...json, ...typed, ...fileOf(operation, command.args) }
   const path = filled(operation, command.args)
-  return hasBody(operation)
-    ? { method: operation.method, path, body: input }
-    : { method: operation.method, path, query: input }
+  if (!hasBody(operation)) return { method: operation.method, path, query: input }
+  const inQuery = operation.fields.filter(({ place }) => place === 'query').map(({ name }) => name)
+  const entries = Object.entries(input)
+  const query = Object.fromEntries(entries.filter(([name]) => inQuery.includes(name)))
+  const body = Object.fromEntries(entries.filter(([name]) => !inQuery.includes(name)))
+  return { method: operation.method, path, body, ...(inQuery.length > 0 ? { query } : {}) }
+}
+
+/** A call with what the coordinator has as an example, or with what is needed at least. */
+const callText = (command: Command, { example, fields, file }: DescribedOperation): string => {
+  const words = command.registeredArguments.map(each => each.name().toUpperCase())
+  const needed = fields.filter(({ name, required }) => required && name !== file)
+  const flags = needed.map(({ name }) => `--${flagOf(name)} …`)
+  const json = example === undefined ? '{}' : visibleJson(JSON.stringify(example))
+  const input = json === '{}' ? flags : ['--json', quoted(json)]
+  return [pathOf(command), ...words, ...input].join(' ')
+}
+
+/** The text of the file that the last argument names. */
+const fileOf = ({ file }: DescribedOperation, args: readonly string[]): object => {
+  if (file === undefined) return {}
+  const name = args.at(-1) ?? ''
+  try {
+    return { [file]: readFileSync(name === '-' ? 0 : name, 'utf8') }
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new ShoalError('invalid_request', `cannot read ${name} (${code})`, { cause })
+  }
 }
 
 /** The path with its arguments. `.` and `..` would be folded away on the way to the server. */

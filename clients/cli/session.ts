@@ -1,15 +1,13 @@
 import { columnsOf, type Format, type Printable, printed } from '../../shared/print.ts'
 import { type Api, createApi } from './api.ts'
-
-export type Environment = Record<string, string | undefined>
-
-/** Flags of the program itself. */
-export interface Options {
-  url: string
-  key?: string
-  tenant?: string
-  format: Format
-}
+import { type DescribedOperation, operationsOf } from './document.ts'
+import { cacheFolder, loadDocument } from './document-cache.ts'
+import type { Environment, Options } from './options.ts'
+import { profilesFile, readProfiles } from './profiles.ts'
+import { createProgress, type Progress } from './progress.ts'
+import { readSecret } from './read-secret.ts'
+import { type Settings, settingsOf } from './settings.ts'
+import { believeOnly, readAuthorities } from './trust.ts'
 
 /** What a command gets. */
 export interface Session {
@@ -20,19 +18,40 @@ export interface Session {
   print: (value: Printable) => void
 }
 
-/** Gives a command its session once the flags are read. */
-export type WithSession = (run: (session: Session) => Promise<void>) => Promise<void>
-
-export const openSession = (options: Options, env: Environment): Session => {
-  const { format } = options
-  const write = (text: string): void => void process.stdout.write(text)
-  const print = (value: Printable): void => write(printed(value, format, columnsOf(process.stdout)))
-  return { api: apiOf(options, env), format, write, print }
+/** The session of this process. */
+export interface OpenSession extends Session {
+  settings: Settings
+  progress: Progress
+  /** What the coordinator says that it can be asked. */
+  operations: () => Promise<DescribedOperation[]>
 }
 
-const apiOf = (options: Options, env: Environment): Api =>
-  createApi({
-    url: options.url,
-    key: options.key ?? env.SHOAL_KEY,
-    tenant: options.tenant ?? env.SHOAL_TENANT,
-  })
+/** Gives a command its session once the flags are read. */
+export type WithSession = (run: (session: OpenSession) => Promise<void>) => Promise<void>
+
+/** Throws `config_invalid` for what is configured wrongly, before anything is asked. */
+export const openSession = async (options: Options, env: Environment): Promise<OpenSession> => {
+  const { format } = options
+  const settings = settingsOf(await withPipedKey(options), env, readProfiles(profilesFile(env)))
+  believe(settings)
+  const write = (text: string): void => void process.stdout.write(text)
+  const print = (value: Printable): void => write(printed(value, format, columnsOf(process.stdout)))
+  const api = createApi(settings)
+  const progress = createProgress({ output: process.stderr, env })
+  let loaded: Promise<DescribedOperation[]> | undefined
+  const operations = (): Promise<DescribedOperation[]> => {
+    loaded ??= loadDocument(api, settings.url, cacheFolder(env)).then(operationsOf)
+    return loaded
+  }
+  return { settings, api, format, write, print, progress, operations }
+}
+
+/** `--key -`: a key among the arguments can be read by everybody on the machine. */
+export const withPipedKey = async (options: Options): Promise<Options> =>
+  options.key === '-' ? { ...options, key: await readSecret('key: ') } : options
+
+/** A file that is named comes before what the profile keeps. */
+export const believe = ({ ca, caFile }: Pick<Settings, 'ca' | 'caFile'>): void => {
+  const pem = caFile === undefined ? ca : readAuthorities(caFile)
+  if (pem !== undefined) believeOnly(pem)
+}

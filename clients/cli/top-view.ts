@@ -1,4 +1,4 @@
-import { visible } from '../../shared/print.ts'
+import { visible } from '../../shared/visible.ts'
 
 /** A cell of `GET /v1/cells`, as far as it is shown here. */
 export interface CellSummary {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
-import { visible } from '../../shared/print.ts'
 import { onStopSignals } from '../../shared/stop-signals.ts'
+import { visible } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import type { Api } from './api.ts'
 import type { Session, WithSession } from './session.ts'

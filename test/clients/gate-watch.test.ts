@@ -11,7 +11,8 @@ const request = (id: string, parts: object = {}) => ({
   summary: 'release',
   plan_text: '{"release":"1.4"}',
   plan_hash: 'abc',
-  evidence: null,
+  evidence_text: null,
+  reason: null,
   approvals_missing: 1,
   votes: [],
   expires_at: '2026-11-21T00:00:00Z',
@@ -55,6 +56,58 @@ t.test('each request is shown whole, oldest first, and decided as the person say
   t.match(out(), /plan +\{"release":"1\.4"\}/)
   t.match(out(), /skipped/)
   t.match(out(), /evidence +none\n/, 'what nobody gave is no word of a program')
+  t.match(out(), /missing +1 approval\n/, 'one is not many')
+  t.notOk(out().includes('void'))
+})
+
+t.test('what can never pass says why, and evidence is shown as it was given', async t => {
+  const evidence_text = '{"a":1,"a\\u{200b}":2}'
+  const reason = 'the rules of gate.x have changed since'
+  const { session, out } = scene([request('g', { evidence_text, reason, approvals_missing: 2 })])
+  await watchGates(session, answering('s'), true)
+  t.match(out(), `evidence   ${evidence_text}\n`)
+  t.match(out(), `void       ${reason}\n`)
+  t.match(out(), /missing +2 approvals\n/)
+})
+
+t.test('a long plan is shown in lines, and nothing of it is changed', async t => {
+  const rules = Array.from({ length: 3 }, (_, n) => ({
+    actions: ['a.b', `c${n}, {"[`],
+    id: `rule-${n}`,
+    reason: 'a backslash \\ and a quote " stay as they are',
+  }))
+  const plan_text = JSON.stringify({
+    action: 'policy.change',
+    document: { rules },
+    end: '\\u{202e}',
+  })
+  const { session, out } = scene([request('g', { plan_text })])
+  await watchGates(session, answering('s'), true)
+  const margin = ' '.repeat(11)
+  t.ok(out().includes(`plan       {\n${margin}  "action": "policy.change",\n`))
+  t.ok(
+    out().includes(`\n${margin}        "actions": ["a.b","c1, {\\"["],\n`),
+    'what is short stays',
+  )
+  const shown = out().slice(out().indexOf('{'), out().indexOf('plan hash'))
+  t.same(JSON.parse(shown), JSON.parse(plan_text))
+  t.ok(
+    out()
+      .split('\n')
+      .every(line => line === '' || /^( {11}\S?|\S)/.test(line)),
+  )
+})
+
+t.test('what is no JSON is shown as it came', async t => {
+  for (const plan_text of ['{"a":"b', 'a"b', '']) {
+    const { session, out } = scene([request('g', { plan_text })])
+    await watchGates(session, answering('s'), true)
+    t.ok(out().includes(`plan       ${plan_text}\n`))
+  }
+  const deep = '['.repeat(20_000)
+  const { session, out } = scene([request('g', { plan_text: deep })])
+  await watchGates(session, answering('s'), true)
+  t.equal(out().split('[').length, 20_001)
 })
 
 t.test('an answer that is neither yes nor no changes nothing', async t => {

@@ -9,8 +9,6 @@ import { openaiResponses } from './libraries/openai-responses.ts'
 const MODEL = 'model-a:7b'
 const QUESTION = 'What is a cell?'
 
-t.setTimeout(240_000)
-
 /** One stack and one process for all of them: starting them costs more than the calls. */
 t.test('unmodified client libraries', async t => {
   const { url, keys, stop } = await startStack()

@@ -1,0 +1,129 @@
+import { userInfo } from 'node:os'
+import type { Command } from 'commander'
+import { ShoalError } from '../../shared/errors.ts'
+import type { Printable } from '../../shared/print.ts'
+import type { Session, WithSession } from './session.ts'
+
+/** A session of an agent, as `GET /v1/sessions` has it. */
+interface AgentSession {
+  session_id: string
+  agent_id: string
+  step: string
+}
+
+export interface Start {
+  scope: string
+  task?: string
+  role?: string
+  agent: string
+}
+
+export interface Closeout {
+  evidence: string
+  session?: string
+  agent: string
+}
+
+/**
+ * `shoal session start` and `closeout`: a person at work takes the steps of an agent's session in
+ * two commands. The single steps come from the coordinator.
+ */
+export const addAgentSession = (
+  program: Command,
+  withSession: WithSession,
+  person = loginName(),
+): void => {
+  const group = program.command('sessions')
+  group
+    .command('start')
+    .description('begin to work: dock, be briefed, and claim a scope')
+    .requiredOption('--scope <scope>', 'what you work on; nobody else has it meanwhile')
+    .option('--task <id>', 'the task that you do it for')
+    .option('--role <role>', 'what you work as, coding by default')
+    .option('--agent <name>', 'your name', person)
+    .action((start: Start) => withSession(session => startSession(session, start)))
+  group
+    .command('closeout')
+    .description('end your work: say what was done, and undock')
+    .requiredOption('--evidence <text>', 'what was done, in plain words')
+    .option('--session <id>', 'which one, when several of yours are live')
+    .option('--agent <name>', 'your name', person)
+    .action((closeout: Closeout) => withSession(session => closeSession(session, closeout)))
+}
+
+/** Prints the session with its scope. When the scope is not free, nothing stays behind. */
+export const startSession = async (
+  { api, print }: Session,
+  { scope, task, role, agent }: Start,
+): Promise<void> => {
+  const docked = (await api.call({
+    method: 'POST',
+    path: '/v1/sessions',
+    body: { agent_id: agent, agent_type: 'human', ...(role === undefined ? {} : { role }) },
+  })) as AgentSession
+  const step = stepOf(api, docked.session_id)
+  try {
+    await step('brief')
+    const body = { scope, ...(task === undefined ? {} : { task_id: task }) }
+    print((await step('claim', body)) as Printable)
+  } catch (error) {
+    await step('undock', { outcome: 'abandoned' }).catch(() => {})
+    throw error
+  }
+}
+
+/** What a session only tells needs no other check than this one. */
+const REPORT = { action_type: 'session.report' }
+
+/** Prints the session that has ended. Throws when there is none, or more than one. */
+export const closeSession = async (
+  { api, print }: Session,
+  { evidence, session: id, agent }: Closeout,
+): Promise<void> => {
+  const live = id === undefined ? await onlySession(api, agent) : await shown(api, id)
+  const step = stepOf(api, live.session_id)
+  if (live.step === 'claim') await requirePassed(await step('check', REPORT))
+  await step('evidence', { summary: evidence })
+  print((await step('undock', { outcome: 'done' })) as Printable)
+}
+
+const stepOf =
+  (api: Session['api'], id: string) =>
+  (step: string, body: object = {}): Promise<unknown> =>
+    api.call({ method: 'POST', path: `${pathOf(id)}/${step}`, body })
+
+const pathOf = (id: string): string => `/v1/sessions/${encodeURIComponent(id)}`
+
+const shown = async (api: Session['api'], id: string): Promise<AgentSession> =>
+  (await api.call({ method: 'GET', path: pathOf(id) })) as AgentSession
+
+const onlySession = async (api: Session['api'], agent: string): Promise<AgentSession> => {
+  const query = { live: true, agent_id: agent, limit: 10 }
+  const answer = await api.call({ method: 'GET', path: '/v1/sessions', query })
+  const { sessions } = answer as { sessions: AgentSession[] }
+  const [only] = sessions
+  if (only === undefined)
+    throw new ShoalError(
+      'not_found',
+      `${agent} has no live session of yours; begin with shoal session start --scope`,
+    )
+  if (sessions.length > 1) {
+    const ids = sessions.map(({ session_id }) => session_id).join(', ')
+    throw new ShoalError('conflict', `several are live, say which with --session: ${ids}`)
+  }
+  return only
+}
+
+const requirePassed = async (answer: unknown): Promise<void> => {
+  const { status, next } = answer as { status: string; next: string }
+  if (status !== 'passed') throw new ShoalError('conflict', `the check is ${status}: ${next}`)
+}
+
+/** Of who uses this machine; some have none. */
+const loginName = (): string => {
+  try {
+    return userInfo().username
+  } catch {
+    return 'human'
+  }
+}

@@ -1,0 +1,25 @@
+import type { Argument, Command } from 'commander'
+
+const examples = new WeakMap<Command, string>()
+
+/** Keeps a call of this command that works. */
+export const setExample = (command: Command, text: string): void => {
+  examples.set(command, text)
+  if (text.includes('--')) command.addHelpText('after', `\nExample:\n  ${text}`)
+}
+
+export const exampleOf = (command: Command): string | undefined => examples.get(command)
+
+/** A word as a POSIX shell takes it. */
+export const quoted = (word: string): string =>
+  /^[\w./:@=,+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+
+/** `shoal cells list` */
+export const pathOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
+
+/** `<cell_id>`, `[name]`, `<text...>`, `<bash|zsh|fish>` */
+export const argumentTerm = (argument: Argument): string => {
+  const name = `${argument.argChoices?.join('|') ?? argument.name()}${argument.variadic ? '...' : ''}`
+  return argument.required ? `<${name}>` : `[${name}]`
+}

@@ -1,0 +1,101 @@
+import type { Command } from 'commander'
+import { visible } from '../../shared/visible.ts'
+import { createApi } from './api.ts'
+import { candidatesFor, FILES } from './candidates.ts'
+import { type DescribedOperation, operationsOf } from './document.ts'
+import { cacheFolder, keptDocument, loadDocument } from './document-cache.ts'
+import { knownIds } from './known-ids.ts'
+import { addOperationCommands } from './operation-commands.ts'
+import type { Environment, Options } from './options.ts'
+import { profilesFile, readProfiles } from './profiles.ts'
+import { believe } from './session.ts'
+import { settingsOf } from './settings.ts'
+import { splitLine } from './split-line.ts'
+
+/** The command that completion scripts call. */
+export const COMPLETE = '_complete'
+
+/** Nobody waits longer for the tab key. */
+const ANSWER_MS = 1000
+
+/** Prints what may come next, and nothing at all when something is wrong. */
+export const addComplete = (program: Command, env: Environment): void => {
+  program.command(COMPLETE, { hidden: true }).action(async () => {
+    const typed = typedWords(env)
+    const lines = await complete(program, typed.words, env).catch(() => [])
+    process.stdout.write(lines.map(line => `${shortened(line, typed)}\n`).join(''))
+    // a request that nobody waits for any more must not keep the shell waiting
+    process.exit()
+  })
+}
+
+/** What ends up in a command line must not mean anything else to a shell. */
+const SAFE = /^[\w.:@=+/,%-]+$/
+
+interface Typed {
+  /** The first is the program, the last is being typed. */
+  words: string[]
+  /** What the shell takes for a word of its own in front of the last one; bash only. */
+  before: string | undefined
+}
+
+const typedWords = (env: Environment): Typed => {
+  const { SHOAL_COMPLETE_LINE: line, SHOAL_COMPLETE_WORDS: words = '' } = env
+  const { SHOAL_COMPLETE_CURRENT: current = '' } = env
+  if (line === undefined) return { words: [...words.split('\n'), current], before: undefined }
+  const split = splitLine(line)
+  const last = split.at(-1) ?? ''
+  const breaks = env.SHOAL_COMPLETE_BREAKS ?? ':='
+  const at = Math.max(
+    ...[':', '='].filter(c => breaks.includes(c)).map(c => last.lastIndexOf(c)),
+    -1,
+  )
+  return { words: split, before: last.slice(0, at + 1) }
+}
+
+/** bash shows no descriptions. */
+const shortened = (line: string, { before }: Typed): string => {
+  if (before === undefined) return line
+  const [word = ''] = line.split('\t')
+  return word.startsWith(before) ? word.slice(before.length) : word
+}
+
+const complete = async (
+  program: Command,
+  words: readonly string[],
+  env: Environment,
+): Promise<string[]> => {
+  const [, ...typed] = words
+  const current = typed.pop() ?? ''
+  const { key: flagKey, ...options } = optionsOf(program, typed)
+  const settings = settingsOf(
+    { ...options, ...(flagKey === undefined || flagKey === '-' ? {} : { key: flagKey }) },
+    env,
+    readProfiles(profilesFile(env)),
+  )
+  believe(settings)
+  const api = createApi({ ...settings, signal: AbortSignal.timeout(ANSWER_MS) })
+  const folder = cacheFolder(env)
+  const load = () =>
+    keptDocument(settings.url, folder).then(kept => kept ?? loadDocument(api, settings.url, folder))
+  // without it, the commands of this program are still there
+  const operations: DescribedOperation[] = await load().then(operationsOf, () => [])
+  addOperationCommands(program, operations, async () => {})
+  const ids = (name: string): Promise<string[]> =>
+    knownIds(name, { operations, api, profiles: () => readProfiles(profilesFile(env)) }).catch(
+      () => [],
+    )
+  const found = await candidatesFor(program, typed, current, ids)
+  return found
+    .filter(each => each === FILES || (each.word.startsWith(current) && SAFE.test(each.word)))
+    .map(({ word, about }) => (about === '' ? word : `${word}\t${visible(about).slice(0, 60)}`))
+}
+
+const optionsOf = (program: Command, typed: string[]): Options => {
+  try {
+    program.parseOptions(typed)
+  } catch {
+    // half of a line is often wrong
+  }
+  return program.opts<Options>()
+}

@@ -1,0 +1,226 @@
+import type { ErrorCode } from '../../shared/errors.ts'
+import { VERSION } from '../../shared/version.ts'
+import { nextStep } from './next-step.ts'
+import type { Settings } from './settings.ts'
+import { unreachable } from './unreachable.ts'
+
+/** What one look at something found. */
+export interface Finding {
+  name: string
+  state: 'ok' | 'warn' | 'fail'
+  says: string
+  /** What to do about it. */
+  next?: string
+  /** What a failure means for the exit code. */
+  code?: ErrorCode
+}
+
+/** An answer of the coordinator, whatever its status. */
+export interface Look {
+  status: number
+  headers: Headers
+  /** Undefined when it is no JSON. */
+  body: unknown
+  /** Unix milliseconds by our clock, halfway between question and answer. */
+  at: number
+}
+
+export interface Patient {
+  settings: Settings
+  /** Rejects as `fetch` does when there is no answer. */
+  look: (path: string, key?: string) => Promise<Look>
+  /** Days until the certificate at the address ends. */
+  daysLeft: (url: string) => Promise<number | undefined>
+  /** How many commands the API document gives. Throws what refuses it. */
+  countCommands: () => Promise<number>
+}
+
+/** Looks at everything between this program and the service, the nearest first. */
+export async function* examine(patient: Patient): AsyncGenerator<Finding> {
+  const { settings, look } = patient
+  yield whence(settings)
+  let first: Look
+  try {
+    first = await look('/v1/health')
+  } catch (cause) {
+    const error = unreachable(settings.url, cause)
+    const next = nextStep(error, settings) ?? ''
+    yield { name: 'reach', state: 'fail', says: error.message, next, code: error.code }
+    return
+  }
+  if (!first.headers.has('x-shoal-version')) {
+    yield {
+      name: 'reach',
+      state: 'fail',
+      says: `what answers at ${settings.url} is no coordinator`,
+      next: `the address is from ${settings.urlFrom}; a proxy in between may answer for it`,
+      code: 'coordinator_unavailable',
+    }
+    return
+  }
+  yield { name: 'reach', state: 'ok', says: `a coordinator answers at ${settings.url}` }
+  yield await transport(patient)
+  yield versions(first.headers.get('x-shoal-version') ?? '')
+  yield clocks(first)
+  yield* await identity(patient)
+  yield service(first)
+  yield* parts(await look('/health'))
+  yield await commands(patient)
+}
+
+const whence = ({ url, urlFrom, keyFrom, profile }: Settings): Finding => ({
+  name: 'settings',
+  state: 'ok',
+  says:
+    `${url} from ${urlFrom}, ${keyFrom === undefined ? 'no key' : `key from ${keyFrom}`}` +
+    (profile === undefined ? '' : `, profile ${profile}`),
+})
+
+const SOON_DAYS = 14
+const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/
+
+const transport = async ({ settings, daysLeft }: Patient): Promise<Finding> => {
+  const { protocol, hostname } = new URL(settings.url)
+  const name = 'tls'
+  if (protocol === 'http:') {
+    if (LOOPBACK.test(hostname))
+      return { name, state: 'ok', says: 'none, and nothing leaves this machine' }
+    const next = 'use https://: everybody on the way can read the key'
+    return { name, state: 'warn', says: 'the connection is not encrypted', next }
+  }
+  const days = await daysLeft(settings.url)
+  if (days === undefined) return { name, state: 'warn', says: 'no certificate could be read' }
+  const says = `the certificate is believed and ends in ${Math.floor(days)} days`
+  if (days >= SOON_DAYS) return { name, state: 'ok', says }
+  return {
+    name,
+    state: 'warn',
+    says,
+    next: 'renew it; one of its own the coordinator renews itself',
+  }
+}
+
+/** Within a major version both sides understand each other. */
+const versions = (server: string): Finding => {
+  const name = 'version'
+  const [ours, theirs] = [VERSION.split('.'), server.split('.')]
+  if (server === VERSION) return { name, state: 'ok', says: `both are ${VERSION}` }
+  const says = `this program is ${VERSION}, the coordinator ${server}`
+  if (ours[0] !== theirs[0])
+    return {
+      name,
+      state: 'fail',
+      says,
+      next: 'use programs of one version',
+      code: 'upgrade_required',
+    }
+  return { name, state: 'warn', says, next: 'update the older one: something may be missing in it' }
+}
+
+const CLOCK_WARN_SECONDS = 5
+const CLOCK_FAIL_SECONDS = 120
+
+/** `Date` has whole seconds (RFC 9110, 6.6.1), cut off. */
+const clocks = ({ headers, at }: Look): Finding => {
+  const name = 'clock'
+  const theirs = Date.parse(headers.get('date') ?? '')
+  if (!Number.isFinite(theirs)) return { name, state: 'warn', says: 'the answer had no date' }
+  const seconds = Math.round((theirs + 500 - at) / 1000)
+  const away = Math.abs(seconds)
+  const says = `the coordinator's clock is ${away} s ${seconds < 0 ? 'behind' : 'ahead'}`
+  const next = 'set both by the network (timedatectl set-ntp true): approvals and keys have times'
+  if (away >= CLOCK_FAIL_SECONDS) return { name, state: 'fail', says, next, code: 'config_invalid' }
+  if (away >= CLOCK_WARN_SECONDS) return { name, state: 'warn', says, next }
+  return { name, state: 'ok', says: 'both clocks agree' }
+}
+
+const identity = async ({ settings, look }: Patient): Promise<Finding[]> => {
+  const { key, keyFrom } = settings
+  const name = 'key'
+  if (key === undefined) {
+    const next = 'set SHOAL_KEY, or shoal login --url URL --key -'
+    return [{ name, state: 'fail', says: 'there is none', next, code: 'auth_required' }]
+  }
+  const { status, headers, body } = await look('/v1/keys?limit=1000', key)
+  if (status === 401)
+    return [
+      {
+        name,
+        state: 'fail',
+        says: `the one from ${keyFrom} is refused`,
+        next: 'it may be revoked, expired or of another coordinator: shoal login with another one',
+        code: 'auth_required',
+      },
+    ]
+  if (status !== 200)
+    return [{ name, state: 'warn', says: `the coordinator answered ${status} to it` }]
+  return [{ name, state: 'ok', says: whose(body, key) }, allowance(headers)]
+}
+
+interface KeyView {
+  id: string
+  tenant_id: string
+  tier: string
+  roles: string[]
+  expires_at: string | null
+}
+
+/** A key has its id in it, before the last `_`. */
+const whose = (body: unknown, key: string): string => {
+  const { keys = [] } = body as { keys?: KeyView[] }
+  const own = keys.find(({ id }) => key.startsWith(`svc-dev-${id}_`) || key.includes(`${id}_`))
+  if (own === undefined) return 'it is good'
+  const until = own.expires_at === null ? '' : `, until ${own.expires_at}`
+  return `${own.id} is good: tier ${own.tier}, roles ${own.roles.join(' ')}, tenant ${own.tenant_id}${until}`
+}
+
+const allowance = (headers: Headers): Finding => {
+  const name = 'quota'
+  const left = headers.get('x-ratelimit-remaining')
+  const limit = headers.get('x-ratelimit-limit')
+  if (left === null || limit === null || !/^\d+$/.test(limit))
+    return { name, state: 'ok', says: 'requests have no limit' }
+  const says = `${left} of ${limit} requests are left this month`
+  if (Number(left) > 0) return { name, state: 'ok', says }
+  return {
+    name,
+    state: 'warn',
+    says,
+    next: 'wait for the next month, or use a key of a larger tier',
+  }
+}
+
+const service = ({ body }: Look): Finding => {
+  const { status, cells, models } = body as { status: string; cells: number; models: number }
+  const says = `${status}: ${counted(cells, 'cell')}, ${counted(models, 'model')}`
+  if (status === 'ok') return { name: 'service', state: 'ok', says }
+  const next = 'shoal cells list and shoal alerts list show what is missing'
+  if (status !== 'unavailable') return { name: 'service', state: 'warn', says, next }
+  return { name: 'service', state: 'fail', says, next, code: 'cell_unavailable' }
+}
+
+const counted = (count: number, thing: string): string =>
+  `${count} ${thing}${count === 1 ? '' : 's'}`
+
+const NEXT = {
+  broker: 'look at the log of the coordinator, and whether the broker that it uses runs',
+  store: 'look at the log of the coordinator: its disk may be full or its store damaged',
+}
+const CODES = { broker: 'broker_unavailable', store: 'store_unavailable' } as const
+
+const parts = ({ body }: Look): Finding[] =>
+  (['broker', 'store'] as const).map(name => {
+    const state = (body as Record<string, unknown> | undefined)?.[name]
+    if (state === 'ok') return { name, state: 'ok', says: 'ok' }
+    const [next, code] = [NEXT[name], CODES[name]]
+    return { name, state: 'fail', says: String(state ?? 'not told'), next, code }
+  })
+
+const commands = async ({ countCommands }: Patient): Promise<Finding> => {
+  const name = 'commands'
+  try {
+    return { name, state: 'ok', says: `the coordinator describes ${await countCommands()}` }
+  } catch (error) {
+    return { name, state: 'warn', says: (error as Error).message }
+  }
+}

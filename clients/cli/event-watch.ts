@@ -1,0 +1,76 @@
+import type { Command } from 'commander'
+import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
+import { visible } from '../../shared/visible.ts'
+import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import type { Session, WithSession } from './session.ts'
+
+/** What of an event is shown; a gap has these too. */
+interface Event {
+  time: string
+  type: string
+  subject?: string
+  data: unknown
+}
+
+interface WatchOptions {
+  types?: string
+  after?: string
+  once?: boolean
+}
+
+/** Between the end of a stream and the next one. */
+const AGAIN_MS = 2000
+
+/** `shoal events watch`: every event as it comes, until Ctrl-C; a stream that is cut goes on. */
+export const addEventWatch = (program: Command, withSession: WithSession): void => {
+  program
+    .command('events')
+    .description('what happens')
+    .command('watch')
+    .description('print events as they come')
+    .option('--types <list>', 'which ones, comma-separated: shoal.gate.approved,shoal.cell.*')
+    .option('--after <id>', 'begin after the event with this id')
+    .option('--once', 'end after the first event')
+    .action((options: WatchOptions) =>
+      withSession(session => watchEvents(session, options, new AbortController().signal)),
+    )
+}
+
+export const watchEvents = async (
+  { api, format, write }: Session,
+  { types, after, once }: WatchOptions,
+  signal: AbortSignal,
+  wait: Wait = realWait,
+): Promise<void> => {
+  const query = types === undefined ? {} : { types }
+  let lastId = after
+  while (!signal.aborted) {
+    let pauseMs = AGAIN_MS
+    try {
+      for await (const { id, value } of api.events(
+        { method: 'GET', path: '/v1/events', query },
+        lastId,
+      )) {
+        lastId = id
+        if (signal.aborted) return
+        if (value === undefined) continue
+        write(format === 'json' ? `${JSON.stringify(value)}\n` : line(value as Event))
+        if (once === true) return
+      }
+    } catch (error) {
+      pauseMs = pauseAfter(error)
+    }
+    await wait(pauseMs, signal)
+  }
+}
+
+const TRANSIENT: readonly ErrorCode[] = ['coordinator_unavailable', 'draining', 'rate_limited']
+
+/** A coordinator that is away comes back, when it says so; a key that is wrong stays wrong. */
+const pauseAfter = (error: unknown): number => {
+  if (!(error instanceof ShoalError && TRANSIENT.includes(error.code))) throw error
+  return Math.max(AGAIN_MS, (error.retryAfterSeconds ?? 0) * 1000)
+}
+
+const line = ({ time, type, subject = '', data }: Event): string =>
+  `${[time, type, subject, JSON.stringify(data)].map(visible).join('  ')}\n`

@@ -1,0 +1,40 @@
+import type { Command, Option } from 'commander'
+import { exampleOf, pathOf } from './command-example.ts'
+import { flagOf } from './flags.ts'
+
+/** The flag of a field that is missing or wrong, with what it is for and an example of a call. */
+export const helpForField = (command: Command, param: string | undefined): string[] => {
+  const [name = ''] = (param ?? '').split('.')
+  const flag = name === '' ? undefined : `--${flagOf(name)}`
+  const option = command.options.find(({ long }) => long === flag)
+  if (option === undefined) return []
+  const example = exampleFor(command, option, name)
+  const choices =
+    option.argChoices === undefined ? '' : ` (one of: ${option.argChoices.join(', ')})`
+  return [
+    `  ${option.flags}  ${option.description}${choices}`.trimEnd(),
+    ...(example === undefined ? [] : [`  for example: ${example}`]),
+  ]
+}
+
+/** A call that has this field: the one of the command, or one with what it is by itself. */
+const exampleFor = (command: Command, { long, flags, description }: Option, name: string) => {
+  const example = exampleOf(command)
+  if (example?.includes(`${long} `) === true || example?.includes(`"${name}"`) === true)
+    return example
+  const value = VALUES.find(([kind]) => flags.includes(kind))?.[1]
+  const own = inBackticks(description).find(text => text.startsWith(`${long} `))
+  const given = own ?? (value === undefined ? undefined : `${long} ${value}`)
+  const others = example === pathOf(command) ? '' : ' …'
+  return given === undefined ? undefined : `${pathOf(command)}${others} ${given}`
+}
+
+const inBackticks = (text: string): string[] =>
+  [...text.matchAll(/`([^`]+)`/g)].map(([, inside = '']) => inside)
+
+const VALUES = [
+  ['<number>', '10'],
+  ['<text', "'some words'"],
+  ['<json>', `'{"a": 1}'`],
+  ['<name=value', 'site=north'],
+] as const

@@ -1,0 +1,52 @@
+/** A string, a sign that JSON is made of, or what stands between them. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^"[\]{},:]+/gs
+/** What fits is left on one line. */
+const LINE = 76
+/** Deeper nesting is not moved further to the right. */
+const MAX_INDENT = 32
+
+/**
+ * JSON text without blanks, in lines that people can read: blanks and line ends are put between its
+ * parts, and its parts stay as they are, also where they hold what no parser takes (`\u{202e}`).
+ * Text that is no JSON comes back as it is.
+ */
+export const indentedJson = (json: string): string => {
+  const tokens = json.match(TOKEN) ?? []
+  if (tokens.join('') !== json) return json
+  let depth = 0
+  const line = (): string => `\n${'  '.repeat(Math.min(Math.max(depth, 0), MAX_INDENT))}`
+  let text = ''
+  for (let at = 0; at < tokens.length; at++) {
+    const token = tokens[at] ?? ''
+    const end = isOpening(token) ? endOfShort(tokens, at) : undefined
+    if (end !== undefined) {
+      text += tokens.slice(at, end + 1).join('')
+      at = end
+    } else if (isOpening(token)) {
+      depth++
+      text += token + line()
+    } else if (isClosing(token)) {
+      depth--
+      text += line() + token
+    } else if (token === ',') text += token + line()
+    else text += token === ':' ? ': ' : token
+  }
+  return text
+}
+
+const isOpening = (token: string): boolean => token === '{' || token === '['
+const isClosing = (token: string): boolean => token === '}' || token === ']'
+
+/** Where the list or object ends that opens at `start`; undefined when that is not on its line. */
+const endOfShort = (tokens: readonly string[], start: number): number | undefined => {
+  let open = 0
+  let length = 0
+  for (let at = start; at < tokens.length && length <= LINE; at++) {
+    const token = tokens[at] ?? ''
+    length += token.length
+    if (isOpening(token)) open++
+    if (isClosing(token)) open--
+    if (open === 0) return length <= LINE ? at : undefined
+  }
+  return undefined
+}

@@ -1,0 +1,84 @@
+import { ShoalError } from '../../shared/errors.ts'
+import { createApi } from './api.ts'
+import type { Environment, Options } from './options.ts'
+import {
+  type Profile,
+  ProfileName,
+  type Profiles,
+  readProfiles,
+  writeProfiles,
+} from './profiles.ts'
+import { readSecret } from './read-secret.ts'
+import { believe } from './session.ts'
+import { DEFAULT_URL } from './settings.ts'
+import { Guided } from './tell.ts'
+import { pinnedAuthority, readAuthorities } from './trust.ts'
+
+export interface LoginOptions extends Options {
+  pin?: string
+  check: boolean
+}
+
+const DEFAULT_NAME = 'default'
+
+/** Keeps a profile and makes it the current one. A key that is refused is not kept. */
+export const login = async (options: LoginOptions, env: Environment, file: string) => {
+  const name = ProfileName.safeParse(options.profile ?? (env.SHOAL_PROFILE || DEFAULT_NAME)).data
+  if (name === undefined)
+    throw new ShoalError('wrong_usage', 'the name of a profile is letters, digits, . _ and -')
+  const kept = readProfiles(file)
+  const before = Object.hasOwn(kept.profiles, name) ? kept.profiles[name] : undefined
+  const url = addressOf(options.url ?? before?.url ?? (env.SHOAL_URL || DEFAULT_URL))
+  const ca = await authority(options, url, before)
+  const profile: Profile = {
+    url,
+    key: await keyOf(options),
+    ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
+    ...(ca === undefined ? {} : { ca }),
+  }
+  const checked = options.check ? await check(profile) : false
+  const after: Profiles = { current: name, profiles: { ...kept.profiles, [name]: profile } }
+  await writeProfiles(file, after)
+  return { profile: name, url, checked, kept_in: file }
+}
+
+const addressOf = (text: string): string => {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) {
+    const { origin, username, password } = new URL(text)
+    if (username === '' && password === '') return origin
+    throw new ShoalError('wrong_usage', 'leave name and password out of the address')
+  }
+  throw new ShoalError('wrong_usage', `${text} is not an address: give http://… or https://…`)
+}
+
+/** What was believed at an address before is believed there again. */
+const authority = async (
+  { caFile, pin }: LoginOptions,
+  url: string,
+  before: Profile | undefined,
+): Promise<string | undefined> => {
+  if (caFile !== undefined) return readAuthorities(caFile)
+  if (pin !== undefined) return pinnedAuthority(url, pin)
+  return before?.url === url ? before.ca : undefined
+}
+
+const keyOf = ({ key }: LoginOptions): Promise<string> | string =>
+  key === undefined || key === '-' ? readSecret('key: ') : key
+
+/** Every key may see the skills. */
+const check = async ({ url, key, tenant, ca }: Profile): Promise<true> => {
+  believe({ ca, caFile: undefined })
+  try {
+    await createApi({ url, key, tenant }).get('/v1/skills')
+  } catch (error) {
+    throw error instanceof ShoalError && error.code === 'auth_required' ? refused(url) : error
+  }
+  return true
+}
+
+const refused = (url: string): ShoalError =>
+  new Guided(
+    'auth_required',
+    `${url} refuses this key, and it was not kept`,
+    'it may be mistyped, revoked, expired or of another coordinator: log in with another one',
+  )

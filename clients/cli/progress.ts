@@ -1,0 +1,75 @@
+/** What a person sees on the standard error while something takes long; others see nothing. */
+export interface Progress {
+  /** Says what is done now; `percent` is 0-100 where it is known. */
+  show(text: string, percent?: number | null): void
+  /** Takes away what is shown. */
+  clear(): void
+}
+
+export interface ProgressOutput {
+  isTTY?: boolean
+  columns?: number
+  write(text: string): unknown
+}
+
+export interface ProgressOptions {
+  output: ProgressOutput
+  env: Record<string, string | undefined>
+  /** Calls again and again, until what it answers is called. */
+  every?: (ms: number, tick: () => void) => () => void
+}
+
+/** What is over sooner shows nothing: a line that only flickers disturbs. */
+const QUIET_TICKS = 4
+const TICK_MS = 100
+/** ASCII, for terminals of every character set. */
+const FRAMES = ['|', '/', '-', '\\']
+const BAR_WIDTH = 20
+/** Back to the left, and clear the line (ECMA-48, 8.3.41). */
+const CLEAR = '\r\u001b[K'
+
+export const createProgress = ({ output, env, every = interval }: ProgressOptions): Progress => {
+  if (output.isTTY !== true || env.TERM === 'dumb') return { show: () => {}, clear: () => {} }
+  let ticks = 0
+  let line = ''
+  let stop: (() => void) | undefined
+  const draw = (): void => {
+    ticks += 1
+    if (ticks < QUIET_TICKS) return
+    const frame = FRAMES[ticks % FRAMES.length]
+    output.write(`${CLEAR}${`${frame} ${line}`.slice(0, (output.columns || 80) - 1)}`)
+  }
+  return {
+    show: (text, percent) => {
+      line = percent === undefined || percent === null ? text : `${bar(percent)} ${text}`
+      stop ??= every(TICK_MS, draw)
+    },
+    clear: () => {
+      if (ticks >= QUIET_TICKS) output.write(CLEAR)
+      stop?.()
+      stop = undefined
+      ticks = 0
+    },
+  }
+}
+
+/** Shows it as long as `work` takes. */
+export const during = async <T>(progress: Progress, text: string, work: Promise<T>): Promise<T> => {
+  progress.show(text)
+  try {
+    return await work
+  } finally {
+    progress.clear()
+  }
+}
+
+const bar = (percent: number): string => {
+  const known = Math.min(100, Math.max(0, percent))
+  const marks = '#'.repeat(Math.round((known * BAR_WIDTH) / 100)).padEnd(BAR_WIDTH, '.')
+  return `[${marks}] ${Math.round(known)} %`
+}
+
+const interval = (ms: number, tick: () => void): (() => void) => {
+  const timer = setInterval(tick, ms).unref()
+  return () => clearInterval(timer)
+}

@@ -1,0 +1,93 @@
+import { ShoalError } from '../../shared/errors.ts'
+
+/** Where a secret is typed or piped in. */
+export interface SecretInput {
+  isTTY?: boolean
+  setRawMode?: (raw: boolean) => unknown
+  resume(): unknown
+  pause(): unknown
+  setEncoding(encoding: 'utf8'): unknown
+  on(event: 'data', listener: (text: string) => void): unknown
+  on(event: 'end', listener: () => void): unknown
+  off(event: 'data', listener: (text: string) => void): unknown
+}
+
+const LIMIT = 4096
+
+/**
+ * One line, which a terminal does not show while it is typed. Throws `client_closed` when nobody
+ * wants to give one, `wrong_usage` when what was piped in is empty.
+ */
+export const readSecret = async (
+  prompt: string,
+  input: SecretInput = process.stdin,
+  say: (text: string) => void = text => void process.stderr.write(text),
+): Promise<string> => {
+  input.setEncoding('utf8')
+  const text = input.isTTY === true ? await typed(prompt, input, say) : await piped(input)
+  const secret = text.trim()
+  if (secret === '') throw new ShoalError('wrong_usage', 'no key was given')
+  if (/\s/.test(secret)) throw new ShoalError('wrong_usage', 'a key is one word on one line')
+  return secret
+}
+
+const piped = (input: SecretInput): Promise<string> =>
+  new Promise((done, fail) => {
+    let text = ''
+    const end = () => {
+      input.off('data', take)
+      input.pause()
+      done(text.split('\n', 1)[0] ?? '')
+    }
+    const take = (piece: string): void => {
+      text += piece
+      if (text.includes('\n')) end()
+      else if (text.length > LIMIT)
+        fail(new ShoalError('wrong_usage', 'that is too long for a key'))
+    }
+    input.on('data', take)
+    input.on('end', end)
+    input.resume()
+  })
+
+const typed = async (
+  prompt: string,
+  input: SecretInput,
+  say: (text: string) => void,
+): Promise<string> => {
+  // what is typed ahead would be shown until then
+  input.setRawMode?.(true)
+  say(prompt)
+  try {
+    return await line(input)
+  } finally {
+    input.setRawMode?.(false)
+    input.pause()
+    say('\n')
+  }
+}
+
+const ERASE = ['\u007f', '\b']
+const LEAVE = ['\u0003', '\u0004']
+const ENTER = ['\r', '\n']
+
+/** A raw terminal sends Ctrl-C and the backspace as characters. */
+const line = (input: SecretInput): Promise<string> =>
+  new Promise((done, fail) => {
+    let text = ''
+    const take = (piece: string): void => {
+      for (const char of piece) {
+        if (ERASE.includes(char)) text = text.slice(0, -1)
+        else if (!ENTER.includes(char) && !LEAVE.includes(char)) text += char
+        else {
+          input.off('data', take)
+          if (ENTER.includes(char)) done(text)
+          else fail(new ShoalError('client_closed', 'nothing was changed'))
+          return
+        }
+      }
+    }
+    input.on('data', take)
+    input.on('end', () => done(text))
+    input.resume()
+  })

@@ -1,0 +1,82 @@
+import { ShoalError } from '../../shared/errors.ts'
+import type { Environment, Options } from './options.ts'
+import type { Profile, Profiles } from './profiles.ts'
+
+export const DEFAULT_URL = 'http://127.0.0.1:7070'
+
+/** Which coordinator, who one is there, and where each of it was said. */
+export interface Settings {
+  url: string
+  /** In words: `--url`, `SHOAL_URL`, `the profile work`, `the default`. */
+  urlFrom: string
+  key: string | undefined
+  keyFrom: string | undefined
+  tenant: string | undefined
+  /** PEM of the only authorities that are believed. */
+  ca: string | undefined
+  caFile: string | undefined
+  profile: string | undefined
+  /** Why the key of the profile is not used. */
+  keyHeldBack: string | undefined
+}
+
+/**
+ * A flag comes first, and with it what the profile that a flag names says; then the environment,
+ * then the profile of `SHOAL_PROFILE` or the current one. The key of a profile goes nowhere but to
+ * the address of that profile.
+ */
+export const settingsOf = (options: Options, env: Environment, kept: Profiles): Settings => {
+  const named = options.profile
+  const name = named ?? (env.SHOAL_PROFILE || kept.current)
+  const profile = name === undefined ? undefined : profileOf(kept, name)
+  const said = `the profile ${name}`
+  const flagged = named === undefined ? undefined : profile
+  const [url, urlFrom] = first(
+    [options.url, '--url'],
+    [flagged?.url, said],
+    [env.SHOAL_URL, 'SHOAL_URL'],
+    [profile?.url, said],
+  ) ?? [DEFAULT_URL, 'the default']
+  const own = profile !== undefined && isSamePlace(profile.url, url) ? profile : undefined
+  const key = first(
+    [options.key, '--key'],
+    [named === undefined ? undefined : own?.key, said],
+    [env.SHOAL_KEY, 'SHOAL_KEY'],
+    [own?.key, said],
+  )
+  return {
+    url,
+    urlFrom,
+    key: key?.[0],
+    keyFrom: key?.[1],
+    tenant: first(
+      [options.tenant, ''],
+      [named === undefined ? undefined : own?.tenant, ''],
+      [env.SHOAL_TENANT, ''],
+      [own?.tenant, ''],
+    )?.[0],
+    ca: own?.ca,
+    caFile: options.caFile ?? (env.SHOAL_CA_FILE || undefined),
+    profile: name,
+    keyHeldBack:
+      key === undefined && own === undefined && profile?.key !== undefined
+        ? `the key of ${said} is for ${profile.url} alone`
+        : undefined,
+  }
+}
+
+const profileOf = ({ profiles }: Profiles, name: string): Profile => {
+  const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined
+  if (found === undefined) throw new ShoalError('config_invalid', `there is no profile ${name}`)
+  return found
+}
+
+const first = (
+  ...all: (readonly [value: string | undefined, from: string])[]
+): [string, string] | undefined => {
+  const [value, from = ''] = all.find(([each]) => each !== undefined && each !== '') ?? []
+  return value === undefined ? undefined : [value, from]
+}
+
+const isSamePlace = (a: string, b: string): boolean =>
+  URL.canParse(a) && URL.canParse(b) && new URL(a).origin === new URL(b).origin

@@ -1,0 +1,113 @@
+import { type Command, CommanderError } from 'commander'
+import { errorBody, exitCode, ShoalError } from '../../shared/errors.ts'
+import { visible, visibleJson } from '../../shared/visible.ts'
+import { argumentTerm, pathOf } from './command-example.ts'
+import { helpForField } from './field-help.ts'
+import { listOf } from './known-ids.ts'
+import { type About, nextStep } from './next-step.ts'
+
+/** What a failed command was about. */
+export interface Scene extends About {
+  format: 'text' | 'json'
+  /** The command that was meant, as far as its words lead somewhere. */
+  command: Command
+}
+
+/** An error of this program with a remedy that does not follow from its code. */
+export class Guided extends ShoalError {
+  readonly step: string
+
+  constructor(code: ConstructorParameters<typeof ShoalError>[0], message: string, step: string) {
+    super(code, message)
+    this.step = step
+  }
+}
+
+/** What is written on the standard error, and the exit code. */
+export const told = (error: unknown, scene: Scene): { text: string; code: number } => {
+  const known = error instanceof CommanderError ? usageOf(error, scene.command) : knownOf(error)
+  const steps = stepsOf(known, scene).map(clean)
+  const code = exitCode(known.code)
+  if (scene.format === 'json') {
+    const { error: body } = errorBody(known)
+    const next = steps.length === 0 ? {} : { next: steps.join('\n') }
+    const shown = { error: { ...body, message: clean(body.message), ...next } }
+    return { text: `${visibleJson(JSON.stringify(shown))}\n`, code }
+  }
+  const first = `shoal: ${clean(visible(known.message))} (${known.code})`
+  return { text: `${[first, ...steps].join('\n')}\n`, code }
+}
+
+/** What nobody has thought of is a fault of this program or of what it was answered. */
+const knownOf = (error: unknown): ShoalError =>
+  error instanceof ShoalError
+    ? error
+    : new Guided(
+        'internal',
+        `this program has failed: ${error instanceof Error ? error.message : String(error)}`,
+        'with SHOAL_DEBUG=1 it says where; shoal doctor looks at everything',
+      )
+
+const stepsOf = (error: ShoalError, scene: Scene): string[] => {
+  if (error instanceof Guided) return [error.step]
+  const step = listStep(error, scene.command) ?? nextStep(error, scene)
+  return [...helpForField(scene.command, error.param), ...(step === undefined ? [] : [step])]
+}
+
+/** What was named is not there: the command that lists what is. */
+const listStep = ({ code }: ShoalError, command: Command): string | undefined => {
+  const name = command.registeredArguments.at(-1)?.name()
+  if (code !== 'not_found' || name === undefined) return undefined
+  const words = listOf(name)
+  const list = commandOf(rootOf(command), words)
+  return list.name() === words.at(-1) ? `${pathOf(list)} shows what is there, by id` : undefined
+}
+
+const rootOf = (command: Command): Command =>
+  command.parent === null ? command : rootOf(command.parent)
+
+/** No key is shown, such as one that was given as something else. */
+const clean = (text: string): string => text.replaceAll(/svc-dev-[\w-]+/g, 'svc-dev-[key]')
+
+const usageOf = (error: CommanderError, command: Command): ShoalError => {
+  const path = pathOf(command)
+  const all = `${path} --help tells what there is`
+  if (error.code.startsWith('commander.help')) {
+    const names = command.commands.filter(isShown).map(each => each.name())
+    return new Guided('wrong_usage', `${path} needs one more word`, `one of: ${names.join(', ')}`)
+  }
+  const [line = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
+  const first = error.code === 'commander.invalidArgument' ? wrongValue(line) : line
+  const similar = rest.map(line => line.replace(/^\(Did you mean (.*)\?\)$/, 'did you mean $1?'))
+  const more = error.code === 'commander.missingArgument' ? [usageLine(command)] : []
+  return new Guided('wrong_usage', first, [...similar, ...more, all].join('\n'))
+}
+
+/** What the library says of a wrong value, in the words of a person. */
+const WRONG_OPTION = /^option '(.*)' argument '(.*)' is invalid\. (.*?)\.?$/s
+const WRONG_ARGUMENT = /^command-argument value '(.*)' is invalid for argument '(.*)'\. (.*?)\.?$/s
+
+const wrongValue = (line: string): string => {
+  const [, flags, given, why = ''] = WRONG_OPTION.exec(line) ?? []
+  if (flags !== undefined) return `${flags} cannot be '${given}': ${lowerFirst(why)}`
+  const [, word, name, reason = ''] = WRONG_ARGUMENT.exec(line) ?? []
+  return name === undefined ? line : `<${name}> cannot be '${word}': ${lowerFirst(reason)}`
+}
+
+/** A word in capitals, such as JSON, stays as it is. */
+const lowerFirst = (text: string): string =>
+  text.replace(/^[A-Z](?![A-Z])/, letter => letter.toLowerCase())
+
+const isShown = (command: Command): boolean => !command.name().startsWith('_')
+
+const usageLine = (command: Command): string =>
+  `usage: ${pathOf(command)} ${command.registeredArguments.map(argumentTerm).join(' ')}`
+
+/** The deepest command that these words lead to. */
+export const commandOf = (program: Command, words: readonly string[]): Command => {
+  const [word, ...rest] = words
+  const next = program.commands.find(
+    each => each.name() === word || (word !== undefined && each.aliases().includes(word)),
+  )
+  return next === undefined ? program : commandOf(next, rest)
+}

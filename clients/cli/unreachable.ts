@@ -1,0 +1,51 @@
+import { ShoalError } from '../../shared/errors.ts'
+
+/** Codes of Node (errors of the system, c-ares, OpenSSL) in words. */
+const REASONS: Record<string, string> = {
+  ECONNREFUSED: 'nothing listens there',
+  ECONNRESET: 'the connection was cut',
+  EHOSTUNREACH: 'there is no way to that machine',
+  ENETUNREACH: 'there is no way to that network',
+  ENOTFOUND: 'nobody knows that name',
+  EAI_AGAIN: 'the name service does not answer',
+  ETIMEDOUT: 'there is no answer',
+  UND_ERR_CONNECT_TIMEOUT: 'there is no answer',
+  UND_ERR_HEADERS_TIMEOUT: 'it takes the request and does not answer',
+  UND_ERR_SOCKET: 'the connection was cut',
+  HPE_INVALID_CONSTANT: 'what listens there speaks no HTTP',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'what listens there speaks no TLS',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'what listens there speaks no TLS',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is from an authority that is not known here',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is from no authority',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is from an authority that is not known here',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is from an authority that is not known here',
+  CERT_SIGNATURE_FAILURE: 'its certificate is not from the authority that it names',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+}
+
+const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_/
+
+/** The error of a request that got no answer. */
+export const unreachable = (url: string, cause: unknown): ShoalError => {
+  const code = reasonCode(cause)
+  const reason = code === undefined ? '' : `: ${REASONS[code] ?? 'it failed'} (${code})`
+  return new ShoalError('coordinator_unavailable', `no coordinator answers at ${url}${reason}`, {
+    cause,
+  })
+}
+
+/** The innermost code, such as ECONNREFUSED: `fetch` wraps it, once or twice. */
+export const reasonCode = (error: unknown): string | undefined => {
+  if (!(error instanceof Error)) return undefined
+  if (error.name === 'TimeoutError') return 'ETIMEDOUT'
+  const inner = error instanceof AggregateError ? error.errors[0] : error.cause
+  return reasonCode(inner) ?? own(error)
+}
+
+/** True when somebody answers whose certificate is not believed. */
+export const isUnbelieved = (error: unknown): boolean => CERTIFICATE.test(reasonCode(error) ?? '')
+
+const own = ({ code }: Error & { code?: unknown }): string | undefined =>
+  typeof code === 'string' ? code : undefined

@@ -1,0 +1,44 @@
+"""What a call raises."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+
+class ShoalError(Exception):
+    """An answer that is an error, or none at all. Decide by `code`, never by the message.
+
+    `status` is 0 and `code` is `coordinator_unavailable` when nothing answered.
+    `retry_after_seconds` is set when the coordinator said how long to wait.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        status: int = 0,
+        param: Optional[str] = None,
+        retry_after_seconds: Optional[float] = None,
+        request_id: Optional[str] = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.status = status
+        self.param = param
+        self.retry_after_seconds = retry_after_seconds
+        self.request_id = request_id
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.code})"
+
+
+class GateNotApproved(ShoalError):
+    """A gate that is pending or blocked, where an approval was required."""
+
+    def __init__(self, gate_id: str, status: str, reason: Optional[str], answer: Any) -> None:
+        words = f"{gate_id} is {status}" + (f": {reason}" if reason else "")
+        super().__init__("gate_not_approved", words)
+        self.gate_id = gate_id
+        self.gate_status = status
+        self.answer = answer

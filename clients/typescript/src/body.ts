@@ -1,0 +1,53 @@
+import { ShoalError } from './errors.ts'
+import type { Patience } from './patience.ts'
+
+/** An answer of more text than this, in UTF-16 units, is none of a coordinator's. */
+const MAX_LENGTH = 64 * 1024 * 1024
+
+/** What came, and how long each further piece is waited for. */
+export interface Answer {
+  response: Response
+  patience: Patience
+}
+
+/** The text as it comes. Throws `coordinator_unavailable` when it is cut off or nothing comes. */
+export async function* textOf({ response, patience }: Answer): AsyncGenerator<string> {
+  if (response.body === null) return
+  const reader = response.body.pipeThrough(new TextDecoderStream() as never).getReader()
+  try {
+    for (;;) {
+      patience.begin()
+      const { done, value } = await reader.read()
+      // whoever reads may take as long as it likes
+      patience.end()
+      if (done) return
+      yield value as string
+    }
+  } catch (cause) {
+    if (patience.isLeft) throw cause
+    throw new ShoalError('coordinator_unavailable', 'the answer was cut off', { cause })
+  } finally {
+    patience.end()
+    await reader.cancel().catch(() => {})
+  }
+}
+
+/** The body as JSON, undefined when there is none. Throws `internal` for anything else. */
+export const jsonOf = async <T>(answer: Answer): Promise<T> => {
+  const { status } = answer.response
+  let text = ''
+  for await (const piece of textOf(answer)) {
+    text += piece
+    if (text.length > MAX_LENGTH)
+      throw new ShoalError('internal', 'the answer is too large', { status })
+  }
+  return text === '' ? (undefined as T) : parsed<T>(text, status)
+}
+
+export const parsed = <T>(text: string, status: number): T => {
+  try {
+    return JSON.parse(text) as T
+  } catch (cause) {
+    throw new ShoalError('internal', 'the answer is no JSON', { status, cause })
+  }
+}

@@ -1,0 +1,108 @@
+import { type Answer, jsonOf } from './body.ts'
+import { ShoalError } from './errors.ts'
+import { Patience } from './patience.ts'
+import { retryAfterSeconds } from './retry.ts'
+
+export interface TransportOptions {
+  baseUrl: string
+  apiKey: string
+  tenant?: string
+  timeoutMs?: number
+  fetch?: typeof fetch
+}
+
+export interface Call {
+  query?: Record<string, string | number | boolean | undefined>
+  body?: unknown
+  signal?: AbortSignal
+}
+
+/** What a header may hold without being changed. */
+const WORD = /^[\x21-\x7e]+$/
+
+/** Requests to one coordinator. */
+export class Transport {
+  readonly #options: TransportOptions
+
+  /** Throws a TypeError for what cannot be used; it never shows the key. */
+  constructor(options: TransportOptions) {
+    const { baseUrl, apiKey, tenant } = options
+    if (!/^https?:\/\//.test(baseUrl) || !URL.canParse(baseUrl))
+      throw new TypeError('baseUrl must begin with http:// or https://')
+    if (new URL(baseUrl).username !== '') throw new TypeError('baseUrl must have no user name')
+    if (!WORD.test(apiKey)) throw new TypeError('apiKey must have no blanks and no line ends')
+    if (tenant !== undefined && !WORD.test(tenant)) throw new TypeError('tenant must be an id')
+    this.#options = options
+  }
+
+  /** The answer of a request that went well; anything else throws `ShoalError`. */
+  async ask(
+    method: string,
+    path: string,
+    call: Call,
+    more: Record<string, string> = {},
+  ): Promise<Answer> {
+    const { baseUrl, timeoutMs = 60_000, fetch: ask = fetch } = this.#options
+    const url = addressOf(baseUrl, path, call)
+    const patience = new Patience(timeoutMs, call.signal)
+    patience.begin()
+    const response = await ask(url, {
+      method,
+      headers: this.#headers(call, more),
+      // followed, it would take the key along
+      redirect: 'manual',
+      signal: patience.signal,
+      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+    })
+      .catch((cause: unknown) => {
+        if (patience.isLeft) throw cause
+        throw new ShoalError('coordinator_unavailable', `no coordinator answers at ${baseUrl}`, {
+          cause,
+        })
+      })
+      .finally(() => patience.end())
+    if (!response.ok) throw await errorOf({ response, patience })
+    return { response, patience }
+  }
+
+  #headers({ body }: Call, more: Record<string, string>): Record<string, string> {
+    const { apiKey, tenant } = this.#options
+    return {
+      authorization: `Bearer ${apiKey}`,
+      ...(tenant === undefined ? {} : { 'x-svc-tenant': tenant }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...more,
+    }
+  }
+}
+
+/** Without its slash a path would change the name of the host. */
+const addressOf = (baseUrl: string, path: string, { query = {} }: Call): URL => {
+  if (!path.startsWith('/')) throw new TypeError(`${path} must begin with /`)
+  const url = new URL(baseUrl.replace(/\/+$/, '') + path)
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) url.searchParams.set(name, String(value))
+  return url
+}
+
+/** Browsers hide the status of a redirect. */
+const REDIRECT = 302
+
+const errorOf = async (answer: Answer): Promise<ShoalError> => {
+  const { status, headers } = answer.response
+  const body = await jsonOf<{
+    error?: { code?: string; message?: string; param?: string | null }
+  } | null>(answer).catch(() => undefined)
+  const shown = status === 0 ? REDIRECT : status
+  const {
+    code = 'internal',
+    message = `the coordinator answered ${shown}`,
+    param,
+  } = body?.error ?? {}
+  return new ShoalError(code, message, {
+    status: shown,
+    param: param ?? undefined,
+    retryAfterSeconds: retryAfterSeconds(headers.get('retry-after'), Date.now()),
+    requestId: headers.get('x-request-id') ?? undefined,
+  })
+}

@@ -1,0 +1,251 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { splitLine } from '../../../clients/cli/split-line.ts'
+import { temporaryFolder } from '../../coordinator/store/temporary.ts'
+import { documentOf, fakeCoordinator } from '../../support/fake-coordinator.ts'
+import {
+  type Environment,
+  hasPython,
+  inTerminal,
+  SHOAL,
+  shoal,
+} from '../../support/shoal-program.ts'
+
+t.test('a line is split as a shell does', async t => {
+  for (const [line, words] of [
+    ['', ['']],
+    ['shoal', ['shoal']],
+    ['shoal ', ['shoal', '']],
+    ['shoal  a   b', ['shoal', 'a', 'b']],
+    [`shoal 'a b' "c d" e\\ f`, ['shoal', 'a b', 'c d', 'e f']],
+    [`a 'b c`, ['a', 'b c']],
+    [`a "b\\"c`, ['a', 'b"c']],
+    [`a 'b\\'`, ['a', 'b\\']],
+    ['a\\', ['a']],
+  ] as const)
+    t.strictSame(splitLine(line), words, line)
+})
+
+const body = (schema: object) => ({
+  requestBody: { content: { 'application/json': { schema } } },
+})
+
+const document = documentOf([
+  ['GET', '/v1/cells', { group: 'cells', verb: 'list' }],
+  ['GET', '/v1/cells/{cell_id}', { group: 'cells', verb: 'show' }],
+  ['POST', '/v1/cells/{cell_id}/models/{model}/load', { group: 'cells', verb: 'load' }],
+  ['GET', '/v1/gates', { group: 'gates', verb: 'list' }],
+  ['GET', '/v1/gates/{gate_id}', { group: 'gates', verb: 'check' }],
+  ['GET', '/v1/gates/requests', { group: 'gates', verb: 'requests' }],
+  ['GET', '/v1/gates/requests/{request_id}', { group: 'gates', verb: 'show' }],
+  ['GET', '/v1/skills/{skill_id}', { group: 'skills', verb: 'show' }],
+  [
+    'POST',
+    '/v1/skills/formation',
+    { group: 'skills', verb: 'run formation' },
+    body({ properties: { shape: { type: 'string', enum: ['line', 'circle'] } } }),
+  ],
+  ['POST', '/v1/policy', { group: 'policy', verb: 'change', file: 'text' } as never, body({})],
+])
+
+const KEY = `svc-dev-abcdefgh_${'k'.repeat(40)}`
+
+/** What a coordinator lists; the last cell has a name that a shell would run. */
+const scene = async (t: Parameters<typeof fakeCoordinator>[0]) => {
+  const home = await temporaryFolder(t)
+  const { url, asked } = await fakeCoordinator(t, ({ path }) => {
+    if (path === '/v1/openapi.json') return [200, document]
+    if (path === '/v1/cells')
+      return [200, { cells: [{ id: 'cell_1' }, { id: 'cell_2' }, { id: 'cell_$(touch_x)' }] }]
+    if (path === '/v1/gates') return [200, { gates: [{ gate_id: 'gate.release' }] }]
+    if (path === '/v1/gates/requests') return [200, { requests: [{ id: 'gate_9' }] }]
+    return path === '/v1/models' ? [200, { data: [{ id: 'a:7b' }, { id: 'a:9b' }] }] : undefined
+  })
+  return { env: { HOME: home, SHOAL_URL: url, SHOAL_KEY: KEY }, asked, home }
+}
+
+const candidates = async (env: Environment, ...words: string[]): Promise<string[]> => {
+  const typed = {
+    SHOAL_COMPLETE_WORDS: ['shoal', ...words.slice(0, -1)].join('\n'),
+    SHOAL_COMPLETE_CURRENT: words.at(-1) ?? '',
+  }
+  const { out, code, err } = await shoal({ ...env, ...typed }, ['_complete'])
+  t.strictSame([code, err], [0, ''])
+  return out.split('\n').flatMap(line => (line === '' ? [] : [line.split('\t')[0] ?? '']))
+}
+
+t.test('groups, verbs, flags, values and ids are completed', async t => {
+  const { env } = await scene(t)
+  for (const [words, found] of [
+    [['ce'], ['cells']],
+    [['cell'], ['cells']],
+    [
+      ['cells', 'l'],
+      ['list', 'load'],
+    ],
+    [['cell', 'sh'], ['show']],
+    [
+      ['cells', 'show', ''],
+      ['cell_1', 'cell_2'],
+    ],
+    [['--format', 'json', 'cells', 'show', 'cell_2'], ['cell_2']],
+    [['cells', 'show', 'cell_1', ''], []],
+    [
+      ['cells', 'load', 'cell_1', 'a'],
+      ['a:7b', 'a:9b'],
+    ],
+    [['gate', 'check', ''], ['gate.release']],
+    [['gates', 'show', ''], ['gate_9']],
+    [['skill', 'show', ''], ['formation']],
+    [['skill', 'run', ''], ['formation']],
+    [['skill', 'run', 'formation', '--sh'], ['--shape']],
+    [
+      ['skill', 'run', 'formation', '--shape', ''],
+      ['line', 'circle'],
+    ],
+    [['skill', 'run', 'formation', '--shape=c'], ['--shape=circle']],
+    [['--fo'], ['--format']],
+    [
+      ['--format', ''],
+      ['text', 'json'],
+    ],
+    [
+      ['completion', ''],
+      ['bash', 'zsh', 'fish'],
+    ],
+    [['policy', 'change', 'x'], [':files']],
+    [['chat', '--model', 'a:9'], ['a:9b']],
+    [['nothing', ''], []],
+  ] as const)
+    t.strictSame((await candidates(env, ...words)).toSorted(), found.toSorted(), words.join(' '))
+})
+
+t.test('it asks with the key of the line and the profile, and never for a key', async t => {
+  const { env, asked } = await scene(t)
+  await candidates(env, '--key', 'other', 'cells', 'show', '')
+  t.match(asked.at(-1), { path: '/v1/cells', key: 'other' })
+  t.strictSame(await candidates(env, '--key', '-', 'cells', 'show', 'cell_1'), ['cell_1'])
+  t.match(asked.at(-1), { path: '/v1/cells', key: KEY })
+})
+
+t.test('it is quiet and quick when the coordinator is away or mute', async t => {
+  const home = await temporaryFolder(t)
+  const away = { HOME: home, SHOAL_URL: 'http://127.0.0.1:9' }
+  t.strictSame(await candidates(away, 'cells', ''), [])
+  t.strictSame(await candidates(away, 'doc'), ['doctor'], 'its own commands are there')
+  const mute = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(mute, 'listening')
+  t.teardown(() => {
+    mute.closeAllConnections()
+    mute.close()
+  })
+  const { port } = mute.address() as AddressInfo
+  t.strictSame(await candidates({ HOME: home, SHOAL_URL: `http://127.0.0.1:${port}` }, 'top'), [
+    'top',
+  ])
+  mkdirSync(join(home, '.config', 'shoal'), { recursive: true })
+  writeFileSync(join(home, '.config', 'shoal', 'profiles.json'), '{', { mode: 0o644 })
+  t.strictSame(await candidates(away, 'doc'), [], 'what is wrong is no candidate')
+})
+
+t.test('what a coordinator calls its things stays one line, one word and one tab', async t => {
+  const home = await temporaryFolder(t)
+  const words = `a: [b] 'c' "d" \`e\` $(f) \\g {h} %i`
+  const summary = `${words}\t:files\n:files\r\u001b[2J`
+  const { url } = await fakeCoordinator(t, ({ path }) =>
+    path === '/v1/openapi.json'
+      ? [200, documentOf([['GET', '/v1/x', { group: 'x', verb: 'list' }, { summary } as never]])]
+      : undefined,
+  )
+  const env = { HOME: home, SHOAL_URL: url, SHOAL_KEY: KEY }
+  const typed = { SHOAL_COMPLETE_WORDS: 'shoal\nx', SHOAL_COMPLETE_CURRENT: '' }
+  const { out } = await shoal({ ...env, ...typed }, ['_complete'])
+  t.equal(out, `list\t${`${words}\\u{9}:files\\u{a}:files\\u{d}\\u{1b}[2J`.slice(0, 60)}\n`)
+})
+
+t.test('the scripts take a line apart without running any of it', async t => {
+  const of = async (name: string) => (await shoal({}, ['completion', name])).out
+  const [bash, zsh, fish] = [await of('bash'), await of('zsh'), await of('fish')]
+  for (const script of [bash, zsh, fish]) t.notMatch(script, /\beval\b|\$\(shoal/)
+  t.match(zsh, /^#compdef shoal\n/, 'compinit finds it by its first line')
+  t.match(zsh, /\{word\/\/:\/\\\\:\}/, 'a colon of a word does not begin its description')
+  t.ok(fish.includes("printf '%s\\n' $line"), 'no candidate is a flag of echo')
+})
+
+t.test('the document is not asked for again', async t => {
+  const { env, asked } = await scene(t)
+  await candidates(env, 'cells', '')
+  await candidates(env, 'cells', 'show', '')
+  t.equal(asked.filter(({ path }) => path === '/v1/openapi.json').length, 1)
+})
+
+const installed = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0
+
+/** A folder with a `shoal` that completes as the program does, and shows what it would get. */
+const pathWith = (home: string): string => {
+  mkdirSync(join(home, 'bin'))
+  const script = `#!/bin/sh
+case $1 in _complete|completion) exec '${process.execPath}' '${SHOAL}' "$@" ;; esac
+echo "<$*>"
+`
+  writeFileSync(join(home, 'bin', 'shoal'), script, { mode: 0o755 })
+  writeFileSync(join(home, 'rules.yaml'), '')
+  return `${join(home, 'bin')}:${process.env.PATH}`
+}
+
+/** What is typed, with tabs, and what the program then gets. */
+const TYPED = [
+  ['shoal ski\trun for\t--sha\tcir\t', '<skills run formation --shape circle>'],
+  ['shoal chat --model a:9\thi', '<chat --model a:9b hi>'],
+  ['shoal policy change ru\t', '<policy change rules.yaml>'],
+  ['shoal gate check ga\t', '<gate check gate.release>'],
+  ['shoal --format=js\t', '<--format=json>'],
+] as const
+
+t.test('bash completes at the tab key', { skip: !installed('bash') || !hasPython }, async t => {
+  const { env, home } = await scene(t)
+  const first = `cd ${home}; source <(shoal completion bash); echo rea''dy\r`
+  const steps = TYPED.map(([line], i) => ({
+    wait: i === 0 ? 'ready\r\n' : '>\r\n',
+    type: `${line}\r`,
+  }))
+  const done = await inTerminal(['bash', '--norc', '--noprofile', '-i'], {
+    columns: 120,
+    env: { ...env, PS1: '% ', PATH: pathWith(home) },
+    steps: [{ wait: '% ', type: first }, ...steps, { wait: '>\r\n', type: 'exit\r' }],
+  })
+  for (const [line, got] of TYPED) t.ok(done.out.includes(`\r${got}\r\n`), `${line}: ${done.out}`)
+})
+
+t.test('zsh gets words and their descriptions', { skip: !installed('zsh') }, async t => {
+  const { env, home } = await scene(t)
+  const script = `compdef() { print "compdef $*" }
+source <(shoal completion zsh)
+_describe() { print -l -- "\${(@P)2}" }
+words=(shoal cell load cell_1 a); CURRENT=5; _shoal
+words=(shoal cells l); CURRENT=3; _shoal`
+  const { status, stdout, stderr } = spawnSync('zsh', ['-fc', script], {
+    encoding: 'utf8',
+    env: { ...env, PATH: pathWith(home) },
+  })
+  t.equal(status, 0, stderr)
+  t.equal(stdout, 'compdef _shoal shoal\na\\:7b\na\\:9b\nlist:x\nload:x\n')
+})
+
+t.test('fish completes', { skip: !installed('fish') }, async t => {
+  const { env, home } = await scene(t)
+  const script = `shoal completion fish | source
+complete -C 'shoal cell show '
+complete -C 'shoal cells li'`
+  const { status, stdout, stderr } = spawnSync('fish', ['--no-config', '-c', script], {
+    encoding: 'utf8',
+    env: { ...env, PATH: pathWith(home) },
+  })
+  t.equal(status, 0, stderr)
+  t.equal(stdout, 'cell_1\ncell_2\nlist\tx\n')
+})

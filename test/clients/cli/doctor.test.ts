@@ -1,0 +1,235 @@
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { doctor } from '../../../clients/cli/doctor.ts'
+import {
+  examine,
+  type Finding,
+  type Look,
+  type Patient,
+} from '../../../clients/cli/doctor-checks.ts'
+import { settingsOf } from '../../../clients/cli/settings.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { VERSION } from '../../../shared/version.ts'
+import { temporaryFolder } from '../../coordinator/store/temporary.ts'
+import { appWith } from '../../support/app.ts'
+import { shoal } from '../../support/shoal-program.ts'
+
+const NOW = Date.parse('2026-11-20T12:00:00.500Z')
+const KEY = `svc-dev-abcdefgh_${'k'.repeat(40)}`
+
+const headers = { 'x-shoal-version': VERSION, date: 'Fri, 20 Nov 2026 12:00:00 GMT' }
+
+type Bodies = Record<string, [status: number, body: unknown, headers?: Record<string, string>]>
+
+const fine: Bodies = {
+  '/v1/health': [200, { status: 'ok', cells: 1, models: 2, latency_ms: 1 }],
+  '/health': [200, { status: 'ok', broker: 'ok', store: 'ok' }],
+  '/v1/keys?limit=1000': [
+    200,
+    {
+      keys: [
+        { id: 'abcdefgh', tenant_id: 'home', tier: 'pro', roles: ['client'], expires_at: null },
+      ],
+    },
+    { 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '3' },
+  ],
+}
+
+const patient = (
+  {
+    bodies = {},
+    url = 'http://127.0.0.1:7070',
+    key = KEY as string | undefined,
+    days = 90,
+  } = {} as {
+    bodies?: Bodies
+    url?: string
+    key?: string | undefined
+    days?: number
+  },
+): Patient => ({
+  settings: settingsOf(
+    { format: 'text', url, ...(key === undefined ? {} : { key }) },
+    {},
+    { profiles: {} },
+  ),
+  look: async (path): Promise<Look> => {
+    const [status, body, more = {}] = { ...fine, ...bodies }[path] ?? [404, {}]
+    return { status, body, headers: new Headers({ ...headers, ...more }), at: NOW }
+  },
+  daysLeft: async () => days,
+  countCommands: async () => 60,
+})
+
+const findings = async (of: Patient): Promise<Finding[]> => {
+  const all: Finding[] = []
+  for await (const finding of examine(of)) all.push(finding)
+  return all
+}
+const named = async (name: string, of: Patient): Promise<Finding | undefined> =>
+  (await findings(of)).find(each => each.name === name)
+
+t.test('when all is well every check says so', async t => {
+  const found = await findings(patient())
+  t.strictSame([...new Set(found.map(({ state }) => state))], ['ok'])
+  t.strictSame(
+    found.map(({ name }) => name),
+    [
+      'settings',
+      'reach',
+      'tls',
+      'version',
+      'clock',
+      'key',
+      'quota',
+      'service',
+      'broker',
+      'store',
+      'commands',
+    ],
+  )
+  t.match(
+    found.find(({ name }) => name === 'key')?.says,
+    /abcdefgh is good: tier pro, roles client/,
+  )
+  t.notMatch(JSON.stringify(found), 'kkkk')
+})
+
+t.test('each thing that is wrong is found, with what to do', async t => {
+  const late = (seconds: number) => ({
+    '/v1/health': [
+      200,
+      { status: 'ok', cells: 1, models: 2 },
+      { date: new Date(NOW - seconds * 1000).toUTCString() },
+    ] as Bodies[string],
+  })
+  const version = (text: string): Bodies => ({
+    '/v1/health': [200, { status: 'ok' }, { 'x-shoal-version': text }],
+  })
+  for (const [name, of, state, says] of [
+    ['tls', patient({ url: 'http://shoal.example' }), 'warn', /not encrypted/],
+    ['tls', patient({ url: 'https://shoal.example' }), 'ok', /90 days/],
+    ['tls', patient({ url: 'https://shoal.example', days: 13.5 }), 'warn', /13 days/],
+    ['version', patient({ bodies: version('99.0.0') }), 'fail', /99\.0\.0/],
+    ['version', patient({ bodies: version(VERSION.replace(/\d+$/, '99')) }), 'warn', /99/],
+    ['clock', patient({ bodies: late(4) }), 'ok', /agree/],
+    ['clock', patient({ bodies: late(6) }), 'warn', /6 s behind/],
+    ['clock', patient({ bodies: late(-200) }), 'fail', /200 s ahead/],
+    [
+      'key',
+      patient({ bodies: { '/v1/keys?limit=1000': [401, {}] } }),
+      'fail',
+      /from --key is refused/,
+    ],
+    [
+      'quota',
+      patient({
+        bodies: {
+          '/v1/keys?limit=1000': [
+            200,
+            {},
+            { 'x-ratelimit-limit': '10', 'x-ratelimit-remaining': '0' },
+          ],
+        },
+      }),
+      'warn',
+      /0 of 10/,
+    ],
+    [
+      'service',
+      patient({ bodies: { '/v1/health': [200, { status: 'degraded', cells: 0, models: 0 }] } }),
+      'warn',
+      /degraded/,
+    ],
+    [
+      'service',
+      patient({ bodies: { '/v1/health': [200, { status: 'unavailable', cells: 0, models: 0 }] } }),
+      'fail',
+      /unavailable: 0 cells, 0 models/,
+    ],
+    [
+      'broker',
+      patient({ bodies: { '/health': [200, { broker: 'unavailable', store: 'ok' }] } }),
+      'fail',
+      /unavailable/,
+    ],
+    [
+      'store',
+      patient({ bodies: { '/health': [200, { broker: 'ok', store: 'unavailable' }] } }),
+      'fail',
+      /unavailable/,
+    ],
+  ] as const) {
+    const found = await named(name, of)
+    t.match(found, { state, says }, `${name}: ${found?.says}`)
+    t.equal(found?.next !== undefined, state !== 'ok', `${name} has a next step`)
+  }
+  t.match(await named('service', patient()), { says: 'ok: 1 cell, 2 models' })
+  const none = settingsOf({ format: 'text' }, {}, { profiles: {} })
+  t.match(await named('key', { ...patient(), settings: none }), { state: 'fail', says: /none/ })
+  const mute = {
+    ...patient(),
+    countCommands: () => Promise.reject(new ShoalError('internal', 'damaged')),
+  }
+  t.match(await named('commands', mute), { state: 'warn', says: 'damaged' })
+})
+
+t.test('where nobody answers, or somebody else, the rest is not asked', async t => {
+  const refused = Object.assign(new Error(), { code: 'ECONNREFUSED' })
+  const away = { ...patient(), look: () => Promise.reject(refused) }
+  t.match(await findings(away), [
+    { name: 'settings' },
+    { name: 'reach', state: 'fail', next: /npm start/ },
+  ])
+  const proxy: Patient = {
+    ...patient(),
+    look: async () => ({ status: 200, body: undefined, headers: new Headers(), at: NOW }),
+  }
+  const found = await findings(proxy)
+  t.match(found, [{}, { state: 'fail', says: /no coordinator/ }])
+  t.equal(found.length, 2)
+})
+
+t.test('the exit code is that of the first thing that is broken', async t => {
+  const run = async (all: Finding[], json = false) => {
+    let out = ''
+    const say = (text: string) => {
+      out += text
+    }
+    async function* each() {
+      yield* all
+    }
+    return { code: await doctor(each(), json, say, 60), out }
+  }
+  const ok: Finding = { name: 'a', state: 'ok', says: 'x' }
+  const warn: Finding = { name: 'b', state: 'warn', says: 'x', next: 'y' }
+  const key: Finding = { name: 'key', state: 'fail', says: 'z', next: 'y', code: 'auth_required' }
+  t.match(await run([ok, warn]), { code: 0, out: /Nothing is broken/ })
+  t.match(await run([warn, key, { ...key, code: 'store_unavailable' }]), { code: 77 })
+  const { out } = await run([key], true)
+  t.strictSame(JSON.parse(out), {
+    healthy: false,
+    checks: [{ name: 'key', state: 'fail', says: 'z', next: 'y' }],
+  })
+  const long = await run([{ ...ok, says: 'word '.repeat(40).trim() }])
+  t.ok(long.out.split('\n').every(line => line.length <= 60))
+})
+
+t.test('the program looks at a real coordinator', async t => {
+  const app = await appWith()
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(() => app.close())
+  const { port } = app.server.address() as AddressInfo
+  const env = { HOME: await temporaryFolder(t), SHOAL_URL: `http://127.0.0.1:${port}` }
+  const bare = await shoal(env, ['doctor'])
+  t.match(bare, { code: 77, err: '', out: /fail {2}key +there is none\n +-> set SHOAL_KEY/ })
+  for (const check of ['reach', 'version', 'clock', 'broker', 'store', 'commands'])
+    t.match(bare.out, new RegExp(`^ok +${check} `, 'm'))
+  const json = await shoal({ ...env, SHOAL_KEY: 'wrong' }, ['doctor', '--format', 'json'])
+  t.equal(json.code, 77)
+  t.match(JSON.parse(json.out), { healthy: false })
+  const away = await shoal(env, ['doctor', '--url', 'http://127.0.0.1:9'])
+  t.match(away, { code: 69, out: /^fail {2}reach/m })
+  t.match(await shoal(env, ['doctor', '--url', 'nonsense']), { code: 78 })
+  t.match(await shoal(env, ['doctor', '--profile', 'none']), { code: 78, out: /no profile none/ })
+})

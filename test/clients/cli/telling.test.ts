@@ -1,0 +1,264 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { nextStep } from '../../../clients/cli/next-step.ts'
+import { unreachable } from '../../../clients/cli/unreachable.ts'
+import { type ErrorCode, errorCodes, isForPrograms, ShoalError } from '../../../shared/errors.ts'
+import { VERSION } from '../../../shared/version.ts'
+import { temporaryFolder, temporaryStore } from '../../coordinator/store/temporary.ts'
+import { appWith, views } from '../../support/app.ts'
+import { error, fakeCoordinator } from '../../support/fake-coordinator.ts'
+import { hasPython, inTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
+
+t.test('every error that a user can meet has a next step, or says it all', async t => {
+  const saysAll: ErrorCode[] = [
+    'forbidden',
+    'origin_not_allowed',
+    'method_not_allowed',
+    'unsupported_media_type',
+    'upgrade_required',
+    'headers_too_large',
+  ]
+  for (const code of errorCodes.filter(code => !isForPrograms(code) && !saysAll.includes(code)))
+    t.match(nextStep(new ShoalError(code, 'x')), /\w+ \w+/, code)
+  const limited = new ShoalError('rate_limited', 'x', { retryAfterSeconds: 7 })
+  t.equal(nextStep(limited), 'try again in 7 s')
+})
+
+t.test('who is not let in is told which key was tried', async t => {
+  const step = (about: object) => nextStep(new ShoalError('auth_required', 'x'), about)
+  t.match(step({}), /^set SHOAL_KEY/)
+  t.match(step({ key: 'k', keyFrom: 'the profile work' }), /^the key is from the profile work/)
+  t.match(step({ keyHeldBack: 'the key of a is for b alone' }), /^the key of a is for b alone/)
+})
+
+t.test('who comes with an approval that is over is told to ask again', async t => {
+  const step = (message: string) => nextStep(new ShoalError('forbidden', message))
+  t.match(step('request gate_1 is consumed'), /ask again/)
+  t.match(step('request gate_1 is superseded (by gate_2)'), /ask again/)
+  t.match(step('the plan is not the one that was approved'), /as it was approved/)
+  t.equal(step('request gate_1 is pending'), undefined)
+})
+
+t.test('when nobody answers, the reason and the origin of the address are told', async t => {
+  const failed = (code: string) =>
+    new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
+  for (const [code, says, next] of [
+    ['ECONNREFUSED', /nothing listens there/, /npm start/],
+    ['ENOTFOUND', /nobody knows that name/, /SHOAL_URL/],
+    ['SELF_SIGNED_CERT_IN_CHAIN', /not known here/, /--ca-file/],
+    ['CERT_HAS_EXPIRED', /expired/, /clocks/],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', /another name/, /name that the certificate has/],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', /no TLS/, /http:\/\//],
+    ['EODD', /EODD/, /npm start/],
+  ] as const) {
+    const told = unreachable('http://a', failed(code))
+    t.match(told.message, says)
+    t.match(nextStep(told, { urlFrom: 'SHOAL_URL' }), next, code)
+    t.match(nextStep(told, { urlFrom: 'SHOAL_URL' }), /the address is from SHOAL_URL/)
+  }
+  const refused = unreachable('http://a', failed('ECONNREFUSED'))
+  const step = (url: string, urlFrom = '--url') => nextStep(refused, { url, urlFrom })
+  t.match(step('http://a/hook'), /for a field called url write --input-url; start it/)
+  for (const [url, from] of [['http://a/'], ['nonsense'], ['http://a/hook', 'SHOAL_URL']] as const)
+    t.notMatch(step(url, from), 'input-url')
+  const timeout = Object.assign(new Error('x'), { name: 'TimeoutError' })
+  t.match(unreachable('http://a', timeout).message, /there is no answer/)
+})
+
+t.test('the program', async t => {
+  const store = await temporaryStore(t)
+  const app = await appWith({ views: views({ store }) })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(() => app.close())
+  const { port } = app.server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  const env = { HOME: await temporaryFolder(t), SHOAL_URL: url, SHOAL_KEY: 'admin-key' }
+
+  t.test('with --format json every error is one JSON document and nothing else', async t => {
+    for (const [args, code, name, next] of [
+      [['cells', 'paint'], 64, 'wrong_usage', /shoal cells --help/],
+      [['cels', 'list'], 64, 'wrong_usage', /did you mean .*cells/],
+      [['cells'], 64, 'wrong_usage', /one of: .*list/],
+      [['cells', 'show'], 64, 'wrong_usage', /usage: shoal cells show <cell_id>/],
+      [['cells', 'list', '--nothing'], 64, 'wrong_usage', /--help/],
+      [['token', 'revoke', 'x'], 66, 'not_found', /shoal tokens list/],
+      [['tokens', 'create', '--ttl-minutes', '0'], 65, 'invalid_request', /--ttl-minutes <number>/],
+      [['cells', 'list', '--key', 'bad-key'], 77, 'auth_required', /from --key/],
+      [['cells', 'list', '--url', 'nonsense'], 65, 'invalid_request', /./],
+      [['cells', 'list', '--profile', 'none'], 78, 'config_invalid', /profile list/],
+      [['session', 'closeout'], 64, 'wrong_usage', /closeout --help/],
+    ] as const) {
+      const ended = await shoal(env, [...args, '--format', 'json'])
+      t.equal(ended.code, code, `${args.join(' ')}: ${ended.err}`)
+      t.equal(ended.out, '')
+      const told = JSON.parse(ended.err)
+      t.match(told, { error: { code: name, message: /\w/, next } }, args.join(' '))
+      t.ok('param' in told.error && 'type' in told.error, "it is OpenAI's body")
+    }
+  })
+
+  t.test('what is missing is told with what it is for and an example', async t => {
+    const ended = await shoal(env, ['gate', 'request', 'gate.production-deploy'])
+    t.match(ended, { code: 65, out: '' })
+    t.match(
+      ended.err,
+      /plan is missing \(invalid_request\)\n {2}--plan <json> {2}Exactly.*required/,
+    )
+    t.match(ended.err, /for example: shoal gates request GATE_ID .*--plan/)
+  })
+
+  t.test('a wrong value is told with the flag or the argument that it was given for', async t => {
+    for (const [args, said] of [
+      [['completion', 'tcsh'], "<shell> cannot be 'tcsh': allowed choices are bash, zsh, fish"],
+      [['keys', 'list', '--limit', 'x'], "--limit <number> cannot be 'x': a number is needed"],
+      [
+        ['gates', 'request', 'gate.x', '--plan', '{bad'],
+        "--plan <json> cannot be '{bad': JSON is needed",
+      ],
+      [['keys', 'list', '--format', 'xml'], /^shoal: --format <format> cannot be 'xml': allowed/],
+    ] as const) {
+      const { code, err } = await shoal(env, args)
+      t.equal(code, 64)
+      if (typeof said === 'string') t.equal(err.split('\n')[0], `shoal: ${said} (wrong_usage)`)
+      else t.match(err, said)
+    }
+    const below = await shoal(env, ['keys', 'list', '--limit', '0'])
+    t.match(below.err, /for example: shoal keys list --limit 10\n/)
+    const last = await shoal(env, ['audit', 'query', '--last', '2x'])
+    t.match(last.err, /for example: shoal audit query --last 24h\n/)
+    const choice = await shoal(env, ['keys', 'request', '--label', 'x'])
+    t.match(choice.err, /--tier <choice> {2}\(required\) \(one of: free, pro, enterprise\)\n/)
+  })
+
+  t.test('help is there on every level and fits 80 columns', async t => {
+    const main = await shoal(env, ['help'])
+    t.match(main, { code: 0, err: '' })
+    const heads = ['Models and skills', 'Agents', 'Fleet', 'Governance', 'Keys and usage']
+    const at = [...heads, 'This program'].map(head => main.out.indexOf(`\n${head}:`))
+    t.ok(
+      at.every((place, i) => place > (at[i - 1] ?? 0)),
+      'by area, in order',
+    )
+    t.match(await shoal(env, ['help', 'cells', 'paint']), { code: 64, out: '', err: /'paint'/ })
+    t.notMatch(main.out, /_complete|\nMore:|\nCommands:/)
+    for (const words of [
+      [],
+      ['gates'],
+      ['gates', 'request'],
+      ['cells', 'config'],
+      ['login'],
+      ['policy', 'change'],
+      ['skills', 'run', 'vram-guard'],
+      ['completion'],
+      ['session', 'start'],
+    ]) {
+      const help = await shoal(env, ['help', ...words])
+      t.match(help, { code: 0, err: '', out: `Usage: shoal` }, words.join(' '))
+      const wide = help.out
+        .split('\n')
+        .filter(line => line.length > 80 && !line.startsWith('  shoal '))
+      t.strictSame(wide, [], words.join(' '))
+      t.notMatch(help.out, 'admin-key')
+      t.strictSame(await shoal(env, [...words, '--help']), help, 'both ways are one')
+    }
+  })
+
+  t.test('help fits a narrow terminal too', { skip: !hasPython }, async t => {
+    for (const words of [[], ['gates'], ['cells', 'load'], ['doctor']]) {
+      const argv = [process.execPath, SHOAL, ...words, '--help']
+      const { out, code } = await inTerminal(argv, { columns: 40, env })
+      t.equal(code, 0)
+      const lines = out.split('\r\n').filter(line => !line.startsWith('Usage:'))
+      t.strictSame(
+        // one long word cannot be broken
+        lines.filter(line => line.length > 40 && line.trim().includes(' ')),
+        [],
+        words.join(' '),
+      )
+    }
+  })
+
+  t.test('its version, and that of the coordinator where one answers', async t => {
+    t.strictSame(await shoal(env, ['--version']), {
+      code: 0,
+      out: `shoal ${VERSION}\ncoordinator ${VERSION} at ${url}\n`,
+      err: '',
+    })
+    const alone = { ...env, SHOAL_URL: 'http://127.0.0.1:9' }
+    t.match(await shoal(alone, ['-V']), { code: 0, out: `shoal ${VERSION}\n`, err: '' })
+    const { out } = await shoal(env, ['--version', '--format', 'json'])
+    t.match(JSON.parse(out), { version: VERSION, coordinator: { url, version: VERSION } })
+  })
+})
+
+t.test('no key of a line is repeated, and a proxy is no coordinator', async t => {
+  const env = { HOME: await temporaryFolder(t) }
+  const { url } = await fakeCoordinator(t, () => [500, error('teapot', 'x')])
+  const secret = `svc-dev-abcdefgh_${'s'.repeat(40)}`
+  for (const args of [
+    ['--key', secret, 'models', 'list', '--url', url],
+    [secret, 'list', '--url', url],
+    ['models', secret, '--url', url],
+    [`--${secret}`, 'models', 'list', '--url', url],
+  ]) {
+    const ended = await shoal(env, args)
+    t.not(ended.code, 0)
+    t.notMatch(ended.out + ended.err, 'ssss', args.join(' '))
+  }
+})
+
+t.test('an answer that breaks off, or is none of ours, is told with its own code', async t => {
+  const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }
+  const server = createServer((request, response) => {
+    if (request.url === '/v1/models') return void response.end('{"data":null}')
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('data: {"choices":[{"delta":{"content":"half"}}]}\n\n', () => response.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const cut = await shoal(env, ['chat', 'hi', '--url', url])
+  t.match(cut, { code: 69, out: 'half', err: /no coordinator answers|connection was cut/ })
+  t.notMatch(cut.err, /\n +at /, 'no stack')
+  const odd = await shoal(env, ['models', 'list', '--url', url])
+  t.match(odd, { code: 70, err: /^shoal: this program has failed: .*\nwith SHOAL_DEBUG=1/ })
+})
+
+t.test('requests that wait are a line of JSON each for programs', async t => {
+  const env = { HOME: await temporaryFolder(t) }
+  const requests = [
+    { id: 'gate_2', summary: 'b' },
+    { id: 'gate_1', summary: 'a\u202e' },
+  ]
+  const { url } = await fakeCoordinator(t, ({ path }) =>
+    path.startsWith('/v1/gates/requests') ? [200, { requests, next: null }] : undefined,
+  )
+  const args = ['gates', 'watch', '--once', '--format', 'json', '--url', url]
+  const { out, code } = await shoal(env, args)
+  t.equal(code, 0)
+  t.strictSame(
+    out
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line)),
+    requests.toReversed(),
+  )
+  t.notMatch(out, '\u202e')
+})
+
+t.test('models are a table, without a column that none of them fills', async t => {
+  const env = { HOME: await temporaryFolder(t) }
+  const demo = { id: 'demo', weights: 'bundled-demo' }
+  const list = async (data: object[], ...more: string[]) => {
+    const { url } = await fakeCoordinator(t, ({ path }) =>
+      path === '/v1/models' ? [200, { object: 'list', data }] : undefined,
+    )
+    return (await shoal(env, ['models', 'list', '--url', url, ...more])).out
+  }
+  t.equal(await list([{ id: 'a:7b' }, { id: 'b\u202e' }]), 'id\na:7b\nb\\u{202e}\n')
+  t.equal(await list([{ id: 'a:7b' }, demo]), 'id    weights\na:7b  -\ndemo  bundled-demo\n')
+  t.equal(await list([]), 'none\n')
+  t.strictSame(JSON.parse(await list([demo], '--format', 'json')), { object: 'list', data: [demo] })
+})

@@ -1,0 +1,202 @@
+import t from 'tap'
+import { follow, mayTakeLong } from '../../../clients/cli/follow.ts'
+import { createProgress, during } from '../../../clients/cli/progress.ts'
+import type { Printable } from '../../../shared/print.ts'
+import { temporaryFolder } from '../../coordinator/store/temporary.ts'
+import { documentOf, fakeCoordinator } from '../../support/fake-coordinator.ts'
+import { hasPython, inTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
+
+/** A terminal whose clock ticks when it is told to. */
+const terminal = (more: object = {}) => {
+  const written: string[] = []
+  let tick: (() => void) | undefined
+  const progress = createProgress({
+    output: { isTTY: true, columns: 40, write: text => written.push(text), ...more },
+    env: {},
+    every: (_ms, next) => {
+      tick = next
+      return () => {
+        tick = undefined
+      }
+    },
+  })
+  const ticks = (count: number) => {
+    for (let i = 0; i < count; i++) tick?.()
+  }
+  return { progress, written, ticks, isTicking: () => tick !== undefined }
+}
+
+t.test('progress is a line that comes late, fits, and goes away', async t => {
+  const { progress, written, ticks, isTicking } = terminal()
+  progress.show('loading')
+  ticks(3)
+  t.strictSame(written, [], 'what is short shows nothing')
+  ticks(1)
+  t.match(written.at(-1), /loading$/)
+  progress.show(`loading ${'x'.repeat(80)}`, 50)
+  ticks(1)
+  t.match(written.at(-1), /\[#{10}\.{10}\] 50 % loading/)
+  t.equal(written.at(-1)?.replace('\r\u001b[K', '').length, 39)
+  progress.clear()
+  t.equal(written.at(-1), '\r\u001b[K')
+  t.notOk(isTicking())
+  const failed = during(progress, 'x', Promise.reject(new Error('no')))
+  await t.rejects(failed, /no/)
+  t.notOk(isTicking(), 'also after a failure')
+})
+
+t.test('a pipe and a dumb terminal see nothing', async t => {
+  const { progress, written, isTicking } = terminal({ isTTY: false })
+  progress.show('x')
+  t.notOk(isTicking())
+  t.strictSame(written, [])
+})
+
+const idle = { show: () => {}, clear: () => {} }
+const signal = new AbortController().signal
+const wait = async () => {}
+
+/** Follows what comes of an answer, when the server answers these one after the other. */
+const followed = async (answer: Printable, looks: object[]) => {
+  const asked: string[] = []
+  const shown: [string, number | null | undefined][] = []
+  const api = {
+    get: async (path: string) => {
+      asked.push(path)
+      return looks.length > 1 ? looks.shift() : looks[0]
+    },
+  } as never
+  const progress = { ...idle, show: (text: string, at?: number | null) => shown.push([text, at]) }
+  return { end: await follow({ api, progress }, answer, { signal, wait }), asked, shown }
+}
+
+const task = (state: string, more: object = {}) => ({
+  ...{ id: 't1', state, message: null, details: null, result: null },
+  ...more,
+})
+
+t.test('a task is followed to its end, and its end is the exit code', async t => {
+  const { end, asked, shown } = await followed({ task_id: 't1' }, [
+    task('submitted'),
+    task('working', { message: 'half', details: { progress_percent: 50 } }),
+    task('completed', { result: { a: 1 } }),
+  ])
+  t.match(end, { exit: 0, answer: { state: 'completed', result: { a: 1 } } })
+  t.strictSame(asked, Array(3).fill('/v1/tasks/t1'))
+  t.strictSame(shown, [
+    ['task t1: submitted', null],
+    ['task t1: working, half', 50],
+  ])
+  for (const [state, details, exit] of [
+    ['failed', null, 70],
+    ['failed', { code: 'cell_unavailable' }, 69],
+    ['failed', { code: 'constructor' }, 70],
+    ['rejected', null, 77],
+    ['canceled', null, 75],
+    ['auth-required', null, 75],
+    ['input-required', null, 65],
+  ] as const)
+    t.match((await followed({ task_id: 't1' }, [task(state, { details })])).end, { exit }, state)
+  const again = await followed(task('working'), [task('completed')])
+  t.match(again.end, { exit: 0 }, 'a task that is shown can be followed as well')
+})
+
+t.test('a model is followed until it is loaded; an old failure is not believed', async t => {
+  const answer = { cell_id: 'c', model: 'm', state: 'loading' }
+  const cell = (state: string, more: object = {}, presence = 'ready') => ({
+    presence,
+    engines: [
+      { models: ['x'], state: 'ready' },
+      { models: ['m'], state, ...more },
+    ],
+  })
+  const loading = cell('loading', { phase: 'downloading', progress_percent: 10 })
+  const good = await followed(answer, [cell('failed'), loading, cell('ready')])
+  t.match(good.end, { exit: 0, answer: { cell_id: 'c', model: 'm', state: 'ready' } })
+  t.strictSame(good.shown.at(-1), ['m on c: downloading', 10])
+  const bad = await followed(answer, [loading, cell('failed', { reason: 'no memory' })])
+  t.match(bad.end, { exit: 69, answer: { state: 'failed', reason: 'no memory' } })
+  t.match((await followed(answer, [cell('failed')])).end, { exit: 69 }, 'not for ever either')
+  t.match((await followed(answer, [cell('loading', {}, 'dead')])).end, { exit: 69 })
+  t.equal((await followed({ ...answer, state: 'ready' }, [{}])).end, undefined)
+  t.equal((await followed({ status: 'pending', request_id: 'r' }, [{}])).end, undefined)
+})
+
+t.test('whoever leaves is told how to come back', async t => {
+  const left = AbortSignal.abort()
+  const api = { get: async () => task('working') } as never
+  await t.rejects(follow({ api, progress: idle }, { task_id: 't1' }, { signal: left, wait }), {
+    code: 'client_closed',
+    message: 'task t1 goes on',
+    step: 'come back with: shoal tasks show t1 --wait',
+  })
+})
+
+t.test('only what may take long can be waited for', async t => {
+  const of = (method: string, path: string, mode?: string) =>
+    mayTakeLong({ method, path, mode } as never)
+  t.ok(of('POST', '/v1/skills/x', 'task'))
+  t.ok(of('GET', '/v1/tasks/{task_id}'))
+  t.ok(of('POST', '/v1/cells/{cell_id}/models/{model}/pin'))
+  t.notOk(of('POST', '/v1/tokens'))
+  t.notOk(of('GET', '/v1/tasks'))
+})
+
+const slow = documentOf([
+  ['POST', '/v1/skills/slow', { group: 'skills', verb: 'run slow' }, { 'x-shoal-mode': 'task' }],
+  ['GET', '/v1/tasks/{task_id}', { group: 'tasks', verb: 'show' }],
+])
+
+t.test(
+  '--wait on what is answered at once is no mistake, but people are not waited for',
+  async t => {
+    const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'k' }
+    const document = documentOf([
+      ['GET', '/v1/cells', { group: 'cells', verb: 'list' }],
+      ['POST', '/v1/gates/{gate_id}/requests', { group: 'gates', verb: 'request' }],
+    ])
+    const asked = { id: 'gate_1', status: 'pending', plan_hash: 'h' }
+    const { url } = await fakeCoordinator(t, ({ path }) => {
+      if (path === '/v1/openapi.json') return [200, document]
+      return path === '/v1/cells' ? [200, { cells: [], status: 'pending' }] : [200, asked]
+    })
+    const run = (...args: string[]) => shoal({ ...env, SHOAL_URL: url }, args)
+    t.match(await run('cells', 'list', '--wait'), { code: 0, err: '' })
+    t.notMatch((await run('cells', 'list', '--help')).out, '--wait', 'it is offered where it helps')
+    t.match(await run('gates', 'request', 'gate.x'), { code: 0, err: '' })
+    t.match(await run('gates', 'request', 'gate.x', '--wait'), {
+      code: 75,
+      out: /gate_1/,
+      err: /waits for people.*\nshoal gates show gate_1 tells/,
+    })
+  },
+)
+
+t.test('the program waits for a task', async t => {
+  let looks = 0
+  let rest = 1
+  const { url, asked } = await fakeCoordinator(t, ({ method, path }) => {
+    if (path === '/v1/openapi.json') return [200, slow]
+    if (method === 'POST') return [202, { task_id: 't1' }]
+    looks += 1
+    return [200, looks > rest ? task('completed', { result: { a: 1 } }) : task('working')]
+  })
+  const env = { HOME: await temporaryFolder(t), SHOAL_URL: url }
+  const json = ['--format', 'json']
+  const begun = await shoal(env, ['skill', 'run', 'slow', ...json])
+  t.strictSame([begun.code, JSON.parse(begun.out)], [0, { task_id: 't1' }])
+  t.equal(asked.filter(({ path }) => path === '/v1/tasks/t1').length, 0)
+  const done = await shoal(env, ['skill', 'run', 'slow', '--wait', ...json])
+  t.match(done, { code: 0, err: '' }, 'a pipe sees no progress')
+  t.match(JSON.parse(done.out), { state: 'completed', result: { a: 1 } })
+
+  t.test('with a line of progress on a terminal, until Ctrl-C', { skip: !hasPython }, async t => {
+    rest = Number.POSITIVE_INFINITY
+    const argv = [process.execPath, SHOAL, 'skill', 'run', 'slow', '--wait']
+    const steps = [{ wait: 'task t1: working', type: '\u0003' }]
+    const left = await inTerminal(argv, { env: { ...env, NO_COLOR: '1' }, steps })
+    t.equal(left.code, 75)
+    t.match(left.out, /task t1 goes on.*\r\ncome back with: shoal tasks show t1 --wait/)
+    t.notMatch(left.out, '\u001b[3', 'no colours')
+  })
+})

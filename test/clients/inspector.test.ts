@@ -1,0 +1,125 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, request, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { operations } from '../../coordinator/operations/index.ts'
+import { skills } from '../../coordinator/skills/index.ts'
+import type { Json } from '../support/a2a.ts'
+import { startInOneProcess } from '../support/one-process-stack.ts'
+
+/* The command line of the MCP inspector, as it is, against a real coordinator and cell. */
+
+const run = promisify(execFile)
+const cli = resolve(
+  ...[import.meta.dirname, '..', '..', 'node_modules', '@modelcontextprotocol'],
+  ...['inspector-cli', 'build', 'cli.js'],
+)
+const { url, keys, stop } = await startInOneProcess({})
+t.teardown(stop)
+
+/** Adds the key and the toolsets on the way: this version of the client has no place for either. */
+const openDoor = async (toolsets: string | undefined): Promise<Server> => {
+  const query = toolsets === undefined ? '' : `?toolsets=${toolsets}`
+  const server = createServer((asked, answer) => {
+    const headers = { ...asked.headers, authorization: `Bearer ${keys.operator}` }
+    const onward = request(new URL(`${asked.url ?? '/'}${query}`, url), {
+      ...{ method: asked.method ?? 'GET', headers },
+    })
+    onward.on('response', response => {
+      answer.writeHead(response.statusCode ?? 500, response.headers)
+      response.pipe(answer)
+    })
+    onward.on('error', () => answer.destroy())
+    asked.pipe(onward)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+
+/** It reads the first page of a list alone; a group of tools fits one. */
+const inspect = async (toolsets: string | undefined, ...args: string[]): Promise<Json> => {
+  const door = await openDoor(toolsets)
+  const { port } = door.address() as AddressInfo
+  try {
+    const { stdout } = await run(
+      process.execPath,
+      [...[cli, '--cli', `http://127.0.0.1:${port}/mcp/`, '--transport', 'http'], ...args],
+      { maxBuffer: 64 * 1024 * 1024 },
+    )
+    return JSON.parse(stdout)
+  } finally {
+    door.close()
+  }
+}
+
+const listedAt = async (toolsets?: string): Promise<string[]> =>
+  (await inspect(toolsets, '--method', 'tools/list')).tools.map(({ name }: Json) => name)
+
+const call = (group: string, name: string, input: Record<string, string> = {}): Promise<Json> => {
+  const named = Object.entries(input).flatMap(([field, value]) => [
+    ...['--tool-arg', `${field}=${value}`],
+  ])
+  return inspect(group, '--method', 'tools/call', '--tool-name', name, ...named)
+}
+
+const every = [...skills, ...operations]
+const groups = [...new Set(every.flatMap(({ group }) => group ?? []))]
+/** The toolset `skills` has those of the agent card beside the operations of that group. */
+const idsOf = (of: readonly string[]): string[] =>
+  every
+    .filter(
+      ({ group = '', path }) =>
+        of.includes(group) || (of.includes('skills') && path.startsWith('/v1/skills/')),
+    )
+    .map(({ id }) => id)
+
+const PAGE = 100
+/** Runs of the client at once. */
+const AT_ONCE = 4
+
+const [cell] = (await call('cells', 'cells-list')).structuredContent.cells
+
+t.test('it lists the first page of all tools, in their order', async t => {
+  t.strictSame(await listedAt(), every.map(({ id }) => id).slice(0, PAGE))
+})
+
+t.test('it lists every tool there is, by groups of which a page holds all', async t => {
+  const pages: string[][] = []
+  for (const group of groups) {
+    const last = pages.at(-1)
+    if (last !== undefined && idsOf([...last, group]).length <= PAGE) last.push(group)
+    else pages.push([group])
+  }
+  for (const page of pages) t.strictSame(await listedAt(page.join(',')), idsOf(page))
+  t.same(new Set(pages.flatMap(idsOf)), new Set(every.map(({ id }) => id)))
+})
+
+/** Groups whose first tool that only looks cannot be asked without any input. */
+const GIVEN: Record<string, [name: string, input: Record<string, string>]> = {
+  agents: ['sads-discover', {}],
+  host: ['host-os-info', { cell_id: cell.id }],
+  tags: ['tags-config-set', { tag: 'inspected', document: '{}' }],
+}
+
+/** One tool of a group: what only looks and needs nothing, where there is such a one. */
+const oneOf = (group: string): [name: string, input: Record<string, string>] | undefined => {
+  const looks = every.find(
+    each => each.group === group && each.effect === 'read' && each.input.safeParse({}).success,
+  )
+  return GIVEN[group] ?? (looks && [looks.id, {}])
+}
+
+t.test('it calls a tool of every group', { jobs: AT_ONCE }, async t => {
+  for (const group of groups)
+    t.test(group, async t => {
+      const [name, input] = oneOf(group) ?? []
+      if (name === undefined) return t.fail('say which of its tools can be called, and with what')
+      const answer = await call(group, name, input)
+      t.not(answer.isError, true, `${name} ${JSON.stringify(answer.content)}`)
+      t.type(answer.structuredContent, 'object')
+    })
+})
