@@ -1,5 +1,6 @@
 import { printedNumber } from './print-number.ts'
 import { fittedTable } from './print-table.ts'
+import { visible, visibleJson } from './visible.ts'
 
 export type Format = 'text' | 'json'
 
@@ -17,7 +18,7 @@ export const printed = (
   format: Format,
   columns = Number.POSITIVE_INFINITY,
 ): string => {
-  if (format === 'json') return `${JSON.stringify(value, null, 2)}\n`
+  if (format === 'json') return `${visibleJson(JSON.stringify(value, null, 2))}\n`
   if (Array.isArray(value) && value.every(isRow)) return table(value, columns)
   return isRow(value) ? record(value, columns) : `${shown('', value)}\n`
 }
@@ -26,14 +27,6 @@ export const printed = (
 export const columnsOf = ({ isTTY, columns }: { isTTY?: boolean; columns?: number }) =>
   isTTY === true && columns ? columns : undefined
 
-/** What could move the cursor of a terminal or hide text is made visible. */
-export const visible = (text: string): string =>
-  text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
-
-/** The same for running text: line ends, tabs and the joiners of scripts and emoji may stay. */
-export const visibleText = (text: string): string =>
-  text.replaceAll(/(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}]/gu, '?')
-
 const isRow = (value: unknown): value is Row =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -41,7 +34,7 @@ const isTable = (value: unknown): value is Row[] =>
   Array.isArray(value) && value.length > 0 && value.every(isRow)
 
 const record = (row: Row, columns: number): string => {
-  const all = flat(row)
+  const all = flat(isLastPage(row) ? without(row, ['next']) : row)
   const [only] = all
   if (all.length === 1 && only !== undefined && Array.isArray(only[1])) {
     const rows = only[1].map(item => (isRow(item) ? item : { [only[0]]: item }))
@@ -55,6 +48,10 @@ const record = (row: Row, columns: number): string => {
     .filter(part => part !== '')
     .join('\n')
 }
+
+/** A list that ends here need not say so: there is no further page. */
+const isLastPage = (row: Row): boolean =>
+  row.next === null && Object.values(row).some(value => Array.isArray(value))
 
 const flat = (row: Row, prefix = ''): [string, unknown][] =>
   Object.entries(row).flatMap(([name, value]): [string, unknown][] =>
@@ -80,6 +77,8 @@ const FEW = 3
 const table = (rows: Row[], columns: number): string => {
   const names = Object.keys(rows[0] ?? {})
   if (names.length === 0) return 'none\n'
+  const inner = names.filter(name => rows.some(row => isTable(row[name])))
+  if (inner.length > 0) return withInner(rows, inner, columns)
   const linesOf = (chosen: string[]) => [
     chosen.map(visible),
     ...rows.map(row => chosen.map(name => shown(name, row[name]))),
@@ -91,6 +90,28 @@ const table = (rows: Row[], columns: number): string => {
     (rows.length > FEW ? firstColumns(filled, linesOf, columns) : undefined) ??
     rows.map(row => members(names.map(name => [name, row[name]]))).join('\n')
   )
+}
+
+/** Tables in the rows of a table come below it, each as one that names the row it belongs to. */
+const withInner = (rows: Row[], inner: string[], columns: number): string => {
+  const outer = rows.map(row => without(row, inner))
+  const below = inner.map(name => {
+    const all = rows.flatMap(row => belonging(row, name))
+    return `${visible(name)}:\n${table(all, columns)}`
+  })
+  return [table(outer, columns), ...below].join('\n')
+}
+
+const without = (row: Row, names: string[]): Row =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => !names.includes(name)))
+
+/** The rows inside one member of a row, behind what the row begins with: its id. */
+const belonging = (row: Row, name: string): Row[] => {
+  const value = row[name]
+  const [first] = Object.entries(row)
+  if (!isTable(value) || first === undefined) return []
+  const [id, of] = first
+  return value.map(each => ({ [Object.hasOwn(each, id) ? 'of' : id]: of, ...each }))
 }
 
 /** As many columns as fit, and the names of the others below. One column alone is no table. */
