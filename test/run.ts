@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
@@ -11,9 +12,11 @@ const binFolder = new URL('../node_modules/.bin', import.meta.url).pathname
 const bin = (name: string) => join(binFolder, name)
 // tap starts its files with the first `node` on the path: it must be the carried one
 process.env.PATH = `${binFolder}:${process.env.PATH}`
+// hundreds of processes load the same files: where our programs keep them compiled, the tests do
+process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 
 /** What tests with real peers need; where it is missing they are skipped by name. */
-const DEBIAN_PACKAGES = ['mosquitto']
+const DEBIAN_PACKAGES = ['mosquitto', 'python3-pip']
 
 /** On a build machine, as root: installs what is missing. A failure shows as skipped tests. */
 const installPackages = (): void => {

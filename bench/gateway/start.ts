@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { on } from 'node:events'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { bootstrap } from '../../coordinator/admin.ts'
+import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { createToken } from '../../coordinator/keys/join-tokens.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 

@@ -42,6 +42,9 @@ const forbidden: Arrow[] = [
   ['daemon', '../coordinator/config.ts'],
   ['daemon', '../clients/cli/api.ts'],
   ['daemon/inference', 'node-llama-cpp'],
+  ['daemon/probes', 'systeminformation'],
+  ['daemon/helper', 'systeminformation'],
+  ['daemon/helper/child', 'node-llama-cpp'],
   ['daemon/inference/child', '../../../coordinator/config.ts'],
   ['clients/cli', '../../coordinator/config.ts'],
   ['clients/cli', '../../daemon/config.ts'],
@@ -63,6 +66,10 @@ const forbidden: Arrow[] = [
   ['coordinator/audit', '../a2a/card.ts'],
   ['coordinator/events', '../mcp/server.ts'],
   ['coordinator/store', '../admin.ts'],
+  ['coordinator/conversations', '../operations/call.ts'],
+  ['coordinator/queue', '../operations/operation.ts'],
+  ['coordinator/outbound', '../http/auth.ts'],
+  ['coordinator/webhooks', '../http/auth.ts'],
   ['coordinator', '../test/support/app.ts'],
 ]
 
@@ -77,6 +84,7 @@ const allowed: Arrow[] = [
   ['daemon', '../shared/ids.ts'],
   ['daemon/inference', '../../models/bundled.ts'],
   ['daemon/inference/child', 'node-llama-cpp'],
+  ['daemon/helper/child', 'systeminformation'],
   ['coordinator/http', '../fleet/fleet.ts'],
   ['coordinator/fleet', '../../shared/ids.ts'],
   ['coordinator', './http/auth.ts'],

@@ -8,7 +8,11 @@ import { bootstrap, type DemoKeys } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { Process } from '../support/stack.ts'
 
-const GATE = 'gate.minor-release-approve'
+/** One person is enough at each. Several, because nobody may ask too often at one. */
+const GATES = [
+  ...['gate.minor-release-approve', 'gate.production-deploy', 'gate.customer-go-live-approve'],
+  ...['gate.campaign-stage-advance', 'gate.content-publish-social', 'gate.avv-signature-confirm'],
+]
 /** Further along is higher; what was acknowledged may not be less far afterwards. */
 const PROGRESS: Record<string, number> = { pending: 1, approved: 2, consumed: 3 }
 const CLIENTS = 4
@@ -70,7 +74,8 @@ const ask = async (
   while (!signal.aborted)
     try {
       const plan = { nonce: Math.random() }
-      const { id } = await post(keys.operator, `/v1/gates/${GATE}/requests`, { plan, summary: 'x' })
+      const gate = GATES[Math.floor(Math.random() * GATES.length)]
+      const { id } = await post(keys.operator, `/v1/gates/${gate}/requests`, { plan, summary: 'x' })
       await post(keys.approver_a, `/v1/gates/requests/${id}/approve`)
       const tries = [1, 2].map(() =>
         post(keys.operator, `/v1/gates/requests/${id}/consume`, { plan }),

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
 import { type AppParts, buildApp } from '../../coordinator/app.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
+import { createEvents } from '../../coordinator/events/bus.ts'
 import type { Key } from '../../coordinator/keys/key.ts'
 import { createFigures } from '../../coordinator/metrics/figures.ts'
 import { createCallStats } from '../../coordinator/operations/call-stats.ts'
@@ -30,7 +31,7 @@ const keys: Record<string, Key> = {
   'admin-key': { ...keyOfTier('enterprise'), id: 'key-admin', roles: ['client', 'operator_admin'] },
 }
 
-const standing = {
+export const standing = {
   limit: 1000,
   remaining: 990,
   resetSeconds: 1_900_000_000,
@@ -51,6 +52,7 @@ const fine: Views['vitals'] = {
 /** What operations see; what is not given here must not be looked at. */
 export const views = (parts: Partial<Views> = {}): Views => ({
   ...({} as Views),
+  skills,
   skillIds: skills.map(skill => skill.id),
   calls: createCallStats(),
   catalogue: config().catalogue,
@@ -72,6 +74,7 @@ export const appWith = (parts: Partial<AppParts> = {}) =>
     usage: { record: async () => {} },
     fleet: { pick: () => undefined, cells: () => [], serves: () => false, roundTripsMs: () => [] },
     figures: createFigures(),
+    events: createEvents({ source: '/shoal/test', logger: silent }),
     running: { add: () => {}, remove: () => {}, draining: () => false },
     enrol: async () => ({ cell_id: 'c', credential: 'x' }),
     cellSelf: {} as AppParts['cellSelf'],

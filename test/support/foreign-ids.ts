@@ -4,7 +4,17 @@ import { skills } from '../../coordinator/skills/index.ts'
 import type { governanceScene } from './governance.ts'
 
 /** Ids that name something of one tenant. */
-const OWNED = ['request_id', 'key_id'] as const
+const OWNED = [
+  'request_id',
+  'key_id',
+  'person_id',
+  'tenant_id',
+  'job_id',
+  'webhook_id',
+  'conversation_id',
+  'task_id',
+  'session_id',
+] as const
 type Owned = (typeof OWNED)[number]
 /** Ids of what the whole service shares; operators of every tenant may see it. */
 const SHARED = [
@@ -16,22 +26,159 @@ const SHARED = [
   'tag',
   'model',
   'alert_id',
+  // below a task, which is looked at first
+  'hook_id',
+  // numbers of the one chain; the rows of others are not shown, see the tests of the audit
+  'seq',
 ]
 
-/** Fields in paths of which nobody has said whose they are. */
-export const undecidedFields = (): string[] =>
-  [...operations, ...skills]
+/** A call with an id of a tenant's, and whether nothing but 404 may answer it. */
+interface Case {
+  operation: Operation
+  kind: Owned
+  /** Made of the id. */
+  url: (id: string) => string
+  body?: (id: string) => object
+  headers?: (id: string) => Record<string, string>
+  isPath: boolean
+}
+
+/** Fields beside the path that name something of a tenant's, as they are sent. */
+const BESIDE: Record<string, { kind: Owned; value: (id: string) => unknown }> = {
+  'keys-request person_id': { kind: 'person_id', value: id => id },
+  'keys-request further_tenants': { kind: 'tenant_id', value: id => [id] },
+  'cells-dedicate tenant_id': { kind: 'tenant_id', value: id => id },
+  'gates-check request_id': { kind: 'request_id', value: id => id },
+  'audit-query actor': { kind: 'key_id', value: id => `key:${id}` },
+  'audit-query subject': { kind: 'request_id', value: id => id },
+  'audit-export actor': { kind: 'key_id', value: id => `key:${id}` },
+  'audit-export subject': { kind: 'request_id', value: id => id },
+  'usage-list key_id': { kind: 'key_id', value: id => id },
+  'multi-agent-conversation conversation_id': { kind: 'conversation_id', value: id => id },
+  'usage-list tenant_id': { kind: 'tenant_id', value: id => id },
+}
+/** Such fields that name nothing of a tenant's, and why. */
+const HARMLESS: Record<string, string> = {
+  'commands-list cell_id': 'cells are shared',
+  'tasks-list context_id': 'a filter over the own tenant',
+  'gates-requests gate_id': 'gates are shared',
+  'hitl-gate gate_id': 'gates are shared',
+  'gate-routing-query gate_id': 'gates are shared',
+  'policy-check actor_id': 'a label of the caller, looked up nowhere',
+  'policy-checks actor_id': 'a label of the caller, looked up nowhere',
+  'sessions-list agent_id': 'a label of the caller, looked up in the own tenant',
+  'sessions-dock agent_id': 'a label of the caller, looked up in the own tenant',
+  'agent-capability-check agent_id': 'a label of the caller, looked up in the own tenant',
+  'find-agent agent_id': 'a label of the caller, looked up in the own tenant',
+  'operator-peer agent_id': 'a label of the caller, looked up in the own tenant',
+  'sads-discover agent_id': 'a label of the caller, looked up in the own tenant',
+  'sads-dock agent_id': 'a label of the caller, looked up in the own tenant',
+  'sessions-check request_id': "needs a session of one's own, see the tests of sessions",
+  'sessions-claim task_id': 'a label, looked up nowhere',
+  'sessions-dock profile_id': 'profiles are configuration',
+  'sads-dock profile_id': 'profiles are configuration',
+  'operator-peer session_id': 'see the tests of operator-peer',
+  'operator-peer peer_session_id': 'see the tests of operator-peer',
+  'gates-request subject': "the caller's own words",
+}
+const LOOKS_LIKE_AN_ID = /_id$|^further_tenants$|^subject$|^actor$/
+
+const all: readonly Operation[] = [...operations, ...skills]
+
+const besideFields = ({ input, path }: Operation): string[] =>
+  Object.keys(input.shape).filter(name => !pathFields(path).includes(name))
+
+/** Fields that may hold an id of which nobody has said whose it is. */
+export const undecidedFields = (): string[] => [
+  ...all
     .flatMap(({ path }) => pathFields(path))
-    .filter(field => !SHARED.includes(field) && !(OWNED as readonly string[]).includes(field))
+    .filter(field => !SHARED.includes(field) && !(OWNED as readonly string[]).includes(field)),
+  ...all
+    .flatMap(operation => besideFields(operation).map(field => `${operation.id} ${field}`))
+    .filter(field => LOOKS_LIKE_AN_ID.test(field.split(' ')[1] ?? ''))
+    .filter(field => !(field in BESIDE) && !(field in HARMLESS)),
+]
 
-/** Operations that take an id of a tenant's. */
-export const ownedOperations = (): { operation: Operation; field: Owned }[] =>
-  operations.flatMap(operation =>
-    pathFields(operation.path)
-      .filter((field): field is Owned => (OWNED as readonly string[]).includes(field))
-      .map(field => ({ operation, field })),
-  )
+/** Input that the fields beside the id need. */
+const REST: Record<string, unknown> = {
+  plan: 1,
+  reason: 'x',
+  claim_token: 'x',
+  tier: 'free',
+  exclusive: false,
+  content: 'x',
+  participants: [{ id: 'ada', type: 'person' }],
+  scope: 'x',
+  action_type: 'read.x',
+  skill: 'policy-check',
+  summary: 'x',
+  url: 'https://hooks.acme-corp.com/x',
+}
+/** Fields that have another meaning in others. */
+const OWN_REST: Record<string, object> = {
+  'multi-agent-conversation': { action: 'message' },
+  'tasks-update': { state: 'done' },
+}
 
+const restOf = ({ id, input, method }: Operation): object =>
+  method === 'GET'
+    ? {}
+    : {
+        ...Object.fromEntries(Object.entries(REST).filter(([name]) => name in input.shape)),
+        ...OWN_REST[id],
+      }
+
+const pathOf = ({ path }: Operation, field = '', id = ''): string =>
+  path.replace(`{${field}}`, encodeURIComponent(id)).replace(/\{\w+\}/g, 'gate.production-deploy')
+
+const pathCases = (operation: Operation): Case[] =>
+  pathFields(operation.path)
+    .filter((field): field is Owned => (OWNED as readonly string[]).includes(field))
+    .map(kind => ({
+      operation,
+      kind,
+      isPath: true,
+      url: id => pathOf(operation, kind, id),
+      body: () => restOf(operation),
+    }))
+
+const besideCases = (operation: Operation): Case[] =>
+  besideFields(operation).flatMap(field => {
+    const found = BESIDE[`${operation.id} ${field}`]
+    if (found === undefined) return []
+    const { kind, value } = found
+    const isQuery = operation.method === 'GET'
+    const query = (id: string) => `?${new URLSearchParams({ [field]: String(value(id)) })}`
+    return [
+      {
+        operation,
+        kind,
+        isPath: false,
+        url: (id: string) => pathOf(operation) + (isQuery ? query(id) : ''),
+        body: (id: string) => ({ ...restOf(operation), [field]: value(id) }),
+      },
+    ]
+  })
+
+/** Every operation may be asked for another tenant. */
+const tenantCase = (operation: Operation): Case => ({
+  operation,
+  kind: 'tenant_id',
+  isPath: false,
+  url: () => pathOf(operation),
+  body: () => restOf(operation),
+  headers: id => ({ 'x-svc-tenant': id }),
+})
+
+/** Every call that takes an id of a tenant's: in its path, beside it, or in X-SVC-Tenant. */
+export const foreignCases = (): Case[] =>
+  all.flatMap(operation => [
+    ...pathCases(operation),
+    ...besideCases(operation),
+    tenantCase(operation),
+  ])
+
+/** What operations need before they look for the id. */
 type Scene = Awaited<ReturnType<typeof governanceScene>>
 type Below = (limit: number) => number
 
@@ -42,39 +189,85 @@ const absentLike = (id: string, below: Below): string => {
   return (prefix === '' ? '' : `${prefix}_`) + random.join('')
 }
 
-/**
- * So many random reads and writes by a stranger with ids of another tenant. Answers what went wrong:
- * something else than 404, or an answer that differs from that for an id that does not exist.
- */
-export const foreignCalls = async (
-  { demo, call }: Scene,
-  { count, below }: { count: number; below: Below },
-): Promise<string[]> => {
-  const ids: Record<Owned, string[]> = { request_id: [], key_id: [] }
+const idsOf = async ({ demo, call }: Scene): Promise<Record<Owned, string[]>> => {
+  const ids: string[] = []
+  const hooks: string[] = []
+  const jobs: string[] = []
+  const conversations: string[] = []
+  const tasks: string[] = []
+  const sessions: string[] = []
   for (let n = 0; n < 5; n++) {
     const asked = await call(demo.operator, 'POST', '/v1/keys', { tier: 'free', label: `k${n}` })
-    ids.request_id.push(asked.json.request_id)
+    ids.push(asked.json.request_id)
+    const hook = { url: `https://hooks.acme-corp.com/${n}` }
+    const { id } = (await call(demo.operator, 'POST', '/v1/webhooks', hook)).json
+    hooks.push(id)
+    const tested = await call(demo.operator, 'POST', `/v1/webhooks/${id}/test`)
+    jobs.push(tested.json.job_id)
+    const talk = { participants: [{ id: 'ada', type: 'person' }] }
+    const begun = await call(demo.operator, 'POST', '/a2a/conversations', talk)
+    conversations.push(begun.json.id)
   }
-  const { keys } = (await call(demo.operator, 'GET', '/v1/keys')).json
-  ids.key_id.push(...keys.map(({ id }: { id: string }) => id))
-  const owned = ownedOperations()
+  for (let n = 0; n < 5; n++) {
+    const docked = await call(demo.operator, 'POST', '/v1/sessions', { agent_id: `a${n}` })
+    sessions.push(docked.json.session_id)
+  }
+  for (let n = 0; n < 3; n++) {
+    const part = { text: 'policy-check {}' }
+    const message = { messageId: `m${n}`, role: 'ROLE_USER', parts: [part] }
+    const sent = { jsonrpc: '2.0', id: n, method: 'SendMessage', params: { message } }
+    tasks.push((await call(demo.operator, 'POST', '/a2a', sent)).json.result.task.id)
+  }
+  const listed = async (what: string): Promise<string[]> =>
+    (await call(demo.operator, 'GET', `/v1/${what}`)).json[what].map(({ id }: Id) => id)
+  return {
+    request_id: ids,
+    key_id: await listed('keys'),
+    person_id: await listed('persons'),
+    tenant_id: await listed('tenants'),
+    webhook_id: hooks,
+    job_id: jobs,
+    conversation_id: conversations,
+    task_id: tasks,
+    session_id: sessions,
+  }
+}
+type Id = { id: string }
+
+/** Times and numbers that differ from one call to the next, whatever the id. */
+const PASSING = /\d{4}-\d{2}-\d{2}T[\d:.]+Z/g
+
+/**
+ * So many reads and writes by a stranger with ids of another tenant, from `first` in the list of
+ * all cases on. Answers what went wrong: something else than 404 for an id in a path or 403 for a
+ * tenant, or an answer that differs from that for an id that does not exist.
+ */
+export const foreignCalls = async (
+  scene: Scene,
+  { count, below, first = 0 }: { count: number; below: Below; first?: number },
+): Promise<string[]> => {
+  const { demo, call } = scene
+  const ids = await idsOf(scene)
+  const cases = foreignCases()
   const faults: string[] = []
-  for (let n = 0; n < count; n++) {
-    const { operation, field } = owned[below(owned.length)] as (typeof owned)[number]
-    const foreign = ids[field][below(ids[field].length)] as string
-    const absent = absentLike(foreign, below)
+  for (let n = first; n < first + count; n++) {
+    const each = cases[n % cases.length] as Case
+    const { operation, kind, url, body, headers, isPath } = each
+    const foreign = ids[kind][below(ids[kind].length)] as string
     const at = async (id: string) => {
-      const path = operation.path.replace(`{${field}}`, id).replace(/\{\w+\}/g, 'x')
-      const body = operation.method === 'POST' ? { plan: n, reason: 'x' } : undefined
-      const wanted = Object.keys(operation.input.shape)
-      const fitting =
-        body && Object.fromEntries(Object.entries(body).filter(([name]) => wanted.includes(name)))
-      const answer = await call(demo.stranger, operation.method as 'GET', path, fitting)
-      return { ...answer, text: JSON.stringify(answer.json).replaceAll(id, 'ID') }
+      const method = operation.method
+      const sent = method === 'GET' || method === 'DELETE' ? undefined : body?.(id)
+      const answer = await call(demo.stranger, method, url(id), sent, headers?.(id))
+      const text = JSON.stringify(answer.json).replaceAll(id, 'ID').replaceAll(PASSING, 'T')
+      return { ...answer, text }
     }
-    const [theirs, nothing] = [await at(foreign), await at(absent)]
-    if (theirs.status !== 404 || theirs.text !== nothing.text)
-      faults.push(`${operation.id}: ${theirs.status} ${theirs.text} but ${nothing.text}`)
+    const [theirs, nothing] = [await at(foreign), await at(absentLike(foreign, below))]
+    const wanted = isPath ? 404 : headers && 403
+    const isRight = wanted === undefined || theirs.status === wanted
+    if (!isRight || theirs.status !== nothing.status || theirs.text !== nothing.text)
+      faults.push(
+        `${operation.id} (${kind}): ${theirs.status} ${theirs.text} but ${nothing.status} ${nothing.text}`,
+      )
   }
   return faults
 }

@@ -1,7 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -14,13 +15,27 @@ export const mosquittoMissing: string | false =
     ? false
     : 'mosquitto is not installed'
 
+/** Below those that Linux gives out by itself (ip(7), ip_local_port_range). */
+const [FIRST_PORT, END_PORT] = [20_000, 32_000]
+
+/**
+ * For a program that cannot take port 0. Nobody else is given this port before it is bound, as one
+ * of those that the system gives out could be, to a test beside this one.
+ */
 export const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
+  for (;;) {
+    const port = randomInt(FIRST_PORT, END_PORT)
+    const server = createServer()
+    const free = once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    server.listen(port, '127.0.0.1')
+    if (!(await free)) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }
 
 export interface Mosquitto {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { stringify } from 'yaml'
-import { bootstrap, type DemoKeys } from '../../coordinator/admin.ts'
+import { bootstrap, type DemoKeys } from '../../coordinator/keys/bootstrap.ts'
 import { createToken } from '../../coordinator/keys/join-tokens.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 
@@ -33,10 +33,13 @@ export interface StackOptions {
   /** Laid over the coordinator's and the daemons' configuration. */
   catalogue?: object[]
   inference?: object
+  /** A command that ends in running its own last arguments: those that start the coordinator. */
+  wrap?: (stateDir: string) => readonly string[]
 }
 
-/** Between two looks at something that changes by itself. */
-export const pause = (): Promise<void> => new Promise(done => setTimeout(done, 20))
+/** Between two looks at something that changes by itself; a key has 300 looks a minute. */
+export const pause = (milliseconds = 20): Promise<void> =>
+  new Promise(done => setTimeout(done, milliseconds))
 
 const root = resolve(import.meta.dirname, '..', '..')
 
@@ -46,13 +49,21 @@ export class Process {
   #program: string
   #args: () => string[]
   #env: Record<string, string>
+  #wrap: readonly string[]
   #child: ChildProcess | undefined
   #listeners = new Set<(line: string) => void>()
 
-  constructor(program: string, args: () => string[], env: Record<string, string> = {}) {
+  /** `wrap` is a command that ends in running its own last arguments. */
+  constructor(
+    program: string,
+    args: () => string[],
+    env: Record<string, string> = {},
+    wrap: readonly string[] = [],
+  ) {
     this.#program = program
     this.#args = args
     this.#env = env
+    this.#wrap = wrap
   }
 
   get pid(): number {
@@ -62,7 +73,8 @@ export class Process {
   start(): void {
     this.lines.length = 0
     const script = join(root, 'bin', `${this.#program}.mjs`)
-    const child = spawn(process.execPath, [script, ...this.#args()], {
+    const [command = '', ...words] = [...this.#wrap, process.execPath, script, ...this.#args()]
+    const child = spawn(command, words, {
       env: { PATH: process.env.PATH, ...this.#env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -128,11 +140,16 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
   await store.close()
 
   let port = '0'
-  const coordinator = new Process('shoal-coordinator', () => [
-    ...['--config', coordinatorConfig],
-    ...['--state-dir', stateDir],
-    ...['--http-port', port],
-  ])
+  const coordinator = new Process(
+    'shoal-coordinator',
+    () => [
+      ...['--config', coordinatorConfig],
+      ...['--state-dir', stateDir],
+      ...['--http-port', port],
+    ],
+    {},
+    options.wrap?.(stateDir),
+  )
   coordinator.start()
   const [, address = '', chosen = ''] = await coordinator.line(
     /"url":"(http:\/\/127\.0\.0\.1:(\d+))"/,

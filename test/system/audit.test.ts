@@ -1,9 +1,12 @@
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t from 'tap'
+import { appendAudit } from '../../coordinator/audit/audit.ts'
+import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
-import { pause, startStack } from '../support/stack.ts'
+import { Process, pause, startStack } from '../support/stack.ts'
 
 t.test('a cell gives away an audit that was cut while the coordinator was down', async t => {
   const stack = await startStack({})
@@ -40,4 +43,41 @@ t.test('a cell gives away an audit that was cut while the coordinator was down',
   const message = { role: 'user', content: 'What is a cell?' }
   const chat = await ask('/v1/chat/completions', { model: 'model-a:7b', messages: [message] })
   t.equal(chat.status, 200, 'what only reads goes on, with the quota that is left')
+
+  await stack.coordinator.end('SIGKILL')
+  stack.coordinator.start()
+  await stack.until(({ cells, models }) => cells === 1 && models > 0)
+  t.match(await ask('/v1/persons', { name: 'Bob' }), { status: 503 }, 'a new start ends nothing')
+  t.equal(
+    (await ask('/v1/chat/completions', { model: 'model-a:7b', messages: [message] })).status,
+    200,
+  )
+})
+
+t.test('a coordinator purges what is too old at its start, and says so', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-purge-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const store = await openStore(folder)
+  const old = { actor: 'a', action: 'test.run', subject: 's', outcome: 'done' } as const
+  const at = Date.now() - 3 * 365 * 86_400_000
+  for (let n = 0; n < 3; n++)
+    await store.ledger.write(trx => appendAudit(trx, { ...old, at: at + n }))
+  const { keys } = await bootstrap(store)
+  await store.close()
+
+  const args = ['--state-dir', folder, '--http-port', '0']
+  const coordinator = new Process('shoal-coordinator', () => args)
+  coordinator.start()
+  t.teardown(() => coordinator.end('SIGTERM'))
+  const purged = { seq: 3, rows: 3, retention_days: 400, last_at: new Date(at + 2).toISOString() }
+  const verified = async () => {
+    const [, url = ''] = await coordinator.line(/"url":"(http:\/\/127\.0\.0\.1:\d+)"/)
+    const headers = { authorization: `Bearer ${keys.operator}` }
+    return (await fetch(`${url}/v1/audit/verify`, { headers })).json()
+  }
+  await coordinator.line(/"rows":3.*the audit was purged/)
+  t.match(await verified(), { ok: true, purged, reason: null })
+  await coordinator.end('SIGTERM')
+  coordinator.start()
+  t.match(await verified(), { ok: true, purged, reason: null }, 'and believes itself later')
 })

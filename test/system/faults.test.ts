@@ -88,6 +88,7 @@ t.test('with two cells and 50 streams', async t => {
 
   const [dead, alive] = stack.cells
   const deadId = dead?.lines.map(line => /"cell_id":"(cell_\w+)"/.exec(line)?.[1]).find(Boolean)
+  const killedAtMs = performance.now()
   await dead?.end('SIGKILL')
   const diedAtMs = performance.now()
   await stack.until(({ cells }) => cells === 1)
@@ -102,7 +103,8 @@ t.test('with two cells and 50 streams', async t => {
     'streams on the dead cell end with an error, those on the other go on to their end',
     async t => {
       const endings = await Promise.all(streams)
-      const onDead = endings.filter(({ cell }) => cell === deadId)
+      // one cell may be done with its first streams before the other begins its last
+      const onDead = endings.filter(({ cell, atMs }) => cell === deadId && atMs > killedAtMs)
       const onAlive = endings.filter(({ cell }) => cell !== deadId)
       t.ok(
         onDead.length > 5 && onAlive.length > 5,

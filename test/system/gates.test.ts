@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t from 'tap'
-import { bootstrap } from '../../coordinator/admin.ts'
 import { verifyAudit } from '../../coordinator/audit/audit.ts'
+import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { Process } from '../support/stack.ts'
 
@@ -36,7 +36,8 @@ t.test('the walk of a major release on the command line', async t => {
   })
   const [, url = ''] = await coordinator.line(/"url":"(http:\/\/127\.0\.0\.1:\d+)"/)
 
-  const shoal = (key: string, ...args: string[]): Promise<Ran> =>
+  const shoal = (key: string, ...args: string[]): Promise<Ran> => run(key, 'json', args)
+  const run = (key: string, format: string, args: string[]): Promise<Ran> =>
     new Promise(done => {
       const program = join(root, 'bin', 'shoal.mjs')
       const env = {
@@ -45,7 +46,7 @@ t.test('the walk of a major release on the command line', async t => {
         SHOAL_URL: url,
         SHOAL_KEY: key,
       }
-      const child = spawn(process.execPath, [program, '--format', 'json', ...args], { env })
+      const child = spawn(process.execPath, [program, '--format', format, ...args], { env })
       let out = ''
       let error = ''
       child.stdout.on('data', piece => {
@@ -77,7 +78,7 @@ t.test('the walk of a major release on the command line', async t => {
   t.equal(own.code, 77)
   t.match(own.error, /who asks cannot decide/)
 
-  const watched = await shoal(keys.approver_a, 'gate', 'watch', '--once')
+  const watched = await run(keys.approver_a, 'text', ['gate', 'watch', '--once'])
   t.match(watched.out, /plan +\{"release":"2\.0\.0","sha":"abc"\}/)
 
   t.match((await shoal(keys.approver_a, 'gate', 'approve', id)).json, {
@@ -118,7 +119,8 @@ t.test('the walk of a major release on the command line', async t => {
     t.equal(wrong.code, 65)
     t.match(wrong.error, /last must be a time, or how long ago: 30m/)
 
-    const text = await shoal(keys.operator, 'audit', 'export', '--limit', '3', '--as', 'csv')
+    const pages = ['audit', 'export', '--limit', '3', '--as', 'csv']
+    const text = await run(keys.operator, 'text', pages)
     t.equal(text.code, 0, text.error)
     const lines = text.out.trimEnd().split('\r\n')
     const verified = await shoal(keys.operator, 'audit', 'verify')

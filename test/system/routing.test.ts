@@ -1,7 +1,10 @@
 import { join } from 'node:path'
 import t from 'tap'
+import type { Role } from '../../coordinator/keys/key.ts'
+import { createKeys } from '../../coordinator/keys/keys.ts'
 import { createTenant } from '../../coordinator/keys/tenants.ts'
 import { openStore } from '../../coordinator/store/store.ts'
+import { silent } from '../support/cell.ts'
 import { pause, type Stack, startStack } from '../support/stack.ts'
 
 /** Two real cells, each with one slot and no queue of its own, behind a real coordinator. */
@@ -26,11 +29,11 @@ const cellOf = async (response: Response): Promise<string | null> => {
   return response.headers.get('x-shoal-cell')
 }
 
-const operate = async (method: string, path: string, body?: object) => {
+const operate = async (method: string, path: string, body?: object, key = stack.keys.operator) => {
   const response = await fetch(`${stack.url}${path}`, {
     method,
     headers: {
-      authorization: `Bearer ${stack.keys.operator}`,
+      authorization: `Bearer ${key}`,
       'content-type': 'application/json',
     },
     ...(body && { body: JSON.stringify(body) }),
@@ -59,7 +62,17 @@ t.test('a long prompt goes to the same cell again', async t => {
 
 t.test("a tenant's own cell serves nobody else", async t => {
   const store = await openStore(join(stack.folder, 'coordinator'))
-  await createTenant(store.ledger, { id: 'acme', name: 'Acme' }, { actor: 'test' })
+  const by = { actor: 'test' }
+  await createTenant(store.ledger, { id: 'acme', name: 'Acme' }, by)
+  const keys = createKeys({ store, logger: silent })
+  const [demo] = await keys.list('all', { limit: 1 })
+  const personId = demo?.personId ?? ''
+  const roles: Role[] = ['operator_admin']
+  const { secret } = await keys.create(
+    { tenantId: 'demo', furtherTenants: ['acme'], personId, tier: 'enterprise', roles },
+    by,
+  )
+  keys.close()
   await store.close()
   const { cells } = (await operate('GET', '/v1/cells')) as { cells: { id: string }[] }
   const [own = '', shared = ''] = cells.map(({ id }) => id)
@@ -69,7 +82,7 @@ t.test("a tenant's own cell serves nobody else", async t => {
     for (let i = 0; i < 12; i++) seen.add(await cellOf(await chat(`question ${i}`)))
     return [...seen]
   }
-  await operate('PUT', `/v1/cells/${own}/tenant`, { tenant_id: 'acme' })
+  await operate('PUT', `/v1/cells/${own}/tenant`, { tenant_id: 'acme' }, secret)
   t.strictSame(await served(), [shared])
   await operate('PUT', `/v1/cells/${own}/tenant`, { tenant_id: 'demo', exclusive: true })
   t.strictSame(await served(), [own])

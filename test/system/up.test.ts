@@ -89,9 +89,6 @@ const newFolder = (t: Test): string => {
   return folder
 }
 
-// models load several times, on a machine that may be busy
-t.setTimeout(240_000)
-
 const FREE_PORTS = ['--port', '0', '--mqtt-port', '0']
 
 t.test('npm start', async t => {
@@ -203,7 +200,7 @@ t.test('what only a person can mend ends npm start with one line and a code', as
       const folder = newFolder(t)
       await run('mkdir', ['-p', join(folder, 'state', file, '..')])
       writeFileSync(join(folder, 'state', file), 'x'.repeat(4096))
-      const refusal = await refused(folder)
+      const refusal = await refused(folder, ...FREE_PORTS)
       t.equal(refusal.code, code)
       t.match(refusal.said, message)
       t.equal(refusal.said.trimEnd().split('\n').length, 1)

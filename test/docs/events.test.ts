@@ -1,0 +1,33 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { TOPICS, topicOf } from '../../coordinator/events/topics.ts'
+
+/* docs/events.md names every family of events, and every one that is published is in one. */
+
+const PUBLISHED = /publish\(\s*['`](shoal\.[\w.-]*)/g
+const root = join(import.meta.dirname, '..', '..')
+const page = readFileSync(join(root, 'docs', 'events.md'), 'utf8')
+
+t.test('every family is in docs/events.md as it is', async t => {
+  const rows = page.split('\n').filter(line => line.startsWith('| `shoal.'))
+  t.strictSame(
+    rows,
+    TOPICS.map(
+      ({ prefix, audience, scope, says }) =>
+        `| \`${prefix}*\` | ${audience} | ${scope} | ${says} |`,
+    ),
+  )
+})
+
+t.test('every event that is published is of a family', async t => {
+  const sources = globSync('coordinator/**/*.ts', { cwd: root })
+  const types = sources.flatMap(file =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(PUBLISHED)].map(([, type = '']) => type),
+  )
+  t.ok(types.length > 10)
+  t.strictSame(
+    types.filter(type => topicOf(type) === undefined),
+    [],
+  )
+})

@@ -1,0 +1,87 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { OpenApiDocument } from '../../../coordinator/http/openapi.ts'
+import type { Call } from './calls.ts'
+
+export interface Answer {
+  status: number
+  type: string
+  /** Undefined for a stream, of which only the head was read. */
+  body: string | undefined
+  requestId: string | null
+}
+
+interface Described {
+  responses: Record<string, { $ref?: string; content?: Record<string, { schema: object }> }>
+}
+
+/** A fault of the coordinator itself is never an answer; these say that something else is missing. */
+const EXPECTED_5XX = ['cell_unavailable', 'draining']
+
+/** Says what is wrong with an answer by the document; undefined when it is as described. */
+export const judgeBy = (document: OpenApiDocument) => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  ajv.addSchema({ $id: 'document', ...document })
+  const known = new Map<string, ValidateFunction>()
+
+  const validatorOf = (pointer: string): ValidateFunction => {
+    const found = known.get(pointer) ?? ajv.compile({ $ref: `document#${pointer}` })
+    known.set(pointer, found)
+    return found
+  }
+
+  return (call: Call, answer: Answer): string | undefined => {
+    const { status, type, body, requestId } = answer
+    if (requestId === null) return 'it has no x-request-id'
+    if (body === undefined || status === 304 || status === 204) return undefined
+    const parsed = type.includes('json') ? parse(body) : undefined
+    if (type.includes('json') && parsed === undefined && body !== '')
+      return `no JSON: ${body.slice(0, 100)}`
+    if (status >= 500 && !EXPECTED_5XX.includes(codeOf(parsed)))
+      return `an unexpected ${status}: ${body.slice(0, 300)}`
+    const method = call.method.toLowerCase()
+    const found = document.paths[call.route]?.[method] as unknown as Described | undefined
+    if (found === undefined) return 'the route is not described'
+    const { responses } = found
+    const name = String(status) in responses ? String(status) : 'default'
+    const described = responses[name]
+    if (described === undefined) return `${status} is not described`
+    if (described.$ref !== undefined) return errorFault(call, parsed, body)
+    const media = Object.keys(described.content ?? {}).find(
+      each => each !== 'text/*' && type.startsWith(each),
+    )
+    if (media === undefined)
+      return type.startsWith('text/') || type.includes('json')
+        ? undefined
+        : `${type} is not described`
+    if (!media.includes('json')) return undefined
+    const pointer = `/paths/${escaped(call.route)}/${method}/responses/${name}/content/${escaped(media)}/schema`
+    const validate = validatorOf(pointer)
+    return validate(parsed)
+      ? undefined
+      : `${status} does not fit: ${ajv.errorsText(validate.errors)} in ${body.slice(0, 300)}`
+  }
+}
+
+/** The bindings of A2A and MCP have the errors of their protocols. */
+const OTHER_ERRORS = /^\/(a2a(\/|$)|mcp\/?$|$)/
+
+const errorFault = ({ route }: Call, parsed: unknown, body: string): string | undefined => {
+  const { error } = (parsed ?? {}) as { error?: Record<string, unknown> }
+  const whole =
+    error !== undefined && ['message', 'type', 'param', 'code'].every(name => name in error)
+  return whole || OTHER_ERRORS.test(route) ? undefined : `not our error body: ${body.slice(0, 200)}`
+}
+
+const codeOf = (parsed: unknown): string =>
+  String((parsed as { error?: { code?: string } } | undefined)?.error?.code)
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const escaped = (part: string): string =>
+  encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))

@@ -1,0 +1,75 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+
+const root = resolve(import.meta.dirname, '..', '..')
+export const SHOAL = join(root, 'bin', 'shoal.mjs')
+
+export interface Ended {
+  code: number | null
+  out: string
+  err: string
+}
+
+export type Environment = Record<string, string>
+
+/** The command line as a process of its own, with nothing of ours in its environment. */
+export const shoal = async (
+  env: Environment,
+  args: readonly string[],
+  input = '',
+): Promise<Ended> => {
+  const child = spawn(process.execPath, [SHOAL, ...args], {
+    env: { PATH: process.env.PATH ?? '', ...env },
+  })
+  // one that needs no input may be over before it is written
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
+  const ended = new Promise<number | null>(done => child.once('exit', done))
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+  return { code: await ended, out, err }
+}
+
+export const hasPython = spawnSync('python3', ['-c', 'import pty']).status === 0
+
+/** Runs a program on a terminal of its own; after `wait` for a text it types what follows. */
+const TERMINAL = `
+import fcntl, json, os, pty, select, struct, sys, termios
+spec = json.loads(sys.stdin.read())
+pid, fd = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack('HHHH', 24, spec['columns'], 0, 0))
+    os.execvpe(spec['argv'][0], spec['argv'], spec['env'])
+out, steps, seen = b'', spec['steps'], 0
+while True:
+    try:
+        piece = os.read(fd, 65536)
+    except OSError:
+        break
+    if not piece:
+        break
+    out += piece
+    while steps and steps[0]['wait'].encode() in out[seen:]:
+        step = steps.pop(0)
+        seen = len(out)
+        os.write(fd, step['type'].encode())
+_, status = os.waitpid(pid, 0)
+print(json.dumps({'code': os.waitstatus_to_exitcode(status), 'out': out.decode('utf8', 'replace')}))
+`
+
+export interface TerminalOptions {
+  columns?: number
+  env?: Environment
+  steps?: { wait: string; type: string }[]
+}
+
+/** What a person sees, and the exit code. Needs python3, see `hasPython`. */
+export const inTerminal = async (
+  argv: readonly string[],
+  { columns = 80, env = {}, steps = [] }: TerminalOptions = {},
+): Promise<{ code: number; out: string }> => {
+  const child = spawn('python3', ['-c', TERMINAL], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const all = { PATH: process.env.PATH ?? '', TERM: 'xterm', ...env }
+  child.stdin.end(JSON.stringify({ argv, columns, env: all, steps }))
+  return JSON.parse(await text(child.stdout))
+}

@@ -1,0 +1,92 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import t from 'tap'
+import { operations } from '../../coordinator/operations/index.ts'
+import { HOST_PROBES } from '../../shared/probes/host-probes.ts'
+import { pause, startStack } from '../support/stack.ts'
+
+const NEEDED: Record<string, string> = {
+  // all of them take seconds, which a busy machine does not have
+  versions: '?apps=node',
+  'process-load': '?names=node',
+  'inet-checksite': '?url=http://127.0.0.1:9/',
+  'inet-latency': '?host=127.0.0.1',
+}
+
+/** Processes whose parent is this one. */
+const childrenOf = (pid: number): number[] =>
+  readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .filter(name => parentOf(name) === pid)
+    .map(Number)
+
+const parentOf = (pid: string): number | undefined => {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+  } catch {
+    return undefined
+  }
+}
+
+const helpersOf = (pid: number): number[] =>
+  childrenOf(pid).filter(child =>
+    readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('helper/child/main.ts'),
+  )
+
+t.test('operators look at the machine of a cell', async t => {
+  const { url, keys, stop, cells } = await startStack({ inference: { preload: false } })
+  t.teardown(stop)
+  const headers = { authorization: `Bearer ${keys.operator}` }
+  const ask = async (path: string) => {
+    const response = await fetch(`${url}/v1/cells${path}`, { headers })
+    return { status: response.status, body: JSON.parse(await response.text()) }
+  }
+  const [cell] = (await ask('')).body.cells
+  while (!(await ask(`/${cell.id}`)).body.linked) await pause()
+  const shoald = cells[0]?.pid ?? 0
+  const probe = (id: string) => ask(`/${cell.id}/host/${id}${NEEDED[id] ?? ''}`)
+
+  await t.test('no helper runs before the first one asks', async t => {
+    t.strictSame(helpersOf(shoald), [])
+  })
+
+  for (const { id } of HOST_PROBES)
+    await t.test(`${id} answers over the link`, async t => {
+      const { status, body } = await probe(id)
+      t.equal(status, 200, JSON.stringify(body))
+      const operation = operations.find(each => each.id === `host-${id}`)
+      t.ok(operation?.output.safeParse(body).success)
+      t.equal(body.cell_id, cell.id)
+      if (!body.available) t.match(body.reason, /.{10,}/)
+    })
+
+  await t.test('targets are refused as long as the cell names none', async t => {
+    for (const id of ['inet-checksite', 'inet-latency'])
+      t.match((await probe(id)).body, { available: false, reason: /probes\.allowed_targets/ })
+  })
+
+  await t.test(
+    'one helper did all of it, and kill -9 of it during a call costs nothing',
+    async t => {
+      const [helper = 0, ...more] = helpersOf(shoald)
+      t.strictSame(more, [])
+      const answer = probe('current-load')
+      process.kill(helper, 'SIGKILL')
+      t.match(await answer, { status: 200, body: { available: true } })
+      t.not(helpersOf(shoald)[0], helper)
+    },
+  )
+
+  await t.test('the helper has no secret of the daemon in its environment', async t => {
+    const [helper] = helpersOf(shoald)
+    const environment = readFileSync(`/proc/${helper}/environ`, 'utf8')
+    t.notMatch(environment, /SHOAL_/)
+  })
+
+  await t.test('the helper ends with its daemon, however that ends', async t => {
+    const [helper = 0] = helpersOf(shoald)
+    await cells[0]?.end('SIGKILL')
+    while (parentOf(String(helper)) !== undefined) await pause()
+    t.strictSame(helpersOf(shoald), [])
+  })
+})

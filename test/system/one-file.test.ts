@@ -1,0 +1,124 @@
+import { execFile, spawn } from 'node:child_process'
+import { cp, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import t from 'tap'
+import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
+import { openStore } from '../../coordinator/store/store.ts'
+import { caller, message } from '../support/a2a.ts'
+
+const root = resolve(import.meta.dirname, '..', '..')
+const run = promisify(execFile)
+
+const SKILL = `import * as z from 'zod'
+import { defineSkill } from '../skill.ts'
+
+export default defineSkill({
+  id: 'planted-stone',
+  name: 'Planted stone',
+  description: 'Say how heavy a stone of so many litres is.',
+  tags: ['test'],
+  access: 'key',
+  effect: 'read',
+  input: z.strictObject({ litres: z.number().positive() }),
+  output: z.object({ kilograms: z.number() }),
+  examples: [{ litres: 2 }],
+  run: ({ litres }) => ({ kilograms: litres * 2.5 }),
+})
+`
+
+/** The sources in a folder of their own, with one more file among them. */
+const planted = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'shoal-one-file-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  for (const name of ['coordinator', 'shared', 'clients', 'bin', 'package.json'])
+    await cp(join(root, name), join(folder, name), { recursive: true })
+  await symlink(await realpath(join(root, 'node_modules')), join(folder, 'node_modules'))
+  await writeFile(join(folder, 'coordinator', 'skills', 'fleet', 'planted-stone.ts'), SKILL)
+  return folder
+}
+
+const folder = await planted()
+const stateDir = join(folder, 'state')
+const store = await openStore(stateDir)
+const { keys } = await bootstrap(store)
+await store.close()
+
+const started = async (): Promise<string> => {
+  const args = [join(folder, 'bin', 'shoal-coordinator.mjs')]
+  const child = spawn(process.execPath, [...args, '--state-dir', stateDir, '--http-port', '0'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(
+    () =>
+      new Promise(done => {
+        child.once('exit', done)
+        child.kill('SIGKILL')
+      }),
+  )
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /"url":"(http:[^"]+)"/.exec(line)?.[1]
+    if (url !== undefined) {
+      child.stdout.resume()
+      return url
+    }
+  }
+  throw new Error('the coordinator ended')
+}
+const url = await started()
+const { json, rpc } = caller(url, keys.operator)
+
+t.test('one file is a route', async t => {
+  const answer = await json('/v1/skills/planted-stone', { litres: 2 })
+  t.strictSame(answer.json, { kilograms: 5 })
+})
+
+t.test('it is on the agent card, and A2A calls it', async t => {
+  const card = (await json('/.well-known/agent.json')).json
+  t.ok(card.skills.some(({ id }: { id: string }) => id === 'planted-stone'))
+  const sent = await rpc('SendMessage', {
+    message: message({ data: { skill: 'planted-stone', input: { litres: 4 } } }),
+  })
+  t.strictSame(sent.result.task.artifacts[0].parts[0].data, { kilograms: 10 })
+})
+
+t.test('it is a tool of MCP', async t => {
+  const client = new Client({ name: 'test', version: '1' })
+  const headers = { authorization: `Bearer ${keys.operator}` }
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${url}/mcp/`), { requestInit: { headers } }),
+  )
+  t.teardown(() => client.close())
+  t.ok((await client.listTools()).tools.some(({ name }) => name === 'planted-stone'))
+  const answer = await client.callTool({ name: 'planted-stone', arguments: { litres: 2 } })
+  t.strictSame(answer.structuredContent, { kilograms: 5 })
+})
+
+t.test('it is in the API document', async t => {
+  const document = (await json('/v1/openapi.json')).json
+  t.ok(document.paths['/v1/skills/planted-stone'].post)
+})
+
+t.test('the command line runs it', async t => {
+  const { stdout } = await run(
+    process.execPath,
+    [join(folder, 'bin', 'shoal.mjs'), 'skill', 'run', 'planted-stone', '--litres', '2'],
+    { env: { PATH: process.env.PATH, SHOAL_URL: url, SHOAL_KEY: keys.operator, HOME: folder } },
+  )
+  t.match(stdout, /kilograms.*5/s)
+})
+
+t.test('it is in the docs', async t => {
+  const script = `const { skillsPage } = await import(${JSON.stringify(join(folder, 'bin', 'docs.ts'))}); console.log(skillsPage())`
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: folder,
+    maxBuffer: 16 * 1024 * 1024,
+  })
+  t.match(stdout, /planted-stone/)
+  t.match(stdout, /Say how heavy a stone/)
+})
