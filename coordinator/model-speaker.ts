@@ -2,9 +2,10 @@ import { ShoalError } from '../shared/errors.ts'
 import { callerKey, type Said, type Turn } from './conversations/speaker.ts'
 import { chatLines } from './conversations/transcript.ts'
 import { AUTO_MODEL } from './fleet/cascade-steps.ts'
-import { catalogueById, modelsOfTier, requireModel } from './http/model-access.ts'
+import { catalogueById, requireModel } from './http/model-access.ts'
 import type { Key } from './keys/key.ts'
 import type { Context } from './operations/context.ts'
+import { modelsOfTier } from './quota/tier-models.ts'
 import type { SpeakerParts } from './speakers.ts'
 
 /** Characters of a token: fewer than texts have, so that what is sent mostly fits at once. */

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import { visibleText } from '../../shared/visible.ts'
-import type { ChatCompletionChunk, ModelList } from '../../shared/wire/openai.ts'
+import type { ChatCompletionChunk } from '../../shared/wire/openai.ts'
 import { addAgentSession } from './agent-session.ts'
 import { addComplete } from './complete.ts'
 import { addCompletion } from './completion.ts'
@@ -13,6 +13,15 @@ import { addProfileCommands } from './profile-commands.ts'
 import type { OpenSession, WithSession } from './session.ts'
 import { DEFAULT_URL } from './settings.ts'
 import { addTop, thisTerminal } from './top.ts'
+
+interface ListedModel {
+  id: string
+  kind: string
+  state: string
+  cells_ready: number
+  context_length: number
+  weights: string | null
+}
 
 type Run = Parameters<WithSession>[0]
 
@@ -41,7 +50,7 @@ export const handMade = (env: Environment, run: WithSession): Command => {
   program
     .command('models')
     .command('list')
-    .description('list the models you may use')
+    .description('list the models you may use, and whether they are loaded')
     .action(() => run(listModels))
   program
     .command('chat')
@@ -66,10 +75,15 @@ const health: Run = async ({ api, print }) =>
   print((await api.get('/v1/health')) as Record<string, unknown>)
 
 const listModels: Run = async ({ api, format, print }) => {
-  const list = (await api.get('/v1/models')) as ModelList
-  if (format === 'json') return print(list)
-  const known = list.data.some(({ weights }) => weights !== undefined)
-  print(list.data.map(({ id, weights }) => (known ? { id, weights } : { id })))
+  const { models } = (await api.get('/v1/catalogue')) as { models: ListedModel[] }
+  if (format === 'json') return print({ models })
+  const known = models.some(({ weights }) => weights !== null)
+  print(
+    models.map(({ id, kind, state, cells_ready, context_length, weights }) => ({
+      ...{ id, kind, state, cells_ready, context_length },
+      ...(known && { weights: weights ?? '-' }),
+    })),
+  )
 }
 
 const chat = async ({ api, format, write, progress }: OpenSession, model: string, text: string) => {

@@ -1,17 +1,7 @@
-import {
-  type Catalogue,
-  type CatalogueEntry,
-  TIER_NAMES,
-  type TierName,
-} from '../../shared/catalogue.ts'
+import type { Catalogue, CatalogueEntry, TierName } from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { AUTO_MODEL } from '../fleet/cascade-steps.ts'
-
-const rank = (tier: TierName): number => TIER_NAMES.indexOf(tier)
-
-/** The catalogue entries a tier may use, in the order of the catalogue. */
-export const modelsOfTier = (catalogue: Catalogue, tier: TierName): CatalogueEntry[] =>
-  catalogue.filter(entry => rank(entry.minimum_tier) <= rank(tier))
+import { tierRank } from '../quota/tier-models.ts'
 
 /**
  * The entry a request names, if the tier may use it for this. A model that is not there and one
@@ -28,7 +18,7 @@ export const requireModel = (
     throw new ShoalError('invalid_model', `${AUTO_MODEL} is for chat completions and responses`, {
       param: 'model',
     })
-  if (entry === undefined || rank(entry.minimum_tier) > rank(tier))
+  if (entry === undefined || tierRank(entry.minimum_tier) > tierRank(tier))
     throw new ShoalError(
       'invalid_model',
       `model ${JSON.stringify(id)} is not available on tier ${tier}; GET /v1/models lists what is`,

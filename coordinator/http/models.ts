@@ -2,8 +2,8 @@ import type { FastifyPluginAsync } from 'fastify'
 import { type Catalogue, type CatalogueEntry, weightsLabel } from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { ModelEntry, ModelList } from '../../shared/wire/openai.ts'
+import { modelsOfTier } from '../quota/tier-models.ts'
 import { keyOf } from './auth.ts'
-import { modelsOfTier } from './model-access.ts'
 
 export interface ModelParts {
   catalogue: Catalogue

@@ -38,7 +38,7 @@ export interface Views {
   fleet: Pick<Fleet, 'cell' | 'cells' | 'serves'>
   /** Where requests go; `nowMs` is monotonic. */
   routing: {
-    router: Pick<Router, 'all'>
+    router: Pick<Router, 'all' | 'pools'>
     queue: Pick<WaitQueue, 'lengths'>
     nowMs: () => number
   }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../../shared/catalogue.ts'
+import { modelsOfTier } from '../../quota/tier-models.ts'
 import { defineOperation } from '../operation.ts'
 
 const MonthLimit = z.union([z.int(), z.literal('unlimited')])
@@ -29,12 +30,10 @@ export default defineOperation({
       .describe('What one address may ask without a key.'),
   }),
   run: (_input, { tiers, catalogue }) => ({
-    tiers: TIER_NAMES.map((id, rank) => ({
+    tiers: TIER_NAMES.map(id => ({
       id,
       ...tiers[id],
-      models: catalogue
-        .filter(entry => TIER_NAMES.indexOf(entry.minimum_tier) <= rank)
-        .map(entry => entry.id),
+      models: modelsOfTier(catalogue, id).map(entry => entry.id),
     })),
     anonymous: tiers.anonymous,
   }),

@@ -71,15 +71,17 @@ t.test('a file that others may use is not used', async t => {
   t.equal(profilesFile({ HOME: '/h' }), '/h/.config/shoal/profiles.json')
 })
 
+const model = (id: string) => ({
+  ...{ id, kind: 'chat', state: 'ready', cells_ready: 1, context_length: 2048, weights: null },
+})
+
 const scene = async (t: Test) => {
   const home = await temporaryFolder(t)
   const { url, asked } = await fakeCoordinator(t, ({ path, key }: Asked) => {
     if (key !== undefined && key !== KEY)
       return [401, error('auth_required', `${key} is not valid`)]
     if (path === '/v1/skills') return [200, { skills: [] }]
-    return path === '/v1/models'
-      ? [200, { object: 'list', data: [{ id: key ?? 'none' }] }]
-      : undefined
+    return path === '/v1/catalogue' ? [200, { models: [model(key ?? 'none')] }] : undefined
   })
   const env = { HOME: home }
   return { env, url, asked, file: profilesFile(env) }
@@ -92,7 +94,7 @@ t.test('shoal login', async t => {
     t.match(login, { code: 0, err: '' })
     t.equal(statSync(file).mode & 0o777, 0o600)
     t.match(JSON.parse(readFileSync(file, 'utf8')), { profiles: { default: { url, key: KEY } } })
-    t.match(await shoal(env, ['models', 'list']), { code: 0, out: `id\n${KEY}\n` })
+    t.match(await shoal(env, ['models', 'list']), { code: 0, out: RegExp(`^${KEY} +chat`, 'm') })
 
     await shoal(env, ['login', '--url', url, '--profile', 'two', '--no-check'], `${KEY}2\n`)
     const list = await shoal(env, ['profile', 'list', '--format', 'json'])
@@ -159,7 +161,7 @@ t.test('an authority of its own', async t => {
       key: key.export({ type: 'pkcs8', format: 'pem' }),
       cert: pemOf(certificate) + pemOf(authority.certificate),
     },
-    (_request, response) => response.end('{"data":[{"id":"m"}]}'),
+    (_request, response) => response.end(JSON.stringify({ models: [model('m')] })),
   ).listen(0, '127.0.0.1')
   server.on('tlsClientError', () => {})
   await once(server, 'listening')
@@ -176,7 +178,7 @@ t.test('an authority of its own', async t => {
   const list = ['models', 'list', '--url', url]
 
   t.match(await shoal(env, list), { code: 69, err: /authority that is not known.*--ca-file/s })
-  t.match(await shoal(env, [...list, '--ca-file', right]), { code: 0, out: 'id\nm\n' })
+  t.match(await shoal(env, [...list, '--ca-file', right]), { code: 0, out: /^m +chat/m })
   t.match(await shoal({ ...env, SHOAL_CA_FILE: wrong }, list), { code: 69, err: /certificate/ })
   const login = ['login', '--url', url]
   t.match(await shoal(env, [...login, '--pin', 'A'.repeat(43)], KEY), {
@@ -185,6 +187,6 @@ t.test('an authority of its own', async t => {
   })
   const pin = hash('sha256', authority.certificate, 'base64url')
   t.match(await shoal(env, [...login, '--pin', pin], KEY), { code: 0 })
-  t.match(await shoal(env, ['models', 'list']), { code: 0, out: 'id\nm\n' }, 'it is kept')
+  t.match(await shoal(env, ['models', 'list']), { code: 0, out: /^m +chat/m }, 'it is kept')
   t.match(await shoal(env, [...login, '--ca-file', wrong], KEY), { code: 69 })
 })

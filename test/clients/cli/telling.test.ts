@@ -212,7 +212,7 @@ t.test('no key of a line is repeated, and a proxy is no coordinator', async t =>
 t.test('an answer that breaks off, or is none of ours, is told with its own code', async t => {
   const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }
   const server = createServer((request, response) => {
-    if (request.url === '/v1/models') return void response.end('{"data":null}')
+    if (request.url === '/v1/catalogue') return void response.end('{"models":null}')
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write('data: {"choices":[{"delta":{"content":"half"}}]}\n\n', () => response.destroy())
   }).listen(0, '127.0.0.1')
@@ -250,15 +250,23 @@ t.test('requests that wait are a line of JSON each for programs', async t => {
 
 t.test('models are a table, without a column that none of them fills', async t => {
   const env = { HOME: await temporaryFolder(t) }
-  const demo = { id: 'demo', weights: 'bundled-demo' }
-  const list = async (data: object[], ...more: string[]) => {
+  const model = (id: string, weights: string | null = null) => ({
+    ...{ id, kind: 'chat', state: 'cold', cells_ready: 0, context_length: 512, weights },
+  })
+  const list = async (models: object[], ...more: string[]) => {
     const { url } = await fakeCoordinator(t, ({ path }) =>
-      path === '/v1/models' ? [200, { object: 'list', data }] : undefined,
+      path === '/v1/catalogue' ? [200, { models }] : undefined,
     )
     return (await shoal(env, ['models', 'list', '--url', url, ...more])).out
   }
-  t.equal(await list([{ id: 'a:7b' }, { id: 'b\u202e' }]), 'id\na:7b\nb\\u{202e}\n')
-  t.equal(await list([{ id: 'a:7b' }, demo]), 'id    weights\na:7b  -\ndemo  bundled-demo\n')
+  const head = 'id         kind  state  cells_ready  context_length'
+  const row = 'chat  cold   0            512'
+  t.equal(
+    await list([model('a:7b'), model('b\u202e')]),
+    `${head}\na:7b       ${row}\nb\\u{202e}  ${row}\n`,
+  )
+  const demo = model('demo', 'bundled-demo')
+  t.match(await list([model('a:7b'), demo]), /weights\na:7b .* -\ndemo .* bundled-demo\n$/)
   t.equal(await list([]), 'none\n')
-  t.strictSame(JSON.parse(await list([demo], '--format', 'json')), { object: 'list', data: [demo] })
+  t.strictSame(JSON.parse(await list([demo], '--format', 'json')), { models: [demo] })
 })

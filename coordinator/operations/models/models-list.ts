@@ -1,0 +1,50 @@
+import * as z from 'zod'
+import { CatalogueEntry, TIER_NAMES, weightsLabel } from '../../../shared/catalogue.ts'
+import type { Pool } from '../../fleet/pool.ts'
+import { modelsOfTier } from '../../quota/tier-models.ts'
+import { defineOperation } from '../operation.ts'
+
+export const ModelView = z.object({
+  id: z.string().describe('What requests send as `model`.'),
+  kind: CatalogueEntry.shape.kind,
+  minimum_tier: z.enum(TIER_NAMES),
+  context_length: z.int().describe('Tokens of one request: prompt and answer.'),
+  state: z
+    .enum(['ready', 'cold', 'unavailable'])
+    .describe('`cold` is loaded when it is asked for, or is loading now.'),
+  cells_ready: z.int().describe('Cells on which it is loaded and that take your requests.'),
+  cells: z.int().describe('These, and cells that could load it.'),
+  owned_by: z.string(),
+  note: z.string(),
+  weights: z.string().nullable().describe('`bundled-demo` for the weights that come with shoal.'),
+})
+
+export default defineOperation({
+  id: 'models-list',
+  description: 'List the models that your key may ask, and whether they are loaded.',
+  method: 'GET',
+  path: '/v1/catalogue',
+  access: 'key',
+  effect: 'read',
+  input: z.strictObject({
+    kind: CatalogueEntry.shape.kind.exactOptional().describe('Only models of this kind.'),
+  }),
+  output: z.object({ models: z.array(ModelView) }),
+  run: ({ kind }, { key, tenantId, catalogue, routing }) => ({
+    models: modelsOfTier(catalogue, key?.tier ?? 'free')
+      .filter(entry => (kind ?? entry.kind) === entry.kind)
+      .map(entry => modelView(entry, routing.router.pools(entry.id, tenantId))),
+  }),
+})
+
+const modelView = (entry: CatalogueEntry, pools: Pool[]): z.input<typeof ModelView> => {
+  const { id, kind, minimum_tier, context_length, owned_by, note } = entry
+  const engines = pools.flatMap(pool => pool.engines)
+  const cells_ready = engines.filter(({ ready }) => ready).length
+  const state = cells_ready > 0 ? 'ready' : engines.length > 0 ? 'cold' : 'unavailable'
+  const weights = weightsLabel(entry) ?? null
+  return {
+    ...{ id, kind, minimum_tier, context_length, state, cells_ready, cells: engines.length },
+    ...{ owned_by, note, weights },
+  }
+}
