@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks'
 import { once } from 'node:events'
 import { Command, CommanderError } from 'commander'
 import { loadConfig } from '../shared/config.ts'
+import { endForSure } from '../shared/end-for-sure.ts'
 import { exitCode, ShoalError } from '../shared/errors.ts'
 import { onLauncherGone } from '../shared/lifeline.ts'
 import { createLogger } from '../shared/logger.ts'
@@ -22,6 +23,9 @@ import { serverIdentity } from './tls/server-identity.ts'
 
 const PROGRAM = 'shoal-coordinator'
 const MORE = `${PROGRAM} help lists the commands for keys, join tokens, cells and the audit.`
+
+/** What is not on the disk so long after the last answer will not get there. */
+const CLOSE_TIMEOUT_MS = 10_000
 
 type Environment = Record<string, string | undefined>
 
@@ -80,6 +84,7 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
     })
 
   await once(signal, 'abort')
+  endForSure(logger, config.http.drain_seconds * 1000 + CLOSE_TIMEOUT_MS)
   await coordinator.close()
   held.abort()
   process.exit(0)

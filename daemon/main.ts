@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { type LoadedConfig, loadConfig } from '../shared/config.ts'
+import { endForSure } from '../shared/end-for-sure.ts'
 import { exitCode, ShoalError } from '../shared/errors.ts'
 import { onLauncherGone } from '../shared/lifeline.ts'
 import { createLogger } from '../shared/logger.ts'
@@ -89,6 +90,9 @@ const run = async (
   const { catalogue } = config
   const { leave, stop } = leaveOnSignals(logger)
   onLauncherGone(env, process.stdin, () => stop.abort())
+  const told = AbortSignal.any([leave.signal, stop.signal])
+  const longestMs = config.drain_seconds * 1000 + STOP_TIMEOUT_MS
+  told.addEventListener('abort', () => endForSure(logger, longestMs), { once: true })
   const stateDir = config.state_dir
   const tuning = { file: join(stateDir, 'tuning.json'), again: retune }
   const parts = { catalogue, config: config.inference, stateDir, logger, tuning }
@@ -103,7 +107,8 @@ const run = async (
     if (!leave.signal.aborted && !stop.signal.aborted) throw error
   } finally {
     stop.abort()
-    endForSure(logger)
+    // all is done: what is open belongs to libraries
+    endForSure(logger, STOP_TIMEOUT_MS, 0)
   }
 }
 
@@ -153,12 +158,4 @@ const leaveOnSignals = (logger: Logger): { leave: AbortController; stop: AbortCo
     },
   })
   return { leave, stop }
-}
-
-/** Ends the process if something is still open after a while; it does not keep it from ending. */
-const endForSure = (logger: Logger): void => {
-  setTimeout(() => {
-    logger.warn({ open: process.getActiveResourcesInfo() }, 'ended with open resources')
-    process.exit()
-  }, STOP_TIMEOUT_MS).unref()
 }
