@@ -16,6 +16,7 @@ import type { A2ARequestHandler } from '@a2a-js/sdk/server'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import type { OperationTasks } from '../operations/operation-tasks.ts'
 import type { ReaderOf } from '../operations/task-readers.ts'
+import { type HookOwner, hookOwner } from '../tasks/hook-owner.ts'
 import type { Subscription } from '../tasks/subscription.ts'
 import { isFinal, isSettled, TaskState } from '../tasks/task-state.ts'
 import type { Tasks } from '../tasks/tasks.ts'
@@ -23,6 +24,7 @@ import type { Begun } from '../tasks/turns.ts'
 import { type Call, tenantFor } from './call.ts'
 import type { Executor } from './executor.ts'
 import { EXTENSIONS } from './extensions.ts'
+import { hookHandlers } from './push/hook-handlers.ts'
 import type { PushConfigs } from './push/push-configs.ts'
 import { checkedMessage, historyLengthOf, pageSizeOf } from './request-checks.ts'
 import { withHistory, withTransitions } from './shown-task.ts'
@@ -110,21 +112,20 @@ export const requestHandler = (parts: RequestHandlerParts, call: Call): A2AReque
             text => new UnsupportedOperationError(text),
           )
     if (hook !== undefined && call.key !== undefined && !begun.again)
-      await saveHook(begun, tenant, { ...hook, taskId: begun.taskId }, call.key.id)
+      await saveHook(begun, hookOwner(call.key, tenant), { ...hook, taskId: begun.taskId })
     return { begun, tenant }
   }
 
   /** A hook that is refused ends the task before it has begun. */
   const saveHook = async (
     { taskId }: Begun,
-    tenant: string,
+    owner: HookOwner,
     hook: Parameters<PushConfigs['save']>[2],
-    keyId: string,
   ): Promise<void> => {
     try {
-      await push.save(taskId, tenant, hook, call.version, keyId)
+      await push.save(taskId, owner, hook, call.version)
     } catch (error) {
-      await tasks.cancel(taskId, tenant, 'coordinator')
+      await tasks.cancel(taskId, owner.tenantId, 'coordinator')
       throw error
     }
   }
@@ -227,11 +228,11 @@ export const requestHandler = (parts: RequestHandlerParts, call: Call): A2AReque
     return { ...page, tasks: all.map(task => withTransitions(task, rows.get(task.id) ?? [])) }
   }
 
-  /** The hooks of a task of the own tenant. */
-  const hooks = async (taskId: string, tenant: string) => {
+  /** For the hooks of a task that the caller sees. */
+  const hookOwnerOf = async (taskId: string, tenant: string) => {
     const own = tenantFor(call, tenant)
     await found(taskId, own)
-    return own
+    return hookOwner(call.key, own)
   }
 
   return {
@@ -249,26 +250,7 @@ export const requestHandler = (parts: RequestHandlerParts, call: Call): A2AReque
       historyLengthOf(historyLength)
       return shown(await found(id, tenantFor(call, tenant)), historyLength)
     },
-    createTaskPushNotificationConfig: async config => {
-      const own = await hooks(config.taskId, config.tenant)
-      return push.save(config.taskId, own, config, call.version, call.key?.id ?? '')
-    },
-    getTaskPushNotificationConfig: async ({ taskId, id, tenant }) => {
-      const own = await hooks(taskId, tenant)
-      const all = await push.list(taskId, own)
-      // before 1.0 the id could be left out
-      const config = id === '' && all.length === 1 ? all[0] : all.find(each => each.id === id)
-      if (config === undefined) throw new TaskNotFoundError(`task ${taskId} has no config ${id}`)
-      return config
-    },
-    listTaskPushNotificationConfigs: async ({ taskId, tenant }) => {
-      const own = await hooks(taskId, tenant)
-      return { configs: await push.list(taskId, own), nextPageToken: '' }
-    },
-    deleteTaskPushNotificationConfig: async ({ taskId, id, tenant }) => {
-      const own = await hooks(taskId, tenant)
-      await push.remove(taskId, own, id)
-    },
+    ...hookHandlers({ push, version: call.version, ownerOf: hookOwnerOf }),
   }
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import * as z from 'zod'
 import { DAY_MS } from '../../shared/time.ts'
-import { isLive, type Key, OPERATOR_ROLES } from '../keys/key.ts'
+import { isLive, isOperator, type Key, OPERATOR_ROLES } from '../keys/key.ts'
 import type { DecidedRequest } from './decided.ts'
 import { type Gates, shippedGates } from './definition.ts'
 import type { Check, GovernanceFacts } from './facts.ts'
@@ -66,9 +66,6 @@ const seatsOf = (request: DecidedRequest, gates: Gates): readonly (readonly stri
 }
 
 const idsOf = (requests: readonly DecidedRequest[]): string[] => requests.map(({ id }) => id)
-
-const isOperator = ({ roles }: Key): boolean =>
-  roles.some(role => (OPERATOR_ROLES as readonly string[]).includes(role))
 
 const FUNCTIONS: Record<string, Check> = {
   'rules-in-force': ({ gates, policyDrift }) =>

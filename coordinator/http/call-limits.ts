@@ -1,14 +1,11 @@
 import { ShoalError } from '../../shared/errors.ts'
-import { type Key, OPERATOR_ROLES } from '../keys/key.ts'
+import { isOperator, type Key } from '../keys/key.ts'
 import { MinuteWindow } from '../quota/minute-window.ts'
 
 /** Calls of skills and operations in any 60 seconds; they do not count against the month. */
 export const CALLS_PER_MINUTE = 60
 export const OPERATOR_CALLS_PER_MINUTE = 300
 const CAPACITY = 10_000
-
-export const isOperator = (key: Key): boolean =>
-  key.roles.some(role => (OPERATOR_ROLES as readonly string[]).includes(role))
 
 export type CountCall = (id: string, key: Key | undefined) => void
 

@@ -45,6 +45,9 @@ export interface Key extends z.output<typeof KeySpec> {
   disabledTenants?: readonly string[]
 }
 
+export const isOperator = ({ roles }: Pick<Key, 'roles'>): boolean =>
+  roles.some(role => (OPERATOR_ROLES as readonly string[]).includes(role))
+
 /** Whether a key opens anything now: not revoked, not expired, its person and tenant enabled. */
 export const isLive = (
   { revokedAt, disabledAt, expiresAt = Infinity }: Key,

@@ -1,5 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
-import { type Key, OPERATOR_ROLES, type Role } from '../keys/key.ts'
+import { isOperator, type Key, type Role } from '../keys/key.ts'
 
 /** Whose usage is asked for: of the key that asks, of its tenant, or of everybody. */
 export const USAGE_SCOPES = ['key', 'tenant', 'all'] as const
@@ -23,13 +23,12 @@ export const usageScope = (
   ownTenant: string,
   { scope, keyId, tenantId }: UsageWish,
 ): { keyId?: string; tenantId?: string } => {
-  const isOperator = has(key, OPERATOR_ROLES)
-  const wanted = scope ?? (isOperator ? 'tenant' : 'key')
+  const wanted = scope ?? (isOperator(key) ? 'tenant' : 'key')
   if (wanted === 'all') {
     if (!has(key, SEES_ALL)) throw forbidden('scope', `needs the role ${SEES_ALL.join(' or ')}`)
     return { ...(keyId && { keyId }), ...(tenantId && { tenantId }) }
   }
-  if (wanted === 'tenant' && !isOperator) throw forbidden('scope', 'needs an operator role')
+  if (wanted === 'tenant' && !isOperator(key)) throw forbidden('scope', 'needs an operator role')
   if (tenantId !== undefined && tenantId !== ownTenant)
     throw forbidden('tenant_id', 'is outside the scope; operators of all tenants ask scope all')
   if (wanted === 'tenant') return { tenantId: ownTenant, ...(keyId && { keyId }) }

@@ -1,7 +1,7 @@
 import type { Situation } from '../../agents/recommend.ts'
 import type { AgentRole } from '../../agents/roles.ts'
 import { type GateRequest, stateAt } from '../../gates/request.ts'
-import { OPERATOR_ROLES } from '../../keys/key.ts'
+import { isOperator } from '../../keys/key.ts'
 import { requireAccess } from '../call.ts'
 import type { Context } from '../context.ts'
 import { callerOf } from '../gates/gate-view.ts'
@@ -32,12 +32,12 @@ export const look = async (
   lastSkill: string | undefined,
 ) => {
   const { monitor, key } = context
-  const isOperator = key?.roles.some(role => OPERATOR_ROLES.some(each => each === role)) === true
+  const operates = key !== undefined && isOperator(key)
   const { decidable, own } = await requestsOf(context)
-  const alerts = isOperator
+  const alerts = operates
     ? monitor.alerts().filter(({ clearedAt }) => clearedAt === undefined)
     : undefined
-  const fleet = isOperator ? fleetOf(context) : null
+  const fleet = operates ? fleetOf(context) : null
   const situation: Situation = {
     roles,
     callable: callableIds(context),

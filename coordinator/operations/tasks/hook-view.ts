@@ -1,6 +1,7 @@
 import type { TaskPushNotificationConfig } from '@a2a-js/sdk'
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { type HookOwner, hookOwner } from '../../tasks/hook-owner.ts'
 import type { Context } from '../context.ts'
 import { TaskId } from './task-view.ts'
 
@@ -31,18 +32,15 @@ export const hookViewOf = ({
   credentials: authentication?.credentials || null,
 })
 
-export const tenantOf = ({ tenantId }: Pick<Context, 'tenantId'>): string => {
-  if (tenantId === undefined) throw new ShoalError('auth_required', 'this needs a key')
-  return tenantId
-}
+export const ownerOf = ({ key, tenantId }: Context): HookOwner => hookOwner(key, tenantId)
 
-/** The hooks of a task that the caller sees. Throws `not_found` for another one. */
+/** What the caller may see of the hooks of a task. Throws `not_found` for a task of others. */
 export const hooksOf = async (
   context: Context,
   taskId: string,
 ): Promise<TaskPushNotificationConfig[]> => {
   await context.tasks.get(taskId, context)
-  return context.tasks.hooks.list(taskId, tenantOf(context))
+  return context.tasks.hooks.list(taskId, ownerOf(context))
 }
 
 /** Throws `not_found` for a hook that the task does not have. */
