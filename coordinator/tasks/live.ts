@@ -164,11 +164,10 @@ export class Live {
   #emit(event: StreamResponse, change?: Change): void {
     this.task = applied(this.task, event)
     this.#pending.push({ event, task: this.task, change })
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = undefined
-    })
+    this.#writing ??= this.#write()
   }
 
+  /** It ends in the step that finds nothing more: what comes after that begins it anew. */
   async #write(): Promise<void> {
     const { failed, logger } = this.#parts
     while (this.#pending.length > 0) {
@@ -180,10 +179,11 @@ export class Live {
         logger.warn({ err: error, task: this.task.id }, 'a task could not be stored')
         failed(this.task.id, error as Error)
         if (error instanceof TaskTaken) this.#giveUp()
-        if (this.#stop.signal.aborted) return
+        if (this.#stop.signal.aborted) break
         await setTimeout(RETRY_MS, undefined, { ref: false })
       }
     }
+    this.#writing = undefined
   }
 
   /** What happens to it now is the other process's to tell. */
