@@ -76,10 +76,10 @@ export const createOperationTasks = (parts: OperationTaskParts): OperationTasks 
   const cancel: OperationTasks['cancel'] = async (taskId, by) => {
     const { tenantId = '' } = by
     await tasks.get(taskId, parts.readerOf(by))
-    const run = await tasks.run(taskId)
     const task = await tasks.cancel(taskId, tenantId, `key:${by.key?.id}`)
-    if (run.waits === 'gate' && run.gateRequestId !== undefined)
-      await takeBack(run.gateRequestId, by)
+    // as it is now: it may have come to a gate meanwhile
+    const { gateRequestId } = await tasks.run(taskId)
+    if (gateRequestId !== undefined) await takeBack(gateRequestId, by)
     return task
   }
 

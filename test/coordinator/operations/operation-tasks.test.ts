@@ -11,6 +11,7 @@ const run = (taskId: string, gateRequestId?: string): TaskRun => ({
 /** What goes on with these tasks, where some of them cannot. */
 const scene = (t: Pick<typeof import('tap').default, 'teardown'>, parts: object) => {
   const wentOn: string[] = []
+  const withdrawn: string[] = []
   const told: object[] = []
   const tasks = {
     cutOff: async () => [],
@@ -29,6 +30,7 @@ const scene = (t: Pick<typeof import('tap').default, 'teardown'>, parts: object)
       if (id === 'gone') throw new ShoalError('not_found', `no request ${id}`)
       return { id, state: 'withdrawn', expiresAt: 0 }
     },
+    withdraw: async (id: string) => void withdrawn.push(id),
   }
   const made = createOperationTasks({
     tasks: tasks as never,
@@ -40,7 +42,7 @@ const scene = (t: Pick<typeof import('tap').default, 'teardown'>, parts: object)
     logger: { warn: (facts: object) => void told.push(facts) },
   })
   t.teardown(made.close)
-  return { recover: made.recover, wentOn, told }
+  return { recover: made.recover, cancel: made.cancel, wentOn, withdrawn, told }
 }
 
 t.test('one task that cannot go on after a restart keeps no other from it', async t => {
@@ -60,4 +62,19 @@ t.test('one decision that cannot be read keeps no other task at its gate', async
   await recover()
   t.strictSame(wentOn, ['b'])
   t.match(told, [{ task: 'a', failed: 2 }])
+})
+
+t.test('a task that comes to a gate while it is cancelled asks nobody any more', async t => {
+  let isCancelled = false
+  const { cancel, withdrawn } = scene(t, {
+    get: async () => ({}),
+    run: async () => run('a', isCancelled ? 'gate_1' : undefined),
+    cancel: async () => {
+      isCancelled = true
+      return {}
+    },
+  })
+  const key = { id: 'key', personId: 'ada', kind: 'person', roles: [] }
+  await cancel('a', { key: key as never, tenantId: 'home', requestId: 'req' })
+  t.strictSame(withdrawn, ['gate_1'])
 })
