@@ -1,6 +1,6 @@
 import type { Printable } from '../../shared/print.ts'
 import { onStopSignals } from '../../shared/stop-signals.ts'
-import { visible } from '../../shared/visible.ts'
+import { visible, visibleText } from '../../shared/visible.ts'
 import { type Call, TextAnswer } from './api.ts'
 import type { ExitCodes } from './document.ts'
 import { follow } from './follow.ts'
@@ -56,9 +56,12 @@ const followed = (session: OpenSession, answer: Printable) => {
 /** What is JSON itself, line by line, stays as it is. */
 const LINES = /^application\/jsonl/
 
-/** Text goes out as it came, all pages of it; for programs that want one JSON document, as one. */
+/**
+ * Text goes out as it came, all pages of it; for programs that want one JSON document, as one. On a
+ * terminal nothing of it steers that: cells, and who wrote what the audit has, are not believed.
+ */
 const writeText = async (
-  { api, format, write, print }: OpenSession,
+  { api, format, write, print, isTerminal }: OpenSession,
   first: TextAnswer,
 ): Promise<void> => {
   const whole = format === 'json' && !LINES.test(first.type)
@@ -66,11 +69,13 @@ const writeText = async (
   let answer: unknown = first
   while (answer instanceof TextAnswer) {
     if (whole) text += answer.text
-    else write(answer.text)
+    else write(isTerminal ? onScreen(answer.text) : answer.text)
     answer = answer.next && (await api.call({ method: 'GET', path: answer.next }))
   }
   if (whole) print({ type: first.type, text })
 }
+
+const onScreen = (text: string): string => visibleText(text.replaceAll('\r\n', '\n'))
 
 /** What the answer itself means for a script: `pending` is no success. */
 const exitOf = (answer: Printable, exit: ExitCodes | undefined): number => {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
-import { visible } from '../../shared/visible.ts'
+import { visible, visibleJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import type { Session, WithSession } from './session.ts'
 
@@ -54,7 +54,7 @@ export const watchEvents = async (
         lastId = id
         if (signal.aborted) return
         if (value === undefined) continue
-        write(format === 'json' ? `${JSON.stringify(value)}\n` : line(value as Event))
+        write(format === 'json' ? `${visibleJson(JSON.stringify(value))}\n` : line(value as Event))
         if (once === true) return
       }
     } catch (error) {

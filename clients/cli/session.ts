@@ -20,6 +20,8 @@ export interface Session {
 
 /** The session of this process. */
 export interface OpenSession extends Session {
+  /** What is written goes to a screen, not into a file or another program. */
+  isTerminal: boolean
   settings: Settings
   progress: Progress
   /** What the coordinator says that it can be asked. */
@@ -43,7 +45,8 @@ export const openSession = async (options: Options, env: Environment): Promise<O
     loaded ??= loadDocument(api, settings.url, cacheFolder(env)).then(operationsOf)
     return loaded
   }
-  return { settings, api, format, write, print, progress, operations }
+  const isTerminal = process.stdout.isTTY === true
+  return { settings, api, format, write, print, progress, operations, isTerminal }
 }
 
 /** `--key -`: a key among the arguments can be read by everybody on the machine. */

@@ -28,6 +28,8 @@ export const sendStream = async (
   const leave = call.takePlace?.()
   const first = await next().catch(error => {
     leave?.()
+    // the first event may still come: then nobody asks for the next
+    source.return().catch(() => {})
     throw error
   })
   const lines = new Readable({ read: () => resume(), highWaterMark: 64 * 1024 })

@@ -142,4 +142,11 @@ const matches = (pattern: string, actionType: string): boolean => {
 const ownMember = (context: Record<string, unknown>, name: string): unknown =>
   Object.hasOwn(context, name) ? context[name] : undefined
 
-const isEqual = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+/** What has no canonical JSON, such as half of a character, is nothing that a rule could ask for. */
+const isEqual = (told: unknown, wanted: unknown): boolean => {
+  try {
+    return canonicalJson(told) === canonicalJson(wanted)
+  } catch {
+    return false
+  }
+}

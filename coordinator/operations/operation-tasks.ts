@@ -76,10 +76,10 @@ export const createOperationTasks = (parts: OperationTaskParts): OperationTasks 
   const cancel: OperationTasks['cancel'] = async (taskId, by) => {
     const { tenantId = '' } = by
     await tasks.get(taskId, parts.readerOf(by))
-    const run = await tasks.run(taskId)
     const task = await tasks.cancel(taskId, tenantId, `key:${by.key?.id}`)
-    if (run.waits === 'gate' && run.gateRequestId !== undefined)
-      await takeBack(run.gateRequestId, by)
+    // as it is now: it may have come to a gate meanwhile
+    const { gateRequestId } = await tasks.run(taskId)
+    if (gateRequestId !== undefined) await takeBack(gateRequestId, by)
     return task
   }
 
@@ -122,10 +122,24 @@ export const createOperationTasks = (parts: OperationTaskParts): OperationTasks 
     await goOn(run, next)
   }
 
-  const lookAtGates = async (): Promise<void> => {
-    for (const run of await tasks.decided())
-      if (!tasks.isRunning(run.taskId)) await atGate(run).catch(ignoreConflict)
+  /** Each by itself: one that cannot go on now is tried later and keeps no other from it. */
+  const each = async (
+    runs: readonly TaskRun[],
+    goOnWith: (run: TaskRun) => Promise<void>,
+  ): Promise<void> => {
+    const failed: { task: string; error: unknown }[] = []
+    for (const run of runs)
+      if (!tasks.isRunning(run.taskId))
+        await goOnWith(run).catch(error => {
+          if (!isConflict(error)) failed.push({ task: run.taskId, error })
+        })
+    const [first] = failed
+    if (first === undefined) return
+    const facts = { err: first.error, task: first.task, failed: failed.length }
+    logger.warn(facts, 'tasks could not go on now')
   }
+
+  const lookAtGates = async (): Promise<void> => each(await tasks.decided(), atGate)
 
   let isLooking = false
   let lookAgain = false
@@ -142,19 +156,20 @@ export const createOperationTasks = (parts: OperationTaskParts): OperationTasks 
     }
   }
 
+  const afterRestart = async (run: TaskRun): Promise<void> => {
+    const resumable = operations.get(run.operationId ?? '')?.resumable === true
+    const next = resumable
+      ? await again(run)
+      : ending(
+          'coordinator_restarted',
+          'the coordinator was restarted while the task was at work',
+          true,
+        )
+    await goOn(run, next)
+  }
+
   const recover = async (): Promise<void> => {
-    for (const run of await tasks.cutOff()) {
-      if (tasks.isRunning(run.taskId)) continue
-      const resumable = operations.get(run.operationId ?? '')?.resumable === true
-      const next = resumable
-        ? await again(run)
-        : ending(
-            'coordinator_restarted',
-            'the coordinator was restarted while the task was at work',
-            true,
-          )
-      await goOn(run, next).catch(ignoreConflict)
-    }
+    await each(await tasks.cutOff(), afterRestart)
     await look()
   }
 
@@ -210,6 +225,5 @@ const ending =
   }
 
 /** Somebody else was quicker. */
-const ignoreConflict = (error: unknown): void => {
-  if (!(error instanceof ShoalError && error.code === 'conflict')) throw error
-}
+const isConflict = (error: unknown): boolean =>
+  error instanceof ShoalError && error.code === 'conflict'

@@ -12,6 +12,8 @@ import type { Turns } from './turns.ts'
 
 /** A process that does not end a task within it is gone, or cannot reach the store. */
 const WAIT_MS = LEASE_MS + 5000
+/** Turns that may take a task from under its cancellation. */
+const ATTEMPTS = 10
 
 export interface CancellingParts {
   ledger: Ledger
@@ -34,11 +36,29 @@ export interface Cancelling {
 export const createCancelling = (parts: CancellingParts): Cancelling => {
   const { ledger, turns, followers, logger } = parts
 
+  /** One that another turn has just taken is cancelled in that turn. */
+  const cancelHere = async (
+    taskId: string,
+    tenantId: string,
+    actor: string,
+    attempts = ATTEMPTS,
+  ): Promise<Task> => {
+    try {
+      return await turns.cancel(taskId, tenantId, actor)
+    } catch (error) {
+      if (error instanceof TaskElsewhere || !isConflict(error) || attempts === 1) throw error
+      const task = await readTask(ledger.read, taskId, tenantId)
+      if (task.status?.state === TaskState.TASK_STATE_CANCELED) return task
+      if (isFinal(task.status?.state)) throw error
+      return cancelHere(taskId, tenantId, actor, attempts - 1)
+    }
+  }
+
   const cancel: Cancelling['cancel'] = async (taskId, tenantId, actor) => {
     const task = await readTask(ledger.read, taskId, tenantId)
     if (task.status?.state === TaskState.TASK_STATE_CANCELED) return task
     try {
-      return await turns.cancel(taskId, tenantId, actor)
+      return await cancelHere(taskId, tenantId, actor)
     } catch (error) {
       if (!(error instanceof TaskElsewhere)) throw error
     }
@@ -100,3 +120,6 @@ export const createCancelling = (parts: CancellingParts): Cancelling => {
 
   return { cancel, heed }
 }
+
+const isConflict = (error: unknown): boolean =>
+  error instanceof ShoalError && error.code === 'conflict'

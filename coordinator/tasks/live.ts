@@ -10,6 +10,7 @@ import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import type { TaskTransitionRow } from '../store/task-tables.ts'
 import { applied } from './apply.ts'
+import { TaskElsewhere } from './lease.ts'
 import { agentMessage } from './parts.ts'
 import type { TaskChange, TaskHooks } from './task-hooks.ts'
 import { addRun, personOf, saveRun, saveTask } from './task-rows.ts'
@@ -43,11 +44,7 @@ interface Entry extends TaskChange {
 const RETRY_MS = 1000
 
 /** This process was not heard of for too long, and another one has gone on with the task. */
-class TaskTaken extends ShoalError {
-  constructor(taskId: string) {
-    super('conflict', `task ${taskId} was taken over by another process`)
-  }
-}
+class TaskTaken extends TaskElsewhere {}
 
 /**
  * A task while a turn of it runs. Events change the copy here at once; they are stored in order,
@@ -64,6 +61,9 @@ export class Live {
   #writing: Promise<void> | undefined
   #actor = 'coordinator'
   #isLost = false
+  #isClosing = false
+  /** Of the next attempt to store something that fails. */
+  #failure = Promise.withResolvers<never>()
   /** Nobody is at work on it, as it was stored last. */
   #isFree = false
   /** The newest row of its history; undefined until it is known. */
@@ -156,19 +156,29 @@ export class Live {
     this.#stop.abort(new ShoalError('client_closed', 'the task was cancelled'))
   }
 
+  /** What cannot be stored is not tried again: the process ends. */
+  close(): void {
+    this.#isClosing = true
+    this.abort()
+  }
+
   /** Resolves when everything so far is stored and told. */
   async flushed(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing
   }
 
+  /** The same; rejects when something of it could not be stored, which is tried again all the same. */
+  stored(): Promise<void> {
+    return Promise.race([this.flushed(), this.#failure.promise])
+  }
+
   #emit(event: StreamResponse, change?: Change): void {
     this.task = applied(this.task, event)
     this.#pending.push({ event, task: this.task, change })
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = undefined
-    })
+    this.#writing ??= this.#write()
   }
 
+  /** It ends in the step that finds nothing more: what comes after that begins it anew. */
   async #write(): Promise<void> {
     const { failed, logger } = this.#parts
     while (this.#pending.length > 0) {
@@ -179,11 +189,20 @@ export class Live {
       } catch (error) {
         logger.warn({ err: error, task: this.task.id }, 'a task could not be stored')
         failed(this.task.id, error as Error)
+        this.#fail(error)
         if (error instanceof TaskTaken) this.#giveUp()
-        if (this.#stop.signal.aborted) return
+        if (this.#isClosing || this.#isLost) break
         await setTimeout(RETRY_MS, undefined, { ref: false })
       }
     }
+    this.#writing = undefined
+  }
+
+  #fail(error: unknown): void {
+    const { promise, reject } = this.#failure
+    this.#failure = Promise.withResolvers()
+    promise.catch(() => {})
+    reject(error)
   }
 
   /** What happens to it now is the other process's to tell. */

@@ -2,14 +2,14 @@ import { type KyselyPlugin, QueryNode, sql } from 'kysely'
 
 /**
  * Who looks at tasks. A task is seen by the key that made it, by every key of the same person, and
- * by who may call the operation of the task itself; by nobody of another tenant.
+ * by who may call the operation of the task itself, unless every key may; by nobody of another tenant.
  */
 export interface TaskReader {
   tenantId: string
   /** Undefined for a caller without a key. */
   keyId: string | undefined
   personId: string | undefined
-  /** What it may call now. */
+  /** What it may call now, of what answers all who may call it the same. */
   operationIds: readonly string[]
 }
 

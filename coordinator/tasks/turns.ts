@@ -35,7 +35,10 @@ export interface Turns {
   begin(task: NewTask): Promise<Begun>
   /** One more turn of a task that waits. Throws `conflict` while it works or when it is over. */
   goOn(taskId: string, tenantId: string, next: NextTurn): Promise<Begun>
-  /** Ends it as cancelled. Throws `TaskElsewhere`, or `conflict` for one that has another end. */
+  /**
+   * Ends it as cancelled. Throws `TaskElsewhere`, `conflict` for one that has another end, and
+   * `store_unavailable` when its end cannot be stored now: it is tried until it is.
+   */
   cancel(taskId: string, tenantId: string, actor: string): Promise<Task>
   /** While a turn of it runs here: the task as it was told last. */
   toldTask(taskId: string): Task | undefined
@@ -205,7 +208,11 @@ export const createTurns = (parts: TurnParts): Turns => {
       run: { waits: undefined },
     })
     live.abort()
-    await live.flushed()
+    // also when nobody waits for it any more
+    void live.flushed().then(() => leave(live))
+    await live.stored().catch(error => {
+      throw unstored(error, taskId)
+    })
     leave(live)
     const after = await readTask(ledger.read, taskId, tenantId)
     if (after.status?.state === TaskState.TASK_STATE_CANCELED) return after
@@ -223,7 +230,7 @@ export const createTurns = (parts: TurnParts): Turns => {
   const close = async (): Promise<void> => {
     closing = true
     clearInterval(beating)
-    for (const live of lives.values()) live.abort()
+    for (const live of lives.values()) live.close()
     await Promise.all([...lives.values()].map(live => live.flushed()))
     await ledger
       .write(lease.end)
@@ -236,5 +243,12 @@ export const createTurns = (parts: TurnParts): Turns => {
     isRunning: taskId => lives.has(taskId),
   }
 }
+
+const unstored = (cause: unknown, taskId: string): ShoalError =>
+  cause instanceof ShoalError
+    ? cause
+    : new ShoalError('store_unavailable', `the end of task ${taskId} could not be stored yet`, {
+        cause,
+      })
 
 const begunBefore = (taskId: string): Begun => ({ taskId, again: true, start: () => {} })

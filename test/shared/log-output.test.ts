@@ -1,6 +1,8 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, constants, openSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
@@ -55,6 +57,47 @@ t.test('the output of a log', async t => {
     await once(child.stdout as NodeJS.ReadableStream, 'close')
     child.stdin?.end()
     t.strictSame(await once(child, 'exit'), [3, null])
+  })
+
+  t.test('does not keep a process whose reader stands still from its end', async t => {
+    const folder = await mkdtemp(join(tmpdir(), 'shoal-log-'))
+    t.teardown(() => rm(folder, { recursive: true, force: true }))
+    const path = join(folder, 'pipe')
+    execFileSync('mkfifo', [path])
+    // read and write: it has a reader, which never reads
+    const pipe = openSync(path, constants.O_RDWR)
+    t.teardown(() => closeSync(pipe))
+    const child = start(
+      t,
+      `
+      for (let line = 0; line < 5000; line++) logger.info({ line }, 'said')
+      await new Promise(setImmediate)
+      logger.info('the last')
+      process.exit(3)`,
+      pipe,
+    )
+    t.strictSame(await once(child, 'exit'), [3, null])
+  })
+
+  t.test('of a pipe is whole where its reader is slow', async t => {
+    const said = `for (let line = 0; line < 5000; line++) logger.info({ line }, 'said')`
+    const child = spawn(
+      'sh',
+      [
+        '-c',
+        '"$0" --input-type=module -e "$1" | (sleep 0.1; cat)',
+        process.execPath,
+        program(said),
+      ],
+      { stdio: ['pipe', 'pipe', 'inherit'] },
+    )
+    t.teardown(() => child.kill('SIGKILL'))
+    child.stdin.end()
+    const lines = (await text(child.stdout)).trimEnd().split('\n')
+    t.strictSame(
+      lines.map(line => JSON.parse(line).line),
+      Array.from({ length: 5000 }, (_, line) => line),
+    )
   })
 
   t.test('that finds a full disk costs lines, not the process', async t => {

@@ -35,7 +35,9 @@ const personOf = async ({ store }: Awaited<ReturnType<typeof a2aScene>>): Promis
 t.test(
   'a stream of events ends with an error when its key is revoked; the task goes on',
   async t => {
-    const { url, secret, revoke, begin, demo } = await scene(t)
+    const { url, secret, revoke, begin, keys, key } = await scene(t)
+    const { tenantId, personId, tier } = key
+    const { secret: another } = await keys.create({ tenantId, personId, tier }, BY)
     const id = await begin()
     const events: Json[] = []
     for await (const event of caller(url, secret).stream('SubscribeToTask', { id })) {
@@ -43,7 +45,7 @@ t.test(
       if (events.length === 1) await revoke()
     }
     t.equal(events.at(-1)?.error?.message, 'the key is not valid any more')
-    const seen = await caller(url, demo.operator).rpc('GetTask', { id })
+    const seen = await caller(url, another).rpc('GetTask', { id })
     t.equal(seen.result.status.state, 'TASK_STATE_WORKING')
   },
 )
@@ -80,15 +82,16 @@ t.test('a tenant that a request names is refused while it is disabled', async t 
 })
 
 t.test('a stream for a tenant that a request names ends when that one is disabled', async t => {
-  const { url, keys, personId, demo } = await scene(t)
-  const sent = await caller(url, demo.stranger).rpc('SendMessage', {
-    message: message({ data: { skill: 'test-slow', input: {} } }),
-    configuration: { returnImmediately: true },
-  })
+  const { url, keys, personId } = await scene(t)
   const { secret } = await keys.create(
     { tenantId: 'demo', personId, tier: 'enterprise', furtherTenants: ['other'] },
     BY,
   )
+  const sent = await caller(url, secret).rpc('SendMessage', {
+    tenant: 'other',
+    message: message({ data: { skill: 'test-slow', input: {} } }),
+    configuration: { returnImmediately: true },
+  })
   const events: Json[] = []
   const params = { id: sent.result.task.id, tenant: 'other' }
   for await (const event of caller(url, secret).stream('SubscribeToTask', params)) {
@@ -161,7 +164,7 @@ t.test('a call over MCP that only looks ends with the reason', async t => {
 })
 
 t.test('one key does not take all the streams, and a place that is left is free', async t => {
-  const { url, begin, demo } = await scene(t)
+  const { url, begin, secret } = await scene(t)
   const id = await begin()
   const open = new AbortController()
   t.teardown(() => open.abort())
@@ -171,12 +174,12 @@ t.test('one key does not take all the streams, and a place that is left is free'
       signal,
     })
   const first = new AbortController()
-  t.equal((await subscribe(demo.operator, first.signal)).status, 200)
-  for (let at = 1; at < 64; at++) await subscribe(demo.operator, open.signal)
-  t.equal((await subscribe(demo.operator, open.signal)).status, 429)
+  t.equal((await subscribe(secret, first.signal)).status, 200)
+  for (let at = 1; at < 64; at++) await subscribe(secret, open.signal)
+  t.equal((await subscribe(secret, open.signal)).status, 429)
   first.abort()
   for (;;) {
-    const again = await subscribe(demo.operator, open.signal)
+    const again = await subscribe(secret, open.signal)
     if (again.status === 200) break
     await again.text()
   }

@@ -45,6 +45,14 @@ const ways = (secret: string) => {
   }
 }
 
+/** A task of a skill for every key: what it answers depends on whose key asks. */
+const asked = async (): Promise<string> => {
+  const { result } = await caller(url, demo.operator).rpc('SendMessage', {
+    message: message({ data: { skill: 'test-echo', input: { words: 'mine' } } }),
+  })
+  return result.task.id
+}
+
 /** Ends it, so for a task of its own each. */
 const cancels = (secret: string) => {
   const { json, rpc } = caller(url, secret)
@@ -69,6 +77,13 @@ t.test('who may not call the skill of a task finds none', t => expectFor(t, demo
 t.test('who may call its skill finds it, and so does another key of who began it', async t => {
   await expectFor(t, demo.approver_a, true)
   await expectFor(t, await ownKey(), true)
+})
+
+t.test('what a skill for every key has answered one key is not for the others', async t => {
+  const id = await asked()
+  for (const secret of [demo.free, demo.approver_a])
+    for (const [name, ask] of Object.entries(ways(secret))) t.equal(await ask(id), false, name)
+  for (const [name, ask] of Object.entries(ways(await ownKey()))) t.ok(await ask(id), name)
 })
 
 t.test('a page of a list is full of what its reader sees', async t => {
@@ -99,9 +114,8 @@ const ownKey = async (): Promise<string> => {
 t.test('what happens to a task is told to who sees it', async t => {
   const { id: mark } = events.publish('shoal.cell.ready', null)
   const hidden = await begun()
-  const data = { skill: 'test-echo', input: { words: 'x' } }
   const { result } = await caller(url, demo.operator).rpc('SendMessage', {
-    message: message({ data }),
+    message: message({ data: { skill: 'test-open', input: {} } }),
   })
   for (const [secret, hears] of [
     [demo.free, false],

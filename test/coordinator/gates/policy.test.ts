@@ -52,3 +52,26 @@ t.test('the first rule that fits decides', async t => {
   t.equal(decide('a.b', asker('person', ['legal'])).ruleId, 'legal')
   t.equal(decide('a', asker('person', ['legal'])).ruleId, undefined)
 })
+
+t.test('a value that a rule asks for is the same in whatever order its members come', async t => {
+  const target = { kind: 'robot', zone: { floor: 1, room: 'b' } }
+  const rules = [{ ...rule, id: 'never', when: { target }, decision: 'denied' }, rule]
+  const { decide } = policyOf(document({ rules }), gates)
+  const asker = { kind: 'person', roles: [] } as const
+  for (const [told, ruleId] of [
+    ['{"zone":{"room":"b","floor":1},"kind":"robot"}', 'never'],
+    ['{"kind":"robot","zone":{"floor":1.0,"room":"b"}}', 'never'],
+    ['{"kind":"robot","zone":{"floor":2,"room":"b"}}', 'r'],
+    ['{"kind":"\\ud800"}', 'r'],
+    ['null', 'r'],
+  ] as const)
+    t.equal(decide('a.b', asker, { target: JSON.parse(told) }).ruleId, ruleId, told)
+})
+
+t.test('a number beyond all is not the nothing that a rule asks for', async t => {
+  const rules = [{ ...rule, id: 'nothing', when: { limit: null }, decision: 'denied' }, rule]
+  const { decide } = policyOf(document({ rules }), gates)
+  const asker = { kind: 'person', roles: [] } as const
+  t.equal(decide('a.b', asker, { limit: null }).ruleId, 'nothing')
+  t.equal(decide('a.b', asker, { limit: JSON.parse('1e400') }).ruleId, 'r')
+})

@@ -1,0 +1,32 @@
+import t from 'tap'
+import { answerCall } from '../../../clients/cli/answer-call.ts'
+import { TextAnswer } from '../../../clients/cli/api.ts'
+import type { OpenSession } from '../../../clients/cli/session.ts'
+
+/** What a cell may have put into its figures to steer the terminal of who looks at them. */
+const TEXT = 'up 1\r\n# \u001b]0;title\u0007 \u009b2J\u202eleft\n'
+
+const written = async (isTerminal: boolean): Promise<string> => {
+  let text = ''
+  const session = {
+    api: { call: async () => new TextAnswer(TEXT, 'text/plain', undefined) },
+    progress: { show: () => {}, clear: () => {} },
+    settings: { url: 'http://127.0.0.1' },
+    format: 'text',
+    write: (piece: string) => {
+      text += piece
+    },
+    isTerminal,
+  }
+  const call = { method: 'GET', path: '/v1/cells/a/metrics' }
+  await answerCall(session as unknown as OpenSession, call, undefined, false)
+  return text
+}
+
+t.test('an answer that is text steers no terminal', async t => {
+  t.equal(await written(true), 'up 1\n# \\u{1b}]0;title\\u{7} \\u{9b}2J\\u{202e}left\n')
+})
+
+t.test('into a file or another program it goes as it came', async t => {
+  t.equal(await written(false), TEXT)
+})

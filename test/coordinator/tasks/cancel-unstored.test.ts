@@ -1,0 +1,59 @@
+import t from 'tap'
+import { TaskState } from '../../../coordinator/tasks/task-state.ts'
+import { createTasks } from '../../../coordinator/tasks/tasks.ts'
+import type { Work } from '../../../coordinator/tasks/turn.ts'
+import { temporaryStore } from '../store/temporary.ts'
+import { HOME, newTask } from './fixtures.ts'
+
+/** Tasks on a store that can be told which of the next changes it does not take. */
+const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
+  const { ledger, revisions } = await temporaryStore(t)
+  let until = 0
+  const write: typeof ledger.write = (work, options) =>
+    --until === 0 ? Promise.reject(new Error('disk full')) : ledger.write(work, options)
+  const tasks = createTasks({
+    store: { revisions, ledger: { ...ledger, write } },
+    publish: () => ({}) as never,
+    logger: { warn: () => {}, error: () => {} },
+    now: Date.now,
+  })
+  const free = async (taskId: string) => {
+    while (tasks.isRunning(taskId)) await new Promise(setImmediate)
+  }
+  const failAt = (place: number): void => {
+    until = place
+  }
+  return { tasks, free, failAt }
+}
+
+t.test('a cancellation that cannot be stored now is told, and stands when it can', async t => {
+  const { tasks, free, failAt } = await scene(t)
+  const begun = Promise.withResolvers<void>()
+  const work: Work = async ({ signal }) => {
+    begun.resolve()
+    await new Promise(done => signal.addEventListener('abort', done))
+  }
+  const { taskId, start } = await tasks.begin(newTask(work))
+  start()
+  await begun.promise
+  failAt(1)
+  await t.rejects(tasks.cancel(taskId, 'home', 'key:b'), { code: 'store_unavailable' })
+  await free(taskId)
+  t.equal((await tasks.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_CANCELED)
+  await tasks.close()
+})
+
+t.test('so does that of a task that waits', async t => {
+  const { tasks, free, failAt } = await scene(t)
+  const { taskId, start } = await tasks.begin(
+    newTask(async turn => turn.status(TaskState.TASK_STATE_INPUT_REQUIRED)),
+  )
+  start()
+  await free(taskId)
+  // the first is that it is taken
+  failAt(2)
+  await t.rejects(tasks.cancel(taskId, 'home', 'key:b'), { code: 'store_unavailable' })
+  await free(taskId)
+  t.equal((await tasks.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_CANCELED)
+  await tasks.close()
+})

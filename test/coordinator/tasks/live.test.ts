@@ -1,0 +1,32 @@
+import t from 'tap'
+import { Live } from '../../../coordinator/tasks/live.ts'
+import { firstTask } from '../../../coordinator/tasks/new-task.ts'
+import { readTask } from '../../../coordinator/tasks/task-rows.ts'
+import { TaskState } from '../../../coordinator/tasks/task-state.ts'
+import { temporaryStore } from '../store/temporary.ts'
+import { newTask } from './fixtures.ts'
+
+t.test('what happens just when all before it was stored is stored too', async t => {
+  const { ledger } = await temporaryStore(t)
+  const now = () => 1_800_000_000_000
+  const { task, run } = firstTask(
+    newTask(async () => {}),
+    now(),
+  )
+  const live = new Live(task, run, {
+    ...{ ledger, now, worker: 'one', hooks: undefined },
+    publish: () => ({}) as never,
+    told: ({ status }) => {
+      if (status?.state === TaskState.TASK_STATE_WORKING)
+        queueMicrotask(() => live.status(TaskState.TASK_STATE_COMPLETED))
+    },
+    failed: (_id, error) => t.fail(error.message),
+    logger: { warn: () => {} },
+  })
+  await ledger.write(trx => live.saveFirst(trx))
+  live.status(TaskState.TASK_STATE_WORKING)
+  await live.flushed()
+  await live.flushed()
+  const stored = await readTask(ledger.read, task.id, 'home')
+  t.equal(stored.status?.state, TaskState.TASK_STATE_COMPLETED)
+})
