@@ -16,7 +16,6 @@ import type { A2ARequestHandler } from '@a2a-js/sdk/server'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import type { OperationTasks } from '../operations/operation-tasks.ts'
 import type { ReaderOf } from '../operations/task-readers.ts'
-import { type HookOwner, hookOwner } from '../tasks/hook-owner.ts'
 import type { Subscription } from '../tasks/subscription.ts'
 import { isFinal, isSettled, TaskState } from '../tasks/task-state.ts'
 import type { Tasks } from '../tasks/tasks.ts'
@@ -112,20 +111,21 @@ export const requestHandler = (parts: RequestHandlerParts, call: Call): A2AReque
             text => new UnsupportedOperationError(text),
           )
     if (hook !== undefined && call.key !== undefined && !begun.again)
-      await saveHook(begun, hookOwner(call.key, tenant), { ...hook, taskId: begun.taskId })
+      await saveHook(begun, tenant, { ...hook, taskId: begun.taskId }, call.key.id)
     return { begun, tenant }
   }
 
   /** A hook that is refused ends the task before it has begun. */
   const saveHook = async (
     { taskId }: Begun,
-    owner: HookOwner,
+    tenant: string,
     hook: Parameters<PushConfigs['save']>[2],
+    keyId: string,
   ): Promise<void> => {
     try {
-      await push.save(taskId, owner, hook, call.version)
+      await push.save(taskId, tenant, hook, call.version, keyId)
     } catch (error) {
-      await tasks.cancel(taskId, owner.tenantId, 'coordinator')
+      await tasks.cancel(taskId, tenant, 'coordinator')
       throw error
     }
   }
@@ -228,11 +228,11 @@ export const requestHandler = (parts: RequestHandlerParts, call: Call): A2AReque
     return { ...page, tasks: all.map(task => withTransitions(task, rows.get(task.id) ?? [])) }
   }
 
-  /** For the hooks of a task that the caller sees. */
-  const hookOwnerOf = async (taskId: string, tenant: string) => {
+  /** Of a task that the caller sees. */
+  const tenantOfTask = async (taskId: string, tenant: string) => {
     const own = tenantFor(call, tenant)
     await found(taskId, own)
-    return hookOwner(call.key, own)
+    return own
   }
 
   return {
@@ -250,7 +250,7 @@ export const requestHandler = (parts: RequestHandlerParts, call: Call): A2AReque
       historyLengthOf(historyLength)
       return shown(await found(id, tenantFor(call, tenant)), historyLength)
     },
-    ...hookHandlers({ push, version: call.version, ownerOf: hookOwnerOf }),
+    ...hookHandlers({ push, call, tenantOf: tenantOfTask }),
   }
 }
 

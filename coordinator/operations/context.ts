@@ -28,7 +28,6 @@ import type { Queue } from '../queue/queue.ts'
 import type { TierSettings } from '../quota/tiers.ts'
 import type { Skill } from '../skills/skill.ts'
 import type { Store } from '../store/store.ts'
-import type { HookOwner } from '../tasks/hook-owner.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import type { Vitals } from '../vitals.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
@@ -106,12 +105,13 @@ export interface TaskHooks {
   /** Throws `invalid_request` for an address that is not sent to, and for one hook too many. */
   save(
     taskId: string,
-    owner: HookOwner,
+    tenantId: string,
     hook: TaskPushNotificationConfig,
     version: '1.0',
+    keyId: string,
   ): Promise<TaskPushNotificationConfig>
-  list(taskId: string, owner: HookOwner): Promise<TaskPushNotificationConfig[]>
-  remove(taskId: string, owner: HookOwner, hookId: string): Promise<void>
+  list(taskId: string, tenantId: string): Promise<TaskPushNotificationConfig[]>
+  remove(taskId: string, tenantId: string, hookId: string): Promise<void>
 }
 
 /** Who has begun a task, or does something to it. */

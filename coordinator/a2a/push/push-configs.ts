@@ -7,7 +7,6 @@ import type { Sealing } from '../../keys/sealing.ts'
 import type { Sender } from '../../outbound/sender.ts'
 import type { Ledger } from '../../store/store.ts'
 import type { LedgerTables } from '../../store/tables.ts'
-import type { HookOwner } from '../../tasks/hook-owner.ts'
 import { OWNER, storeContext } from '../../tasks/task-rows.ts'
 import type { Version } from '../call.ts'
 
@@ -16,19 +15,17 @@ const MAX_TEXT = 4096
 
 /** Where the clients of tasks want their events. What is shown has no whole secret in it. */
 export interface PushConfigs {
-  /**
-   * Throws `invalid_request` for an address that is not sent to, for one config too many, and for
-   * an id that another key has used.
-   */
+  /** Throws `invalid_request` for an address that is not sent to, and for one config too many. */
   save(
     taskId: string,
-    owner: HookOwner,
+    tenantId: string,
     config: TaskPushNotificationConfig,
     version: Version,
+    /** Who makes it. */
+    keyId: string,
   ): Promise<TaskPushNotificationConfig>
-  list(taskId: string, owner: HookOwner): Promise<TaskPushNotificationConfig[]>
-  /** Without effect for one that the owner does not see. */
-  remove(taskId: string, owner: HookOwner, configId: string): Promise<void>
+  list(taskId: string, tenantId: string): Promise<TaskPushNotificationConfig[]>
+  remove(taskId: string, tenantId: string, configId: string): Promise<void>
   /** With their secrets. */
   forSending(taskId: string, tenantId: string): Promise<TaskPushNotificationConfig[]>
   /** Who has to be told of a task, and in which version. */
@@ -53,8 +50,7 @@ export const createPushConfigs = ({ ledger, sealing, sender }: PushConfigParts):
   const open = (config: TaskPushNotificationConfig) =>
     withSecrets(config, secret => sealing.open(secret, placeOf(config)))
 
-  const save: PushConfigs['save'] = async (taskId, owner, given, version) => {
-    const { tenantId, keyId } = owner
+  const save: PushConfigs['save'] = async (taskId, tenantId, given, version, keyId) => {
     requireShort(given)
     sender.judge(given.url)
     const config = { ...given, taskId, tenant: tenantId, id: given.id || randomId() }
@@ -62,11 +58,6 @@ export const createPushConfigs = ({ ledger, sealing, sender }: PushConfigParts):
       const store = storeOn(trx)
       const context = storeContext(tenantId, version)
       const others = (await store.load(taskId, context)).filter(({ id }) => id !== config.id)
-      const maker = (await makers(trx, taskId, tenantId)).get(config.id)
-      if (maker !== undefined && !isOf(owner, maker))
-        throw new ShoalError('invalid_request', `another key has made the config ${config.id}`, {
-          param: 'id',
-        })
       if (others.length >= MAX_CONFIGS_PER_TASK)
         throw new ShoalError(
           'invalid_request',
@@ -86,20 +77,10 @@ export const createPushConfigs = ({ ledger, sealing, sender }: PushConfigParts):
 
   return {
     save,
-    list: async (taskId, owner) => {
-      const { tenantId } = owner
-      const made = await makers(ledger.read, taskId, tenantId)
-      return (await stored(taskId, tenantId))
-        .filter(({ id }) => isOf(owner, made.get(id)))
-        .map(config => shown(open(config)))
-    },
-    remove: (taskId, owner, configId) =>
-      ledger.write(async trx => {
-        const { tenantId } = owner
-        const made = await makers(trx, taskId, tenantId)
-        if (isOf(owner, made.get(configId)))
-          await storeOn(trx).delete(taskId, storeContext(tenantId), configId)
-      }),
+    list: async (taskId, tenantId) =>
+      (await stored(taskId, tenantId)).map(config => shown(open(config))),
+    remove: (taskId, tenantId, configId) =>
+      ledger.write(trx => storeOn(trx).delete(taskId, storeContext(tenantId), configId)),
     forSending: async (taskId, tenantId) => (await stored(taskId, tenantId)).map(open),
     hooksOf: async (trx, taskId, tenantId) =>
       (await storeOn(trx).loadWithMetadata(taskId, storeContext(tenantId))).map(
@@ -116,24 +97,6 @@ const storeOn = (db: Kysely<LedgerTables>): DatabasePushNotificationStore<Ledger
     tableName: 'a2a_push_configs',
     ownerResolver: () => OWNER,
   })
-
-const isOf = ({ keyId, seesAll }: HookOwner, maker: string | null | undefined): boolean =>
-  seesAll || maker === keyId
-
-/** The keys that made the configs of a task, by the id of the config. */
-const makers = async (
-  db: Kysely<LedgerTables>,
-  taskId: string,
-  tenantId: string,
-): Promise<Map<string, string | null>> => {
-  const rows = await db
-    .selectFrom('a2a_push_configs')
-    .select(['config_id', 'key_id'])
-    .where('tenant', '=', tenantId)
-    .where('task_id', '=', taskId)
-    .execute()
-  return new Map(rows.map(({ config_id, key_id }) => [config_id, key_id]))
-}
 
 const withSecrets = (
   config: TaskPushNotificationConfig,

@@ -1,7 +1,6 @@
 import type { TaskPushNotificationConfig } from '@a2a-js/sdk'
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { type HookOwner, hookOwner } from '../../tasks/hook-owner.ts'
 import type { Context } from '../context.ts'
 import { TaskId } from './task-view.ts'
 
@@ -32,15 +31,18 @@ export const hookViewOf = ({
   credentials: authentication?.credentials || null,
 })
 
-export const ownerOf = ({ key, tenantId }: Context): HookOwner => hookOwner(key, tenantId)
+export const tenantOf = ({ tenantId }: Pick<Context, 'tenantId'>): string => {
+  if (tenantId === undefined) throw new ShoalError('auth_required', 'this needs a key')
+  return tenantId
+}
 
-/** What the caller may see of the hooks of a task. Throws `not_found` for a task of others. */
+/** The hooks of a task that the caller sees. Throws `not_found` for another one. */
 export const hooksOf = async (
   context: Context,
   taskId: string,
 ): Promise<TaskPushNotificationConfig[]> => {
   await context.tasks.get(taskId, context)
-  return context.tasks.hooks.list(taskId, ownerOf(context))
+  return context.tasks.hooks.list(taskId, tenantOf(context))
 }
 
 /** Throws `not_found` for a hook that the task does not have. */

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
-import { HookView, hooksOf, hookViewOf, ownerOf } from './hook-view.ts'
+import { HookView, hooksOf, hookViewOf } from './hook-view.ts'
 import { TaskId } from './task-view.ts'
 
 export default defineOperation({
@@ -25,9 +26,9 @@ export default defineOperation({
     await hooksOf(context, task_id)
     if (scheme === '' && credentials !== '')
       throw new ShoalError('invalid_request', 'credentials need a scheme', { param: 'scheme' })
-    const owner = ownerOf(context)
+    const { tenantId: tenant, person } = callerOf(context)
     const authentication = scheme === '' ? undefined : { scheme, credentials }
-    const hook = { id: '', taskId: task_id, tenant: owner.tenantId, url, token, authentication }
-    return hookViewOf(await context.tasks.hooks.save(task_id, owner, hook, '1.0'))
+    const hook = { id: '', taskId: task_id, tenant, url, token, authentication }
+    return hookViewOf(await context.tasks.hooks.save(task_id, tenant, hook, '1.0', person.keyId))
   },
 })

@@ -61,30 +61,3 @@ t.test('what is not sent to, and tasks of others, are refused', async t => {
   t.equal((await stranger(`/v1/tasks/${id}/hooks`)).status, 404)
   t.strictSame((await ask(`/v1/tasks/${id}/hooks`)).json, { hooks: [] })
 })
-
-t.test(
-  'a hook is seen, replaced and taken away by the key that made it, and operators',
-  async t => {
-    const path = `/v1/tasks/${await begun()}/hooks`
-    const rest = path.replace('/v1/', '/a2a/rest/').replace('hooks', 'pushNotificationConfigs')
-    const [pro, free] = [demo.pro, demo.free].map(
-      key => caller(url, key, { 'a2a-version': '1.0' }).json,
-    ) as [typeof ask, typeof ask]
-    const made = (await pro(path, { url: 'https://hooks.acme-corp.com/pro' })).json
-    const other = (await free(path, { url: 'https://hooks.acme-corp.com/free' })).json
-    t.strictSame((await pro(path)).json, { hooks: [made] })
-    t.strictSame((await free(path)).json, { hooks: [other] })
-    t.strictSame(ids((await free(rest)).json.configs), [other.id])
-    for (const method of ['GET', 'DELETE']) {
-      t.equal((await free(`${path}/${made.id}`, undefined, method)).status, 404, method)
-      await free(`${rest}/${made.id}`, undefined, method)
-    }
-    const taken = { id: made.id, url: 'https://hooks.acme-corp.com/mine' }
-    t.equal((await free(rest, taken)).status, 400)
-    t.strictSame((await pro(path)).json, { hooks: [made] }, 'it is as it was')
-    t.strictSame(ids((await ask(path)).json.hooks).toSorted(), [made.id, other.id].toSorted())
-    t.equal((await ask(`${path}/${made.id}`, undefined, 'DELETE')).status, 200)
-  },
-)
-
-const ids = (hooks: { id: string }[]): string[] => hooks.map(({ id }) => id)
