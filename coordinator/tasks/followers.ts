@@ -20,8 +20,8 @@ export interface Followers {
   remove(taskId: string, events: Subscription): void
   tell(task: Task, event: StreamResponse): void
   fail(taskId: string, error: Error): void
-  /** Tells what other processes have stored since it was told last. */
-  look(): Promise<void>
+  /** Tells what other processes have stored since it was told last, of one task or of all. */
+  look(taskId?: string): Promise<void>
   close(): void
 }
 
@@ -72,8 +72,9 @@ export const createFollowers = ({ ledger, isRunning }: FollowerParts): Followers
       tell(index < events.length - 1 ? applied(followed.task, event) : task, event)
   }
 
-  const look = async (): Promise<void> => {
-    const elsewhere = [...all].filter(([taskId]) => !isRunning(taskId))
+  const look: Followers['look'] = async only => {
+    const wanted = [...all].filter(([taskId]) => taskId === (only ?? taskId))
+    const elsewhere = wanted.filter(([taskId]) => !isRunning(taskId))
     if (elsewhere.length === 0) return
     const updates = await readUpdates(
       ledger.read,

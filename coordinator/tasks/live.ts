@@ -31,7 +31,7 @@ export interface LiveParts {
   hooks: TaskHooks | undefined
   /** After it was stored. */
   told: (task: Task, event: StreamResponse, tenantId: string) => void
-  /** It cannot be stored now; it is tried again, but nobody should wait for it. */
+  /** It cannot be stored now, which is tried again unless it `isLost`; nobody should wait for it. */
   failed: (taskId: string, error: Error) => void
   logger: Pick<Logger, 'warn'>
   now: () => number
@@ -55,12 +55,13 @@ export class Live {
   run: TaskRun
   /** As it was told last. */
   toldTask: Task
+  /** Another process has taken it. */
+  isLost = false
   readonly #parts: LiveParts
   readonly #stop = new AbortController()
   readonly #pending: Entry[] = []
   #writing: Promise<void> | undefined
   #actor = 'coordinator'
-  #isLost = false
   #isClosing = false
   /** Of the next attempt to store something that fails. */
   #failure = Promise.withResolvers<never>()
@@ -87,7 +88,7 @@ export class Live {
       artifacts: task.artifacts,
       status: (state, more) => this.status(state, more),
       artifact: (artifact, { append = false, lastChunk = true } = {}) => {
-        if (isFinal(this.task.status?.state) || this.#isLost) return
+        if (isFinal(this.task.status?.state) || this.isLost) return
         const { id: taskId, contextId } = this.task
         const value = { taskId, contextId, artifact, append, lastChunk, metadata: undefined }
         this.#emit({ payload: { $case: 'artifactUpdate', value } })
@@ -126,7 +127,7 @@ export class Live {
   /** Nothing has an effect after an end. */
   status(state: TaskState, { parts, reason, run, actor }: StatusMore = {}): void {
     const from = this.task.status?.state
-    if (isFinal(from) || this.#isLost) return
+    if (isFinal(from) || this.isLost) return
     const { id: taskId, contextId } = this.task
     const { now } = this.#parts
     const message = parts && agentMessage(taskId, contextId, parts)
@@ -188,10 +189,10 @@ export class Live {
         for (const entry of batch) this.#tell(entry)
       } catch (error) {
         logger.warn({ err: error, task: this.task.id }, 'a task could not be stored')
-        failed(this.task.id, error as Error)
         this.#fail(error)
         if (error instanceof TaskTaken) this.#giveUp()
-        if (this.#isClosing || this.#isLost) break
+        failed(this.task.id, error as Error)
+        if (this.#isClosing || this.isLost) break
         await setTimeout(RETRY_MS, undefined, { ref: false })
       }
     }
@@ -208,7 +209,7 @@ export class Live {
   /** What happens to it now is the other process's to tell. */
   #giveUp(): void {
     this.#pending.length = 0
-    this.#isLost = true
+    this.isLost = true
     this.abort()
   }
 

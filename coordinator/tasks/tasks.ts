@@ -81,12 +81,18 @@ export const createTasks = (parts: TaskParts): Tasks => {
     ...{ ledger, logger, now, worker, publish, hooks },
     told: followers.tell,
     failed: followers.fail,
+    left: taskId => lookAt(taskId),
   })
   const { cancel, heed } = createCancelling({ ledger, turns, followers, logger })
 
+  const lookAt = (taskId?: string): void => {
+    followers
+      .look(taskId)
+      .catch(error => logger.warn({ err: error }, 'followed tasks were not read'))
+  }
   const look = (): void => {
     void heed()
-    followers.look().catch(error => logger.warn({ err: error }, 'followed tasks were not read'))
+    lookAt()
   }
   const stopWatching = revisions.onChange('tasks', look)
   const heeding = setInterval(() => void heed(), HEED_EVERY_MS)

@@ -6,7 +6,7 @@ import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { withMessage } from './apply.ts'
 import { claimMessage } from './claim.ts'
-import { createLease, LEASE_MS } from './lease.ts'
+import { createLease, LEASE_MS, TaskElsewhere } from './lease.ts'
 import { Live, type LiveParts } from './live.ts'
 import { firstTask, type NewTask } from './new-task.ts'
 import { dataPart, textPart } from './parts.ts'
@@ -50,6 +50,8 @@ export interface Turns {
 export interface TurnParts extends LiveParts {
   ledger: Ledger
   logger: Pick<Logger, 'warn' | 'error'>
+  /** What happens to it is not told here any more. */
+  left: (taskId: string) => void
 }
 
 /** Turns that run at one time, and of one tenant. */
@@ -76,7 +78,16 @@ export const createTurns = (parts: TurnParts): Turns => {
   }
 
   const leave = (live: Live): void => {
-    if (lives.get(live.task.id) === live) lives.delete(live.task.id)
+    const { id } = live.task
+    if (lives.get(id) !== live) return
+    lives.delete(id)
+    parts.left(id)
+  }
+
+  const liveParts: LiveParts = {
+    ...parts,
+    failed: (taskId, error) =>
+      error instanceof TaskElsewhere ? parts.left(taskId) : parts.failed(taskId, error),
   }
 
   const fail = (live: Live, thrown: unknown): void => {
@@ -87,6 +98,11 @@ export const createTurns = (parts: TurnParts): Turns => {
       reason: error.code,
       parts: [textPart(error.message), dataPart(errorBody(error))],
     })
+  }
+
+  const held = (taskId: string): Live | undefined => {
+    const live = lives.get(taskId)
+    return live?.isLost === true ? undefined : live
   }
 
   /** Starts the turn the first time that it is called, and never again. */
@@ -141,7 +157,7 @@ export const createTurns = (parts: TurnParts): Turns => {
     const { work, message, prepare } = asked
     requireRoom(asked.run.tenantId)
     const { task, run } = firstTask(asked, now())
-    const live = new Live(task, run, parts)
+    const live = new Live(task, run, liveParts)
     const before = await placed(
       live,
       async trx => {
@@ -162,7 +178,7 @@ export const createTurns = (parts: TurnParts): Turns => {
     const run = await readRun(ledger.read, taskId)
     if (isFinal(task.status?.state))
       throw new ShoalError('conflict', `task ${taskId} has come to its end`)
-    return new Live(task, run, parts)
+    return new Live(task, run, liveParts)
   }
 
   /** Makes it this process's, as it was when it was read. Throws `conflict`. */
@@ -239,8 +255,8 @@ export const createTurns = (parts: TurnParts): Turns => {
 
   return {
     ...{ begin, goOn, cancel, close },
-    toldTask: taskId => lives.get(taskId)?.toldTask,
-    isRunning: taskId => lives.has(taskId),
+    toldTask: taskId => held(taskId)?.toldTask,
+    isRunning: taskId => held(taskId) !== undefined,
   }
 }
 

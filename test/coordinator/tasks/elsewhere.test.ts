@@ -132,3 +132,27 @@ t.test('what was cancelled while its process was gone does not begin again', asy
   t.strictSame(await Promise.all([two.cutOff(), two.cutOff()]), [[], []])
   t.equal((await two.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_CANCELED)
 })
+
+t.test('who follows a task goes on following when another process takes it', async t => {
+  const { clock, one, two } = await scene(t)
+  const { work, next, stopped } = stepwise()
+  const { taskId, start } = await one.begin(newTask(work))
+  const { events } = await one.follow(taskId, HOME)
+  start()
+  await until(events, TaskState.TASK_STATE_WORKING)
+  clock.now += LEASE_MS + 1
+  const ended = Promise.withResolvers<void>()
+  const taken = await two.goOn(taskId, 'home', {
+    work: async turn => {
+      await ended.promise
+      turn.status(TaskState.TASK_STATE_COMPLETED)
+    },
+  })
+  taken.start()
+  // the first process notices it when it has something to store
+  next[0]?.()
+  await stopped
+  ended.resolve()
+  const seen = await until(events, TaskState.TASK_STATE_COMPLETED)
+  t.equal(seen.at(-1), TaskState.TASK_STATE_COMPLETED)
+})
