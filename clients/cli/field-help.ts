@@ -18,11 +18,15 @@ export const helpForField = (command: Command, param: string | undefined): strin
 }
 
 /** A call that has this field: the one of the command, or one with what it is by itself. */
-const exampleFor = (command: Command, { long, flags, description }: Option, name: string) => {
+const exampleFor = (
+  command: Command,
+  { long, flags, description, argChoices }: Option,
+  name: string,
+) => {
   const example = exampleOf(command)
   if (example?.includes(`${long} `) === true || example?.includes(`"${name}"`) === true)
     return example
-  const value = VALUES.find(([kind]) => flags.includes(kind))?.[1]
+  const value = argChoices?.[0] ?? VALUES.find(([kind]) => flags.includes(kind))?.[1]
   const own = inBackticks(description).find(text => text.startsWith(`${long} `))
   const given = own ?? (value === undefined ? undefined : `${long} ${value}`)
   const others = example === pathOf(command) ? '' : ' …'

@@ -1,7 +1,7 @@
 import { type Command, CommanderError } from 'commander'
 import { errorBody, exitCode, ShoalError } from '../../shared/errors.ts'
 import { visible, visibleJson } from '../../shared/visible.ts'
-import { argumentTerm, pathOf } from './command-example.ts'
+import { argumentTerm, pathOf, quoted } from './command-example.ts'
 import { helpForField } from './field-help.ts'
 import { listOf } from './known-ids.ts'
 import { type About, nextStep } from './next-step.ts'
@@ -50,7 +50,8 @@ const knownOf = (error: unknown): ShoalError =>
 
 const stepsOf = (error: ShoalError, scene: Scene): string[] => {
   if (error instanceof Guided) return [error.step]
-  const step = listStep(error, scene.command) ?? nextStep(error, scene)
+  const step =
+    listStep(error, scene.command) ?? showStep(error, scene.command) ?? nextStep(error, scene)
   return [...helpForField(scene.command, error.param), ...(step === undefined ? [] : [step])]
 }
 
@@ -61,6 +62,23 @@ const listStep = ({ code }: ShoalError, command: Command): string | undefined =>
   const words = listOf(name)
   const list = commandOf(rootOf(command), words)
   return list.name() === words.at(-1) ? `${pathOf(list)} shows what is there, by id` : undefined
+}
+
+/** What was named stands otherwise than the call needs: the command that shows how. */
+const showStep = ({ code }: ShoalError, command: Command): string | undefined => {
+  if (code !== 'conflict') return undefined
+  const show = groupOf(command).commands.find(each => each.name() === 'show')
+  const given = command.registeredArguments.map(argument => argument.name())
+  const places = show?.registeredArguments.map(argument => given.indexOf(argument.name())) ?? []
+  const words = places.map(place => command.args[place])
+  if (show === undefined || words.length === 0 || words.includes(undefined)) return undefined
+  return `${[pathOf(show), ...words.map(word => quoted(word ?? ''))].join(' ')} tells how it stands`
+}
+
+/** `shoal cells` of `shoal cells config set`. */
+const groupOf = (command: Command): Command => {
+  const above = command.parent
+  return above === null || above.parent === null ? command : groupOf(above)
 }
 
 const rootOf = (command: Command): Command =>
