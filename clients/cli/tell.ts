@@ -1,6 +1,7 @@
 import { type Command, CommanderError } from 'commander'
 import { errorBody, exitCode, ShoalError } from '../../shared/errors.ts'
 import { visible, visibleJson } from '../../shared/visible.ts'
+import { wrongValue } from '../../shared/wrong-value.ts'
 import { argumentTerm, pathOf, quoted } from './command-example.ts'
 import { helpForField } from './field-help.ts'
 import { listOf } from './known-ids.ts'
@@ -100,21 +101,6 @@ const usageOf = (error: CommanderError, command: Command): ShoalError => {
   const more = error.code === 'commander.missingArgument' ? [usageLine(command)] : []
   return new Guided('wrong_usage', first, [...similar, ...more, all].join('\n'))
 }
-
-/** What the library says of a wrong value, in the words of a person. */
-const WRONG_OPTION = /^option '(.*)' argument '(.*)' is invalid\. (.*?)\.?$/s
-const WRONG_ARGUMENT = /^command-argument value '(.*)' is invalid for argument '(.*)'\. (.*?)\.?$/s
-
-const wrongValue = (line: string): string => {
-  const [, flags, given, why = ''] = WRONG_OPTION.exec(line) ?? []
-  if (flags !== undefined) return `${flags} cannot be '${given}': ${lowerFirst(why)}`
-  const [, word, name, reason = ''] = WRONG_ARGUMENT.exec(line) ?? []
-  return name === undefined ? line : `<${name}> cannot be '${word}': ${lowerFirst(reason)}`
-}
-
-/** A word in capitals, such as JSON, stays as it is. */
-const lowerFirst = (text: string): string =>
-  text.replace(/^[A-Z](?![A-Z])/, letter => letter.toLowerCase())
 
 const isShown = (command: Command): boolean => !command.name().startsWith('_')
 

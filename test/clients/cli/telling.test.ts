@@ -131,6 +131,8 @@ t.test('the program', async t => {
     t.match(last.err, /for example: shoal audit query --last 24h\n/)
     const choice = await shoal(env, ['keys', 'request', '--label', 'x'])
     t.match(choice.err, /--tier <choice> {2}\(required\) \(one of: free, pro, enterprise\)\n/)
+    const time = await shoal(env, ['keys', 'request', '--tier', 'pro', '--expires-at', 'soon'])
+    t.match(time.err, /for example: shoal keys request … --expires-at 2027-01-01T00:00:00Z\n/)
     const group = await shoal(env, ['usage', 'list', '--group-by', 'week'])
     t.match(group, { code: 64, err: /'week': allowed choices are hour, day, key, tenant, model/ })
   })
