@@ -93,6 +93,7 @@ export const hostProbesPage = (): string =>
     '  [systeminformation](https://systeminformation.io) 5.33.23 tells, in its words, without the',
     '  fields of the last column and without credentials in addresses. At most 256 KiB; of longer',
     '  lists there are the first rows, and `reason` says how many are left out.',
+    '- On the command line sizes are in KiB, MiB, GiB; `--format json` has them as they are.',
     '- A cell that is away, busy or silent for 15 s is 503 `cell_unavailable`.',
     '',
     'One answer serves everybody who asks the same within a second. The probes see what the account',

@@ -10,6 +10,7 @@ import { notifySystemd, stallMeter, systemdNotify } from '../shared/notify.ts'
 import { onReaderGone } from '../shared/reader-gone.ts'
 import { lockState } from '../shared/state-lock.ts'
 import { onStopSignals } from '../shared/stop-signals.ts'
+import { wrongValue } from '../shared/wrong-value.ts'
 import { addBrokerCommands } from './admin/broker.ts'
 import { localActor } from './admin/on-store.ts'
 import { addPolicyCommands } from './admin/policy.ts'
@@ -90,6 +91,9 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
   process.exit(0)
 }
 
+/** `error: option '--tier <tier>' …`, with a line end. */
+const inWords = (text: string): string => wrongValue(text.trimEnd().replace(/^error: /, ''))
+
 /** The store is found as the serving process finds it: same file, environment and flags. */
 const administer = async (argv: string[], env: Environment): Promise<void> => {
   const program = new Command(PROGRAM)
@@ -97,6 +101,7 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
     .option('--config <file>', 'configuration file')
     .option('--state-dir <folder>', 'folder of the store')
     .showHelpAfterError(MORE)
+    .configureOutput({ outputError: (text, write) => write(`${PROGRAM}: ${inWords(text)}\n`) })
     .exitOverride()
   const configured = (): CoordinatorConfig => {
     const { config, stateDir } = program.opts<{ config?: string; stateDir?: string }>()

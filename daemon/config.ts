@@ -18,7 +18,9 @@ export const DaemonConfig = z.strictObject({
     .max(253)
     .default(() => hostname())
     .describe('Name shown for this cell; not an identity.'),
-  tags: Setting.tags.default([]).describe('Labels shown for this cell.'),
+  tags: Setting.tags
+    .default([])
+    .describe('What this cell is for, beside the tags of its join token.'),
   state_dir: z
     .string()
     .min(1)

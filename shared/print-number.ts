@@ -5,8 +5,8 @@ const STEPS = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
  * that ends in `bytes` or `bytes_per_second`) are counted in KiB and up. `--format json` has it all.
  */
 export const printedNumber = (name: string, value: number): string => {
-  if (/(^|[._])bytes$/.test(name)) return bytes(value)
-  if (/(^|[._])bytes_per_second$/.test(name)) return `${bytes(value)}/s`
+  if (/(^|[._])bytes$/.test(name)) return printedBytes(value)
+  if (/(^|[._])bytes_per_second$/.test(name)) return `${printedBytes(value)}/s`
   return rounded(value)
 }
 
@@ -15,7 +15,8 @@ const rounded = (value: number): string =>
     ? String(value)
     : String(Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3)))
 
-const bytes = (value: number): string => {
+/** `25.2 GiB` */
+export const printedBytes = (value: number): string => {
   const step = Math.min(STEPS.length - 1, Math.floor(Math.log2(Math.max(1, Math.abs(value))) / 10))
   return `${rounded(value / 1024 ** step)} ${STEPS[step]}`
 }

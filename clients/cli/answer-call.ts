@@ -1,8 +1,9 @@
 import type { Printable } from '../../shared/print.ts'
+import { inUnits } from '../../shared/print-units.ts'
 import { onStopSignals } from '../../shared/stop-signals.ts'
 import { visible, visibleText } from '../../shared/visible.ts'
 import { type Call, TextAnswer } from './api.ts'
-import type { ExitCodes } from './document.ts'
+import type { DescribedOperation, ExitCodes } from './document.ts'
 import { follow } from './follow.ts'
 import { during } from './progress.ts'
 import type { OpenSession } from './session.ts'
@@ -12,14 +13,15 @@ import { Guided } from './tell.ts'
 export const answerCall = async (
   session: OpenSession,
   call: Call,
-  exit: ExitCodes | undefined,
+  { exit, units }: Pick<DescribedOperation, 'exit' | 'units'>,
   wait: boolean,
 ): Promise<void> => {
-  const { api, print, progress, settings } = session
+  const { api, format, print, progress, settings } = session
   const answer = await during(progress, `waiting for ${settings.url}`, api.call(call))
   if (answer instanceof TextAnswer) return writeText(session, answer)
   const end = wait ? await followed(session, answer as Printable) : undefined
-  print(end?.answer ?? (answer as Printable))
+  const shown = end?.answer ?? (answer as Printable)
+  print(format === 'text' ? (inUnits(shown, units) as Printable) : shown)
   if (wait && end === undefined && isPending(answer)) throw leftToPeople(answer)
   process.exitCode = end?.exit ?? exitOf(answer as Printable, exit)
 }

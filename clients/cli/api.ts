@@ -1,5 +1,5 @@
 import { type ErrorBody, isErrorCode, ShoalError } from '../../shared/errors.ts'
-import { unreachable } from './unreachable.ts'
+import { NotCoordinator, unreachable } from './unreachable.ts'
 
 /** One request. `query` and `body` in wire names. */
 export interface Call {
@@ -128,10 +128,10 @@ const addressOf = (url: string, path: string): URL => {
 
 const parsed = (url: string): URL => {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-    throw new ShoalError('invalid_request', `${url} is not an address: give http://… or https://…`)
+    throw new ShoalError('config_invalid', `${url} is not an address: give http://… or https://…`)
   const { username, password, origin } = new URL(url)
   if (username !== '' || password !== '')
-    throw new ShoalError('invalid_request', `leave name and password out of the address ${origin}`)
+    throw new ShoalError('config_invalid', `leave name and password out of the address ${origin}`)
   return new URL(url)
 }
 
@@ -165,7 +165,7 @@ const contentOf = async (response: Response): Promise<unknown> => {
 const jsonOf = (response: Response): Promise<unknown> =>
   response.json().catch((cause: unknown) => {
     if (!(cause instanceof SyntaxError)) throw unreachable(response.url, cause)
-    throw new ShoalError('internal', `what answers at ${response.url} is no coordinator`, { cause })
+    throw new NotCoordinator(response.url, cause)
   })
 
 const errorOf = async (response: Response, key: string | undefined): Promise<ShoalError> => {
@@ -175,10 +175,11 @@ const errorOf = async (response: Response, key: string | undefined): Promise<Sho
 
 const fromBody = (
   body: unknown,
-  { status, headers }: Response,
+  { status, headers, url }: Response,
   key: string | undefined,
 ): ShoalError => {
   const { code, message, param } = (body as ErrorBody | undefined)?.error ?? {}
+  if (!isErrorCode(code) && !headers.has('x-shoal-version')) return new NotCoordinator(url)
   if (!isErrorCode(code))
     return new ShoalError('internal', `the coordinator answered with status ${status}`)
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)

@@ -68,13 +68,26 @@ export async function* examine(patient: Patient): AsyncGenerator<Finding> {
   yield await commands(patient)
 }
 
-const whence = ({ url, urlFrom, keyFrom, profile }: Settings): Finding => ({
-  name: 'settings',
-  state: 'ok',
-  says:
-    `${url} from ${urlFrom}, ${keyFrom === undefined ? 'no key' : `key from ${keyFrom}`}` +
-    (profile === undefined ? '' : `, profile ${profile}`),
-})
+const whence = ({ url, urlFrom, keyFrom, profile }: Settings): Finding => {
+  const said = `the profile ${profile}`
+  const other =
+    profile === undefined || [urlFrom, keyFrom].includes(said) ? '' : `, profile ${profile}`
+  return {
+    name: 'settings',
+    state: 'ok',
+    says: `${addressAndKey({ url, urlFrom, keyFrom })}${other}`,
+  }
+}
+
+const addressAndKey = ({
+  url,
+  urlFrom,
+  keyFrom,
+}: Pick<Settings, 'url' | 'urlFrom' | 'keyFrom'>) => {
+  if (keyFrom === undefined) return `${url} from ${urlFrom}, no key`
+  if (keyFrom === urlFrom) return `${url} and the key from ${urlFrom}`
+  return `${url} from ${urlFrom}, key from ${keyFrom}`
+}
 
 const SOON_DAYS = 14
 const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/

@@ -10,7 +10,9 @@ export const FieldSchema = z.looseObject({
   description: z.string().optional(),
   default: z.unknown().optional(),
   enum: z.array(z.unknown()).optional(),
-  items: z.looseObject({ type: z.unknown().optional() }).optional(),
+  items: z
+    .looseObject({ type: z.unknown().optional(), enum: z.array(z.unknown()).optional() })
+    .optional(),
   additionalProperties: z.unknown().optional(),
   get anyOf() {
     return z.array(FieldSchema).optional()
@@ -59,6 +61,7 @@ const Described = z.object({
     arguments: z.array(Name),
     exit: ExitCodes.optional(),
     file: Name.optional(),
+    units: z.record(z.string(), z.string()).default({}),
   }),
 })
 
@@ -87,6 +90,8 @@ export interface DescribedOperation {
   exit: ExitCodes | undefined
   /** The field that is the text of a file, named by the last argument. */
   file: string | undefined
+  /** Fields of the answer that are sizes, with their unit: bytes, bytes/s, KiB or MiB. */
+  units: Record<string, string>
   /** `task`: it answers with the id of a task, and is done later. */
   mode: string | undefined
   /** A body that works. */
@@ -124,6 +129,7 @@ const operationOf = (
     ),
     exit: cli.exit,
     file: cli.file,
+    units: cli.units,
     mode,
     example,
     fields: [

@@ -18,16 +18,25 @@ export const helpForField = (command: Command, param: string | undefined): strin
 }
 
 /** A call that has this field: the one of the command, or one with what it is by itself. */
-const exampleFor = (command: Command, { long, flags, description }: Option, name: string) => {
+const exampleFor = (
+  command: Command,
+  { long, flags, description, argChoices }: Option,
+  name: string,
+) => {
   const example = exampleOf(command)
   if (example?.includes(`${long} `) === true || example?.includes(`"${name}"`) === true)
     return example
-  const value = VALUES.find(([kind]) => flags.includes(kind))?.[1]
+  const value =
+    argChoices?.[0] ?? shownIn(description) ?? VALUES.find(([kind]) => flags.includes(kind))?.[1]
   const own = inBackticks(description).find(text => text.startsWith(`${long} `))
   const given = own ?? (value === undefined ? undefined : `${long} ${value}`)
   const others = example === pathOf(command) ? '' : ' …'
   return given === undefined ? undefined : `${pathOf(command)}${others} ${given}`
 }
+
+/** `such as `release.major`` and `A time (`2027-01-01T00:00:00Z`)` are values. */
+const shownIn = (description: string): string | undefined =>
+  /(?:such as |\()`([^`\s]+)`/.exec(description)?.[1]
 
 const inBackticks = (text: string): string[] =>
   [...text.matchAll(/`([^`]+)`/g)].map(([, inside = '']) => inside)

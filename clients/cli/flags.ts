@@ -25,8 +25,12 @@ export const optionsOf = (field: Field): Option[] => {
   const choices = textsOf(schema.enum)
   if (choices.length > 0) return [new Option(`${flag} <choice>`, text).choices(choices)]
   if (type === 'string') return [new Option(`${flag} <text>`, text)]
-  if (type === 'array' && schema.items?.type === 'string')
-    return [new Option(`${flag} <text...>`, text)]
+  if (type === 'array' && schema.items?.type === 'string') {
+    const words = textsOf(schema.items.enum)
+    return words.length > 0
+      ? [new Option(`${flag} <choice...>`, text).choices(words)]
+      : [new Option(`${flag} <text...>`, text)]
+  }
   if (type === 'object' && takesTexts(schema))
     return [new Option(`${flag} <name=value...>`, text).argParser(pair)]
   const [placeholder, parse] =

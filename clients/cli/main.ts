@@ -83,8 +83,8 @@ const addDescribed = async (
   if (isComplete(program, operands)) return
   try {
     const session = await open()
-    addOperationCommands(program, await session.operations(), (call, exit, wait) =>
-      answerCall(session, call, exit, wait),
+    addOperationCommands(program, await session.operations(), (call, operation, wait) =>
+      answerCall(session, call, operation, wait),
     )
   } catch (error) {
     if (operands.length > 0 || !(error instanceof ShoalError)) throw error

@@ -1,6 +1,6 @@
 import type { ErrorCode, ShoalError } from '../../shared/errors.ts'
 import type { Settings } from './settings.ts'
-import { isUnbelieved, reasonCode } from './unreachable.ts'
+import { isUnbelieved, NotCoordinator, reasonCode } from './unreachable.ts'
 
 /** What is known about who asked, and where that was said. */
 export type About = Partial<
@@ -35,7 +35,6 @@ const steps: Partial<Record<ErrorCode, Step>> = {
   invalid_model: 'shoal models list shows what your key may use',
   model_not_found: 'shoal models list shows what your key may use',
   idempotency_key_reuse: 'use another Idempotency-Key for another call',
-  conflict: 'it has changed, or stands otherwise: look at it with the show command of its group',
   invalid_request: 'add --help to the command to see what it takes',
   unsupported_parameter: 'leave it out, or ask another model: shoal models list',
   context_length_exceeded: 'shorten the text, or ask a model with more context',
@@ -47,7 +46,11 @@ const steps: Partial<Record<ErrorCode, Step>> = {
   broker_unavailable: 'start the broker that the coordinator is set to use, or look at its log',
   audit_broken: 'shoal audit verify says where; nothing is written until it is settled',
   internal: 'the log of the coordinator says more; shoal doctor looks at everything',
-  config_invalid: 'shoal profile list shows the profiles; shoal doctor looks at everything',
+  // with an address in hand it is about that; without, the profile has none
+  config_invalid: (_error, { urlFrom }) =>
+    urlFrom === undefined
+      ? 'shoal profile list shows the profiles; shoal doctor looks at everything'
+      : `the address is from ${urlFrom}: write it as http://127.0.0.1:7070`,
   coordinator_unavailable: (error, about) => reach(error, about),
 }
 
@@ -63,6 +66,7 @@ export const nextStep = (error: ShoalError, about: About = {}): string | undefin
 const reach = (error: ShoalError, { url, urlFrom }: About): string => {
   const own = isMeantForField(url, urlFrom) ? 'for a field called url write --input-url; ' : ''
   const from = urlFrom === undefined ? '' : `the address is from ${urlFrom}; ${own}`
+  if (error instanceof NotCoordinator) return `${from}a proxy in between may answer for it`
   if (isUnbelieved(error)) return `${from}${unbelieved(error)}`
   if (reasonCode(error)?.startsWith('ERR_SSL') === true)
     return `${from}use http:// if it is meant to be without TLS`

@@ -4,7 +4,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { visible, visibleJson } from '../../shared/visible.ts'
 import type { Call } from './api.ts'
 import { pathOf, quoted, setExample } from './command-example.ts'
-import type { DescribedOperation, ExitCodes } from './document.ts'
+import type { DescribedOperation } from './document.ts'
 import { flagOf, jsonObject, optionsOf, typedValues } from './flags.ts'
 import { mayTakeLong } from './follow.ts'
 
@@ -12,7 +12,7 @@ import { mayTakeLong } from './follow.ts'
 export const addOperationCommands = (
   program: Command,
   operations: readonly DescribedOperation[],
-  run: (call: Call, exit: ExitCodes | undefined, wait: boolean) => Promise<void>,
+  run: (call: Call, operation: DescribedOperation, wait: boolean) => Promise<void>,
 ): void => {
   const taken = new Set<string>()
   for (const operation of operations) {
@@ -36,7 +36,7 @@ export const addOperationCommands = (
     setExample(command, callText(command, operation))
     command.action(() => {
       const { wait } = command.opts<{ wait?: boolean }>()
-      return run(callOf(operation, command), operation.exit, wait === true)
+      return run(callOf(operation, command), operation, wait === true)
     })
   }
   for (const group of program.commands) describeGroup(program, group)

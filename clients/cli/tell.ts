@@ -1,7 +1,8 @@
 import { type Command, CommanderError } from 'commander'
 import { errorBody, exitCode, ShoalError } from '../../shared/errors.ts'
 import { visible, visibleJson } from '../../shared/visible.ts'
-import { argumentTerm, pathOf } from './command-example.ts'
+import { wrongValue } from '../../shared/wrong-value.ts'
+import { argumentTerm, pathOf, quoted } from './command-example.ts'
 import { helpForField } from './field-help.ts'
 import { listOf } from './known-ids.ts'
 import { type About, nextStep } from './next-step.ts'
@@ -50,7 +51,8 @@ const knownOf = (error: unknown): ShoalError =>
 
 const stepsOf = (error: ShoalError, scene: Scene): string[] => {
   if (error instanceof Guided) return [error.step]
-  const step = listStep(error, scene.command) ?? nextStep(error, scene)
+  const step =
+    listStep(error, scene.command) ?? showStep(error, scene.command) ?? nextStep(error, scene)
   return [...helpForField(scene.command, error.param), ...(step === undefined ? [] : [step])]
 }
 
@@ -61,6 +63,23 @@ const listStep = ({ code }: ShoalError, command: Command): string | undefined =>
   const words = listOf(name)
   const list = commandOf(rootOf(command), words)
   return list.name() === words.at(-1) ? `${pathOf(list)} shows what is there, by id` : undefined
+}
+
+/** What was named stands otherwise than the call needs: the command that shows how. */
+const showStep = ({ code }: ShoalError, command: Command): string | undefined => {
+  if (code !== 'conflict') return undefined
+  const show = groupOf(command).commands.find(each => each.name() === 'show')
+  const given = command.registeredArguments.map(argument => argument.name())
+  const places = show?.registeredArguments.map(argument => given.indexOf(argument.name())) ?? []
+  const words = places.map(place => command.args[place])
+  if (show === undefined || words.length === 0 || words.includes(undefined)) return undefined
+  return `${[pathOf(show), ...words.map(word => quoted(word ?? ''))].join(' ')} tells how it stands`
+}
+
+/** `shoal cells` of `shoal cells config set`. */
+const groupOf = (command: Command): Command => {
+  const above = command.parent
+  return above === null || above.parent === null ? command : groupOf(above)
 }
 
 const rootOf = (command: Command): Command =>
@@ -82,21 +101,6 @@ const usageOf = (error: CommanderError, command: Command): ShoalError => {
   const more = error.code === 'commander.missingArgument' ? [usageLine(command)] : []
   return new Guided('wrong_usage', first, [...similar, ...more, all].join('\n'))
 }
-
-/** What the library says of a wrong value, in the words of a person. */
-const WRONG_OPTION = /^option '(.*)' argument '(.*)' is invalid\. (.*?)\.?$/s
-const WRONG_ARGUMENT = /^command-argument value '(.*)' is invalid for argument '(.*)'\. (.*?)\.?$/s
-
-const wrongValue = (line: string): string => {
-  const [, flags, given, why = ''] = WRONG_OPTION.exec(line) ?? []
-  if (flags !== undefined) return `${flags} cannot be '${given}': ${lowerFirst(why)}`
-  const [, word, name, reason = ''] = WRONG_ARGUMENT.exec(line) ?? []
-  return name === undefined ? line : `<${name}> cannot be '${word}': ${lowerFirst(reason)}`
-}
-
-/** A word in capitals, such as JSON, stays as it is. */
-const lowerFirst = (text: string): string =>
-  text.replace(/^[A-Z](?![A-Z])/, letter => letter.toLowerCase())
 
 const isShown = (command: Command): boolean => !command.name().startsWith('_')
 

@@ -36,6 +36,14 @@ export const unreachable = (url: string, cause: unknown): ShoalError => {
   })
 }
 
+/** Somebody answers there, but not as a coordinator does. */
+export class NotCoordinator extends ShoalError {
+  constructor(url: string, cause?: unknown) {
+    const message = `what answers at ${new URL(url).origin} is no coordinator`
+    super('coordinator_unavailable', message, { cause })
+  }
+}
+
 /** The innermost code, such as ECONNREFUSED: `fetch` wraps it, once or twice. */
 export const reasonCode = (error: unknown): string | undefined => {
   if (!(error instanceof Error)) return undefined

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import type { SizeUnit } from '../../shared/probes/units.ts'
 import type { Role } from '../keys/key.ts'
 import type { Context } from './context.ts'
 import type { Pending } from './pending.ts'
@@ -72,6 +73,8 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodT
     verb: string
     /** The input field that is the text of a file, which is the last argument there. */
     file?: string
+    /** Fields of the answer that are sizes and do not say so by their names, with their unit. */
+    units?: Readonly<Record<string, SizeUnit>>
   }
   /**
    * REST sends one field of the answer as it is, with another as its type, unless that is null. A

@@ -3,8 +3,8 @@ import type { Logger } from 'pino'
 export interface HeldRows<T> {
   /** Appends the row now or, while the disk takes nothing, later. Rejects when too many wait. */
   append(row: T): Promise<void>
-  /** Tries what waits once more. */
-  retry(): Promise<void>
+  /** Tries what waits once more, and says how many rows wait then. */
+  retry(): Promise<number>
   close(): Promise<void>
 }
 
@@ -24,20 +24,32 @@ export interface HeldRowsOptions<T> {
 export const holdRows = <T>(options: HeldRowsOptions<T>): HeldRows<T> => {
   const { append, isPassing, logger, limit = 10_000, everyMs = 1000 } = options
   let held: T[] = []
+  let told = false
 
   const keep = async (row: T): Promise<void> => {
     try {
       await append(row)
     } catch (error) {
       if (!isPassing(error) || held.length >= limit) throw error
-      if (held.length === 0) logger.warn({ err: error }, 'usage waits in memory for the disk')
+      if (!told) logger.warn({ err: error }, 'usage waits in memory for the disk')
+      told = true
       held.push(row)
     }
   }
-  const retry = async (): Promise<void> => {
+  const again = async (): Promise<number> => {
     const rows = held
     held = []
     await Promise.all(rows.map(keep))
+    if (held.length === 0) told = false
+    return held.length
+  }
+  // rows that are being tried are in nobody's sight: who asks meanwhile waits for the end of it
+  let retrying: Promise<number> | undefined
+  const retry = (): Promise<number> => {
+    retrying ??= again().finally(() => {
+      retrying = undefined
+    })
+    return retrying
   }
   const warn = (error: unknown): void => logger.warn({ err: error }, 'usage was not recorded')
   const timer = setInterval(() => {

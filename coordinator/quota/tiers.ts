@@ -23,7 +23,11 @@ const tier = (values: Values) =>
         .positive()
         .default(values.max_tokens)
         .describe('Largest number of tokens one request may generate.'),
-      price_eur_per_month: z.number().nonnegative().default(values.price_eur_per_month),
+      price_eur_per_month: z
+        .number()
+        .nonnegative()
+        .default(values.price_eur_per_month)
+        .describe('What GET /v1/tiers tells as the price.'),
     })
     .prefault({})
 

@@ -7,7 +7,7 @@ import { holdRows } from './held-rows.ts'
 import { type NewUsage, requireNumbers, type Usage, type UsageRow } from './usage.ts'
 
 export interface JournaledUsage extends Usage {
-  /** Resolves when every row that was recorded before is in the table. */
+  /** Resolves when every row that was recorded before is in the table. Rejects while one waits for the disk. */
   settle(): Promise<void>
   close(): Promise<void>
 }
@@ -27,7 +27,9 @@ export const journalUsage = async (
   })
   const held = holdRows<UsageRow>({ append: journal.append, isPassing, logger })
   const settle = async (): Promise<void> => {
-    await held.retry()
+    const waiting = await held.retry()
+    if (waiting > 0)
+      throw new ShoalError('store_unavailable', `${waiting} rows of usage wait for the disk`)
     await journal.drain()
   }
   return {

@@ -120,10 +120,15 @@ const translated = <R>(call: () => R): R => {
     return call()
   } catch (error) {
     if (!startsWith(error, UNAVAILABLE)) throw error
-    throw new ShoalError('store_unavailable', `the store cannot be used now (${error.code})`, {
-      retryAfterSeconds: RETRY_AFTER_SECONDS,
-      cause: error,
-    })
+    const why = error.code === 'SQLITE_FULL' ? ': its disk is full' : ''
+    throw new ShoalError(
+      'store_unavailable',
+      `the store cannot be used now${why} (${error.code})`,
+      {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+        cause: error,
+      },
+    )
   }
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import '../issue-words.ts'
 import { ResponseFormat } from './openai-format.ts'
 import { ChoiceLogprobs } from './openai-logprobs.ts'
 import {
@@ -280,7 +281,10 @@ export const firstIssue = (
     return { param, message: `unknown field ${param}` }
   }
   const param = issue.path.join('.')
-  if (param === '') return { param: undefined, message: issue.message }
+  if (param === '') {
+    const subject = issue.code === 'invalid_type' ? 'the input ' : ''
+    return { param: undefined, message: `${subject}${issue.message}` }
+  }
   const missing = body !== undefined && isMissing(body, issue.path)
   return { param, message: missing ? `${param} is missing` : `${param}: ${issue.message}` }
 }

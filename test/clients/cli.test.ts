@@ -344,7 +344,7 @@ t.test('the key goes to no other host than the given one', async t => {
   for (const path of ['//evil.example/v1', 'http://evil.example/', '/\\evil.example/'])
     await t.rejects(api.get(path), { code: 'invalid_request' }, path)
   await t.rejects(createApi({ url: 'ftp://a', key: undefined }).get('/'), {
-    code: 'invalid_request',
+    code: 'config_invalid',
   })
   await t.rejects(api.get('/v1/cells'), { code: 'coordinator_unavailable', message: /127.0.0.1:1/ })
 })

@@ -292,11 +292,21 @@ t.test('a key is moved to another tier', async t => {
   await t.rejects(text('key', 'tier', id), { code: 'commander.missingMandatoryOptionValue' })
 })
 
-t.test('a command that is not there is answered with where the commands are listed', async t => {
-  const args = [resolve('bin/shoal-coordinator.mjs'), 'foo']
-  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
-  t.equal(status, 64)
-  t.match(stderr, /unknown command 'foo'\nshoal-coordinator help lists the commands/)
+t.test('what is wrong with a command is told, and where the commands are listed', async t => {
+  for (const [words, says] of [
+    [['foo'], "unknown command 'foo'"],
+    [
+      ['key', 'create', '--tier', 'gold'],
+      "--tier <tier> cannot be 'gold': allowed choices are free, pro, enterprise",
+    ],
+  ] as const) {
+    const args = [resolve('bin/shoal-coordinator.mjs'), ...words]
+    const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    t.equal(status, 64)
+    const [first, second] = stderr.split('\n')
+    t.equal(first, `shoal-coordinator: ${says}`)
+    t.match(second, /^shoal-coordinator help lists the commands/)
+  }
 })
 
 t.test('a folder that another process serves from is left alone', async t => {

@@ -72,7 +72,7 @@ const rowsTable = (rows: readonly Row[], marked: 'required' | 'optional'): strin
     ({ name, type, required, note }) =>
       `<tr><td>${code(name)}${required === (marked === 'required') ? ` <i>${marked}</i>` : ''}</td><td>${html(type)}</td><td>${html(note)}</td></tr>`,
   )
-  return `<table><tr><th>Name</th><th>Type</th><th></th></tr>\n${lines.join('\n')}</table>`
+  return `<table><tr><th>Name</th><th>Type</th><th>Meaning</th></tr>\n${lines.join('\n')}</table>`
 }
 
 const answerOf = ({ responses }: DocumentedOperation): string => {

@@ -105,6 +105,6 @@ const boundsOf = (schema: JsonSchema): string => {
 
 const between = (least: unknown, most: unknown, unit: string): string => {
   if (least === undefined && most === undefined) return ''
-  if (least === undefined) return `at most ${most}${unit}`
+  if (least === undefined) return most === 0 && unit !== '' ? `no${unit}` : `at most ${most}${unit}`
   return most === undefined ? `at least ${least}${unit}` : `${least} to ${most}${unit}`
 }

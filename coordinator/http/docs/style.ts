@@ -7,7 +7,7 @@ header{order:-1}
 a{color:var(--accent);text-decoration:none}a:hover{text-decoration:underline}
 header,main{padding:0 1.5rem;max-width:62rem}
 nav{padding:1rem 1.5rem;font-size:.875rem}
-nav b{display:block;margin-top:.75rem}
+nav b{display:block;margin-top:.75rem;text-transform:capitalize}
 nav a{display:block;padding-left:1rem;text-indent:-1rem;overflow-wrap:anywhere}
 @media(min-width:64rem){
 body{display:grid;grid-template-rows:auto 1fr;grid-template-columns:20rem minmax(0,1fr)}

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { HOST_PROBES } from '../../../shared/probes/host-probes.ts'
 import type { HostProbe, ProbeShape } from '../../../shared/probes/probe.ts'
+import { PROBE_UNITS } from '../../../shared/probes/units.ts'
 import { HOST_DATA_MAX_BYTES, HOST_PROBE_SECONDS } from '../../../shared/wire/host-probe.ts'
 import { askForProbe } from '../../fleet/cell-probe.ts'
 import { bounded } from '../bounded-json.ts'
@@ -19,6 +20,7 @@ const SHAPES: Record<ProbeShape, z.ZodType> = {
 
 /** A look at the machine of one cell, as an operation. */
 const operationOf = (probe: HostProbe): Operation => {
+  const units = PROBE_UNITS[probe.id]
   const data = bounded(SHAPES[probe.shape].nullable(), HOST_DATA_MAX_BYTES)
   return defineOperation({
     id: `host-${probe.id}`,
@@ -29,7 +31,7 @@ const operationOf = (probe: HostProbe): Operation => {
     effect: 'read',
     openWorld: probe.openWorld,
     timeoutSeconds: HOST_PROBE_SECONDS + 1,
-    cli: { group: 'host', verb: probe.id },
+    cli: { group: 'host', verb: probe.id, ...(units === undefined ? {} : { units }) },
     input: z.strictObject({ cell_id: z.string().max(64), ...probe.input.shape }),
     output: z.object({
       available: z.boolean().describe('False where this machine cannot tell; data is null then.'),

@@ -174,6 +174,21 @@ t.test('each thing that is wrong is found, with what to do', async t => {
   t.match(await named('commands', mute), { state: 'warn', says: 'damaged' })
 })
 
+t.test('the settings say once where each of them is from', async t => {
+  const kept = { current: 'work', profiles: { work: { url: 'http://a', key: KEY } } }
+  const said = async (flags: object, env: Record<string, string>) => {
+    const settings = settingsOf({ format: 'text', ...flags }, env, kept)
+    return (await named('settings', { ...patient(), settings }))?.says
+  }
+  t.equal(await said({}, {}), 'http://a and the key from the profile work')
+  t.equal(await said({ key: 'k' }, {}), 'http://a from the profile work, key from --key')
+  t.equal(
+    await said({ url: 'http://b', key: 'k' }, {}),
+    'http://b from --url, key from --key, profile work',
+  )
+  t.equal(await said({ url: 'http://b' }, {}), 'http://b from --url, no key, profile work')
+})
+
 t.test('where nobody answers, or somebody else, the rest is not asked', async t => {
   const refused = Object.assign(new Error(), { code: 'ECONNREFUSED' })
   const away = { ...patient(), look: () => Promise.reject(refused) }

@@ -8,11 +8,12 @@ import { type ErrorCode, errorCodes, isForPrograms, ShoalError } from '../../../
 import { VERSION } from '../../../shared/version.ts'
 import { temporaryFolder, temporaryStore } from '../../coordinator/store/temporary.ts'
 import { appWith, views } from '../../support/app.ts'
-import { error, fakeCoordinator } from '../../support/fake-coordinator.ts'
+import { documentOf, error, fakeCoordinator } from '../../support/fake-coordinator.ts'
 import { hasPython, inTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
 
 t.test('every error that a user can meet has a next step, or says it all', async t => {
   const saysAll: ErrorCode[] = [
+    'conflict',
     'forbidden',
     'origin_not_allowed',
     'method_not_allowed',
@@ -86,7 +87,7 @@ t.test('the program', async t => {
       [['token', 'revoke', 'x'], 66, 'not_found', /shoal tokens list/],
       [['tokens', 'create', '--ttl-minutes', '0'], 65, 'invalid_request', /--ttl-minutes <number>/],
       [['cells', 'list', '--key', 'bad-key'], 77, 'auth_required', /from --key/],
-      [['cells', 'list', '--url', 'nonsense'], 65, 'invalid_request', /./],
+      [['cells', 'list', '--url', 'nonsense'], 78, 'config_invalid', /from --url: .*http:\/\//],
       [['cells', 'list', '--profile', 'none'], 78, 'config_invalid', /profile list/],
       [['session', 'closeout'], 64, 'wrong_usage', /closeout --help/],
     ] as const) {
@@ -130,6 +131,10 @@ t.test('the program', async t => {
     t.match(last.err, /for example: shoal audit query --last 24h\n/)
     const choice = await shoal(env, ['keys', 'request', '--label', 'x'])
     t.match(choice.err, /--tier <choice> {2}\(required\) \(one of: free, pro, enterprise\)\n/)
+    const time = await shoal(env, ['keys', 'request', '--tier', 'pro', '--expires-at', 'soon'])
+    t.match(time.err, /for example: shoal keys request … --expires-at 2027-01-01T00:00:00Z\n/)
+    const group = await shoal(env, ['usage', 'list', '--group-by', 'week'])
+    t.match(group, { code: 64, err: /'week': allowed choices are hour, day, key, tenant, model/ })
   })
 
   t.test('help is there on every level and fits 80 columns', async t => {
@@ -224,6 +229,55 @@ t.test('an answer that breaks off, or is none of ours, is told with its own code
   t.notMatch(cut.err, /\n +at /, 'no stack')
   const odd = await shoal(env, ['models', 'list', '--url', url])
   t.match(odd, { code: 70, err: /^shoal: this program has failed: .*\nwith SHOAL_DEBUG=1/ })
+})
+
+t.test('an address where another program answers is told as that', async t => {
+  const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }
+  for (const status of [200, 404]) {
+    const server = createServer((_, response) => {
+      response.statusCode = status
+      response.end('<p>hello</p>')
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const ended = await shoal(env, ['webhooks', 'create', '--url', `${url}/hook`])
+    t.match(ended, { code: 69, out: '' })
+    t.match(ended.err, `what answers at ${url} is no coordinator (coordinator_unavailable)`)
+    t.match(ended.err, /for a field called url write --input-url; a proxy in between may/)
+  }
+})
+
+t.test('what stands otherwise than a call needs is shown by the show of its group', async t => {
+  const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }
+  const document = documentOf([
+    ['GET', '/v1/things/{thing_id}', { group: 'things', verb: 'show' }],
+    ['POST', '/v1/things/{thing_id}/parts/{part}', { group: 'things', verb: 'add' }],
+    ['POST', '/v1/things', { group: 'things', verb: 'ask' }],
+  ])
+  const { url } = await fakeCoordinator(t, ({ method }) =>
+    method === 'GET' ? [200, document] : [409, error('conflict', 'it is in use')],
+  )
+  const told = async (...args: string[]) => (await shoal(env, [...args, '--url', url])).err
+  t.equal(
+    await told('things', 'add', 'thing_1', 'a b'),
+    'shoal: it is in use (conflict)\nshoal things show thing_1 tells how it stands\n',
+  )
+  t.equal(await told('things', 'ask'), 'shoal: it is in use (conflict)\n')
+})
+
+t.test('sizes of an answer are in the unit that people read, and whole for programs', async t => {
+  const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }
+  const cli = { group: 'host', verb: 'x', units: { size: 'bytes', rss: 'KiB', age: 'fortnights' } }
+  const answer = { data: [{ size: 270_553_174_016, rss: 2048, age: 3 }], size: null }
+  const { url } = await fakeCoordinator(t, ({ path }) => [
+    200,
+    path === '/v1/host' ? answer : documentOf([['GET', '/v1/host', cli]]),
+  ])
+  const { out } = await shoal(env, ['host', 'x', '--url', url])
+  t.match(out, /^252 GiB +2 MiB +3$/m)
+  const { out: json } = await shoal(env, ['host', 'x', '--format', 'json', '--url', url])
+  t.strictSame(JSON.parse(json), answer)
 })
 
 t.test('requests that wait are a line of JSON each for programs', async t => {

@@ -102,10 +102,10 @@ t.test('operations over REST', async t => {
 
   t.test('a number in a query is refused for what is wrong with it', async t => {
     for (const [limit, message] of [
-      ['0', /^limit: Too small/],
-      ['100000', /^limit: Too big/],
-      ['5.5', /^limit: .*int/],
-      ['many', /^limit: .*expected number, received string/],
+      ['0', 'limit: must be at least 1'],
+      ['100000', 'limit: must be at most 200'],
+      ['5.5', 'limit: must be a whole number'],
+      ['many', 'limit: must be a number'],
     ] as const) {
       const url = `/v1/commands?limit=${limit}`
       const response = await app.inject({ url, headers: bearer('admin-key') })

@@ -1,6 +1,8 @@
 import t, { type Test } from 'tap'
 import { newCell } from '../../../coordinator/fleet/cell.ts'
 import type { Views } from '../../../coordinator/operations/context.ts'
+import { HOST_PROBES } from '../../../shared/probes/host-probes.ts'
+import { PROBE_UNITS } from '../../../shared/probes/units.ts'
 import { HOST_DATA_MAX_BYTES } from '../../../shared/wire/host-probe.ts'
 import { appWith, views } from '../../support/app.ts'
 import { type CellHandler, linkCell } from '../../support/cell.ts'
@@ -53,6 +55,22 @@ t.test('the answer of the cell is passed on, with the cell and the time', async 
     },
   })
   t.strictSame(asked, ['GET /host/mem?input=%7B%7D'])
+})
+
+t.test('sizes whose names do not say so are declared, for probes that there are', async t => {
+  const ids = HOST_PROBES.map(({ id }) => id)
+  t.strictSame(
+    Object.keys(PROBE_UNITS).filter(id => !ids.includes(id)),
+    [],
+  )
+  const app = await appWith({ views: views({}) })
+  t.teardown(() => app.close())
+  const { paths } = (await app.inject('/v1/openapi.json')).json()
+  t.match(paths['/v1/cells/{cell_id}/host/fs-size'].get['x-shoal-cli'], {
+    verb: 'fs-size',
+    units: { size: 'bytes', used: 'bytes', available: 'bytes' },
+  })
+  t.notHas(paths['/v1/cells/{cell_id}/host/users'].get['x-shoal-cli'], { units: {} })
 })
 
 t.test('parameters travel as JSON, a list of one included', async t => {

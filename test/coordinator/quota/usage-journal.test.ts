@@ -57,8 +57,27 @@ t.test('usage in the journal', async t => {
     await rename(folder, `${folder}-away`)
     await usage.record(row('r1'))
     await usage.record(row('r2'))
+    await t.rejects(usage.sums(EVER), { code: 'store_unavailable' }, 'no sum without them')
+    await t.rejects(usage.settle(), { message: '2 rows of usage wait for the disk' })
     await rename(`${folder}-away`, folder)
     t.match(await usage.sums(EVER), { requests: 2 })
+  })
+
+  t.test('that waits for the disk is told once, however often it is tried', async t => {
+    const store = await temporaryStore(t)
+    const stateDir = await temporaryFolder(t)
+    const told: string[] = []
+    const warn = (_about: unknown, text: string): void => void told.push(text)
+    const logger = { ...silent, warn: warn as typeof silent.warn }
+    const usage = await journalUsage(createUsage(store), { stateDir, logger })
+    t.teardown(() => usage.close())
+    const folder = join(stateDir, 'usage-journal')
+    await rename(folder, `${folder}-away`)
+    await usage.record(row('r1'))
+    for (const _ of [1, 2, 3]) await t.rejects(usage.settle())
+    t.strictSame(told, ['usage waits in memory for the disk'])
+    await rename(`${folder}-away`, folder)
+    await usage.settle()
   })
 
   t.test('with numbers that are not whole is refused at once', async t => {

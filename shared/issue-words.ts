@@ -1,0 +1,96 @@
+import * as z from 'zod'
+
+/**
+ * What the schema library says of a wrong value, in our words: `must be at most 2`. A message that
+ * a schema has of its own stays. Importing this file sets them for the whole process.
+ */
+export const issueWords = (issue: z.core.$ZodRawIssue): string => {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${kindOf(issue.expected)}`
+    case 'invalid_value':
+      return `must be ${oneOf(issue.values.map(String))}`
+    case 'too_big':
+      return bound(issue, issue.maximum, issue.inclusive === false ? 'less than' : 'at most')
+    case 'too_small':
+      return bound(issue, issue.minimum, issue.inclusive === false ? 'more than' : 'at least')
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`
+    case 'invalid_format':
+      return formatted(issue)
+    case 'unrecognized_keys':
+      return `unknown field ${issue.keys.join(', ')}`
+    case 'invalid_union':
+      return ofUnion(issue)
+    default:
+      return 'is not valid'
+  }
+}
+
+const KINDS: Record<string, string> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
+}
+
+const kindOf = (expected: string): string => KINDS[expected] ?? expected
+
+const oneOf = (values: readonly string[]): string =>
+  values.length === 1 ? `${values[0]}` : `one of ${values.join(', ')}`
+
+const UNITS: Record<string, string> = { string: 'character', array: 'item', set: 'item' }
+
+/** How large a number may be, or how long a text or list. */
+const bound = (
+  { origin, exact }: z.core.$ZodIssueTooBig | z.core.$ZodIssueTooSmall | z.core.$ZodRawIssue,
+  limit: unknown,
+  words: string,
+): string => {
+  const how = exact === true ? 'exactly' : words
+  const unit = UNITS[String(origin)]
+  if (unit === undefined) return `must be ${how} ${limit}`
+  return `must have ${how} ${limit} ${unit}${Number(limit) === 1 ? '' : 's'}`
+}
+
+const FORMATS: Record<string, string> = {
+  datetime: 'a date and time such as 2026-11-20T08:00:00Z',
+  date: 'a date such as 2026-11-20',
+  url: 'an address such as https://shoal.example',
+  email: 'an email address',
+  uuid: 'a UUID',
+  ipv4: 'an IPv4 address',
+  ipv6: 'an IPv6 address',
+}
+
+const formatted = (issue: z.core.$ZodRawIssue): string => {
+  if (issue.prefix !== undefined) return `must begin with ${issue.prefix}`
+  if (issue.pattern !== undefined && issue.format === 'regex') return `must match ${issue.pattern}`
+  return `must be ${FORMATS[String(issue.format)] ?? `in the form ${issue.format}`}`
+}
+
+type Branch = readonly z.core.$ZodIssue[]
+
+/** The branch that is of the right kind is the one that was meant; else all of them are told. */
+const ofUnion = (issue: z.core.$ZodRawIssue): string => {
+  const choices = issue.options as unknown[] | undefined
+  if (choices !== undefined && choices.length > 0) return `must be ${oneOf(choices.map(String))}`
+  const branches = (issue.errors ?? []) as readonly Branch[]
+  const near = branches.filter(([first]) => !isOfOtherKind(first))
+  const [only] = near.length === 1 ? (near[0] ?? []) : []
+  if (only !== undefined)
+    return only.path.length === 0 ? only.message : `${only.path.join('.')}: ${only.message}`
+  const told = [...new Set(branches.flatMap(([first]) => (first ? [first.message] : [])))]
+  return told.length === 0 || near.length > 1
+    ? 'has none of the forms that it may have'
+    : told.join(', or ')
+}
+
+const isOfOtherKind = (issue: z.core.$ZodIssue | undefined): boolean =>
+  issue === undefined || (issue.path.length === 0 && /^invalid_(type|value)$/.test(issue.code))
+
+z.config({ localeError: issueWords })

@@ -1,0 +1,22 @@
+import { printedBytes } from './print-number.ts'
+
+const BYTES: Record<string, number> = { bytes: 1, 'bytes/s': 1, KiB: 1024, MiB: 1024 ** 2 }
+
+/**
+ * A copy for people in which the numbers of these fields, wherever they stand, are texts such as
+ * `25.2 GiB`. Units that are not known here change nothing.
+ */
+export const inUnits = (value: unknown, units: Readonly<Record<string, string>>): unknown => {
+  if (Array.isArray(value)) return value.map(each => inUnits(each, units))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, sized(inner, units, name)]),
+  )
+}
+
+const sized = (value: unknown, units: Readonly<Record<string, string>>, name: string): unknown => {
+  const unit = Object.hasOwn(units, name) ? (units[name] ?? '') : ''
+  const bytes = Object.hasOwn(BYTES, unit) ? BYTES[unit] : undefined
+  if (typeof value !== 'number' || bytes === undefined) return inUnits(value, units)
+  return `${printedBytes(value * bytes)}${unit.endsWith('/s') ? '/s' : ''}`
+}
