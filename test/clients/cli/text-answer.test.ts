@@ -19,7 +19,7 @@ const written = async (isTerminal: boolean): Promise<string> => {
     isTerminal,
   }
   const call = { method: 'GET', path: '/v1/cells/a/metrics' }
-  await answerCall(session as unknown as OpenSession, call, undefined, false)
+  await answerCall(session as unknown as OpenSession, call, { exit: undefined, units: {} }, false)
   return text
 }
 
