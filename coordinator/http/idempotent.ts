@@ -40,7 +40,8 @@ export const onceWithKey = async (
   if (key === undefined || idempotency === undefined)
     throw new ShoalError('invalid_request', 'an Idempotency-Key needs an API key', { param })
   const asked = fingerprint({ operation: operation.id, tenant: tenantId, input, cell: cellId })
-  const call = { scope: key.id, callKey, fingerprint: asked }
+  const { timeoutSeconds } = operation
+  const call = { scope: key.id, callKey, fingerprint: asked, timeoutSeconds }
   const isKept = (answer: unknown) => !(answer instanceof Pending)
   return idempotency.once(call, run, isKept)
 }

@@ -16,6 +16,8 @@ export interface RepeatableCall {
   callKey: string
   /** Digest of all that was asked. */
   fingerprint: string
+  /** Longest time the call may take; 30 when absent. */
+  timeoutSeconds?: number | undefined
 }
 
 export interface Idempotency {
@@ -42,8 +44,9 @@ export interface IdempotencyParts {
 }
 
 const KEPT_MS = 24 * 3600 * 1000
-/** Longer than any call takes. */
-const LEASE_MS = 120_000
+const TIMEOUT_SECONDS = 30
+/** For what goes on after the time of a call is up. */
+const GRACE_MS = 90_000
 const FORGET_EVERY_MS = 600_000
 /** A larger answer is not kept. */
 const MAX_ANSWER_BYTES = 256 * 1024
@@ -97,7 +100,7 @@ export const createIdempotency = (parts: IdempotencyParts): Idempotency => {
       claim: name,
       state: 'begun',
       answer_sealed: null,
-      lease_until: now() + LEASE_MS,
+      lease_until: now() + (call.timeoutSeconds ?? TIMEOUT_SECONDS) * 1000 + GRACE_MS,
       created_at: now(),
     }
     await trx

@@ -135,3 +135,16 @@ t.test('a process that died is followed by what can be known', async t => {
   await t.rejects(once(undefined, { callKey: 'changed' }), { message: /answer was lost/ })
   t.equal(runs(), 2)
 })
+
+t.test('a call that may take long is not held to be lost while it runs', async t => {
+  const { once, clock } = await scene(t)
+  const long = { timeoutSeconds: 300 }
+  const held = Promise.withResolvers<unknown>()
+  const first = once(() => held.promise, long)
+  await new Promise(resolve => setImmediate(resolve))
+  clock.now += 299_000
+  await t.rejects(once(undefined, long), { code: 'conflict', retryAfterSeconds: 1 })
+  held.resolve('done')
+  t.match(await first, { answer: 'done' })
+  t.match(await once(undefined, long), { answer: 'done', replayed: true })
+})
