@@ -57,8 +57,8 @@ const stepsOf = (error: ShoalError, scene: Scene): string[] => {
 }
 
 /** What was named is not there: the command that lists what is. */
-const listStep = ({ code }: ShoalError, command: Command): string | undefined => {
-  const name = command.registeredArguments.at(-1)?.name()
+const listStep = ({ code, param }: ShoalError, command: Command): string | undefined => {
+  const name = param?.endsWith('_id') === true ? param : command.registeredArguments.at(-1)?.name()
   if (code !== 'not_found' || name === undefined) return undefined
   const words = listOf(name)
   const list = commandOf(rootOf(command), words)
@@ -68,7 +68,9 @@ const listStep = ({ code }: ShoalError, command: Command): string | undefined =>
 /** What was named stands otherwise than the call needs: the command that shows how. */
 const showStep = ({ code }: ShoalError, command: Command): string | undefined => {
   if (code !== 'conflict') return undefined
-  const show = groupOf(command).commands.find(each => each.name() === 'show')
+  const show =
+    command.parent?.commands.find(each => each.name() === 'get') ??
+    groupOf(command).commands.find(each => each.name() === 'show')
   const given = command.registeredArguments.map(argument => argument.name())
   const places = show?.registeredArguments.map(argument => given.indexOf(argument.name())) ?? []
   const words = places.map(place => command.args[place])

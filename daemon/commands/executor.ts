@@ -9,6 +9,7 @@ import {
   MAX_TTL_SECONDS,
   signAck,
 } from '../../shared/wire/command.ts'
+import { firstIssue } from '../../shared/wire/openai.ts'
 import { carryOut } from './carry-out.ts'
 import type { CoordinatorClock } from './clock.ts'
 import type { Entry, Journal } from './journal.ts'
@@ -142,7 +143,7 @@ export class Executor {
       return rejected('hazard_mismatch', `${name} is ${verb.hazard} on this cell, not ${hazard}`)
     const checked = verb.params.safeParse(params)
     if (!checked.success)
-      return rejected('invalid_params', checked.error.issues[0]?.message ?? 'wrong parameters')
+      return rejected('invalid_params', firstIssue(checked.error, params).message)
     if (this.#waiting >= MAX_WAITING) return rejected('busy', `${MAX_WAITING} commands wait`)
     if (this.#mayHaveForgotten() && !isHarmless(command))
       return rejected('journal_damaged', 'commands of the last hour may have been forgotten')

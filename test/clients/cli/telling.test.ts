@@ -254,6 +254,8 @@ t.test('what stands otherwise than a call needs is shown by the show of its grou
     ['GET', '/v1/things/{thing_id}', { group: 'things', verb: 'show' }],
     ['POST', '/v1/things/{thing_id}/parts/{part}', { group: 'things', verb: 'add' }],
     ['POST', '/v1/things', { group: 'things', verb: 'ask' }],
+    ['GET', '/v1/things/{thing_id}/modes', { group: 'things', verb: 'mode get' }],
+    ['PUT', '/v1/things/{thing_id}/mode', { group: 'things', verb: 'mode set' }],
   ])
   const { url } = await fakeCoordinator(t, ({ method }) =>
     method === 'GET' ? [200, document] : [409, error('conflict', 'it is in use')],
@@ -263,7 +265,27 @@ t.test('what stands otherwise than a call needs is shown by the show of its grou
     await told('things', 'add', 'thing_1', 'a b'),
     'shoal: it is in use (conflict)\nshoal things show thing_1 tells how it stands\n',
   )
+  t.match(await told('things', 'mode', 'set', 'thing_1'), /\nshoal things mode get thing_1 tells/)
   t.equal(await told('things', 'ask'), 'shoal: it is in use (conflict)\n')
+})
+
+t.test('of what is not there, the list of that is named, not of what it was asked for', async t => {
+  const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }
+  const document = documentOf([
+    ['GET', '/v1/things', { group: 'things', verb: 'list' }],
+    ['GET', '/v1/owners', { group: 'owners', verb: 'list' }],
+    ['PUT', '/v1/things/{thing_id}', { group: 'things', verb: 'give' }],
+  ])
+  for (const [param, list] of [
+    ['owner_id', 'owners'],
+    [null, 'things'],
+  ] as const) {
+    const { url } = await fakeCoordinator(t, ({ method }) =>
+      method === 'GET' ? [200, document] : [404, error('not_found', 'no such', param)],
+    )
+    const { err } = await shoal(env, ['things', 'give', 'x', '--url', url])
+    t.equal(err, `shoal: no such (not_found)\nshoal ${list} list shows what is there, by id\n`)
+  }
 })
 
 t.test('sizes of an answer are in the unit that people read, and whole for programs', async t => {

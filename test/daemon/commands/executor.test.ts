@@ -171,6 +171,13 @@ t.test('a genuine command is rejected', async t => {
       t.strictSame(ran, [])
     })
 
+  t.test('with the parameter that is wrong', async t => {
+    const { obey } = await rig(t)
+    const message = async (params: Command['params']) => (await obey(command({ params })))?.message
+    t.equal(await message({ also: 2 }), 'unknown field also')
+    t.match(await message({ speed: 2 }), /^speed: must be /)
+  })
+
   t.test('twice in the same words, and is not tried again', async t => {
     const { obey, acks } = await rig(t)
     const wrong = command({ verb: 'fly' })
