@@ -25,4 +25,9 @@ export class SessionFault extends Error {
 }
 
 /** What ends one stream (RFC 9113, section 8.1.1). */
-export class Malformed extends Error {}
+export class Malformed extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'Malformed'
+  }
+}

@@ -1,5 +1,5 @@
 import { readAnswerHead } from './answer-head.ts'
-import { writePing, writeSettingsAck, writeWindowUpdate } from './control-frames.ts'
+import { writePing, writeWindowUpdate } from './control-frames.ts'
 import { CODE, Malformed, SessionFault } from './fault.ts'
 import { FLAG, FRAME, type FrameSink, uint31At, withoutPadding } from './frames.ts'
 import { HeaderBlock } from './header-block.ts'
@@ -11,6 +11,7 @@ export interface ReceivingOwner {
   /** Undefined when it has ended; throws for one that never was. */
   stream(id: number): Stream | undefined
   greeted(): void
+  /** Takes over settings, and says so. */
   settings(bytes: Buffer, start: number, end: number): void
   /** The peer takes so much more on a stream, or on all (0). */
   widen(id: number, bytes: number): void
@@ -130,7 +131,6 @@ export class Receiving implements FrameSink {
       return
     }
     this.#owner.settings(bytes, start, end)
-    writeSettingsAck(this.#output)
     if (this.#isGreeted) return
     this.#isGreeted = true
     this.#owner.greeted()

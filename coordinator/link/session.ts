@@ -6,6 +6,7 @@ import {
   writeHello,
   writePing,
   writeReset,
+  writeSettingsAck,
   writeWindowUpdate,
 } from './control-frames.ts'
 import { CODE, SessionFault } from './fault.ts'
@@ -212,6 +213,8 @@ export class Session implements StreamOwner, ReceivingOwner {
   settings(bytes: Buffer, start: number, end: number): void {
     const before = this.#peer.windowBytes
     this.#peer.read(bytes, start, end)
+    // they hold for the peer from there on, so before anything that makes use of them
+    writeSettingsAck(this.#output)
     const more = this.#peer.windowBytes - before
     if (more !== 0) for (const stream of this.#streams.values()) stream.widen(more)
     this.#sending.goOn()
