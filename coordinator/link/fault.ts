@@ -2,11 +2,8 @@
 export const CODE = {
   none: 0,
   protocol: 1,
-  internal: 2,
   flowControl: 3,
-  streamClosed: 5,
   frameSize: 6,
-  refused: 7,
   cancel: 8,
   compression: 9,
   calm: 11,

@@ -32,6 +32,8 @@ export interface SessionEvents {
 const MAX_ID = 2 ** 31 - 1
 /** Frames that carry nothing, between two beats: more are there to hold us up. */
 const MAX_IDLE_FRAMES = 10_000
+/** So many more are in order: empty data before the trailers, and a reset after an early answer. */
+const IDLE_FRAMES_OF_A_REQUEST = 4
 
 /**
  * The client's side of an HTTP/2 session (RFC 9113) over a socket, as far as the coordinator needs
@@ -129,6 +131,7 @@ export class Session implements StreamOwner, ReceivingOwner {
     const { body } = request
     const hasBody = body !== undefined && body.length > 0
     this.#hasAsked = true
+    this.#idleFrames -= IDLE_FRAMES_OF_A_REQUEST
     stream.id = this.#nextId
     this.#nextId += 2
     this.#streams.set(stream.id, stream)

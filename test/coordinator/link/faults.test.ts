@@ -80,16 +80,16 @@ const ENDS_THE_SESSION: [what: string, said: Buffer, code: number][] = [
   ['a reset of 3 bytes', frame(FRAME.reset, 0, 1, '000001'), 6],
   ['a reset of the session', frame(FRAME.reset, 0, 0, uint32(1)), 1],
   ['a reset of a stream that was not opened', frame(FRAME.reset, 0, 3, uint32(1)), 1],
-  ['empty data without end', Buffer.concat([head(1, OK), times(10_001, frame(0, 0, 1))]), 11],
-  ['pings without end', times(10_001, frame(FRAME.ping, 0, 0, '00'.repeat(8))), 11],
-  ['answers to no pings, without end', times(10_001, frame(FRAME.ping, 1, 0, '00'.repeat(8))), 11],
-  ['settings without end', times(10_001, settings()), 11],
-  ['priorities without end', times(10_001, frame(FRAME.priority, 0, 1, '0000000000')), 11],
-  ['what nobody knows, without end', times(10_001, frame(0xbb, 0, 1, 'aa')), 11],
-  ['heads before the head, without end', times(10_001, head(1, field(':status', '103'))), 11],
+  ['empty data without end', Buffer.concat([head(1, OK), times(10_005, frame(0, 0, 1))]), 11],
+  ['pings without end', times(10_005, frame(FRAME.ping, 0, 0, '00'.repeat(8))), 11],
+  ['answers to no pings, without end', times(10_005, frame(FRAME.ping, 1, 0, '00'.repeat(8))), 11],
+  ['settings without end', times(10_005, settings()), 11],
+  ['priorities without end', times(10_005, frame(FRAME.priority, 0, 1, '0000000000')), 11],
+  ['what nobody knows, without end', times(10_005, frame(0xbb, 0, 1, 'aa')), 11],
+  ['heads before the head, without end', times(10_005, head(1, field(':status', '103'))), 11],
   [
     'resets of what has ended, without end',
-    Buffer.concat([answer(1), times(10_001, frame(FRAME.reset, 0, 1, uint32(8)))]),
+    Buffer.concat([answer(1), times(10_005, frame(FRAME.reset, 0, 1, uint32(8)))]),
     11,
   ],
 ]
@@ -207,6 +207,18 @@ t.test('what comes for a stream that has ended is ignored', async t => {
     )
   cell.send(answer(5))
   t.match(await ask(cell.link, GET), { isWhole: true })
+})
+
+t.test('resets and heads of many requests that have ended are no flood', async t => {
+  const cell = await greetedCell(t)
+  for (let id = 1; id < 30_000; id += 2) {
+    open(cell.link, GET)
+    cell.send(answer(id), frame(FRAME.reset, 0, id, uint32(0)), head(id, OK))
+    if (id % 100 === 1) await new Promise(resolve => setImmediate(resolve))
+  }
+  const last = ask(cell.link, GET)
+  cell.send(answer(30_001))
+  t.match(await last, { isWhole: true })
 })
 
 t.test('a wire that ends in the middle of a frame ends the link', async t => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { constants, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2'
+import { constants, type Http2ServerResponse, type Http2Session } from 'node:http2'
 import t, { type Test } from 'tap'
 import { type CellHandler, endWithUsage, linkCell, USAGE } from '../../support/cell.ts'
 import { ask, open } from './asking.ts'
@@ -168,7 +168,7 @@ t.test('a stream that is paused holds back its cell and no other stream', async 
 })
 
 t.test('settings of the cell hold as soon as they are told', async t => {
-  const sessions = new Set<ServerHttp2Session | undefined>()
+  const sessions = new Set<Http2Session | undefined>()
   const { link } = await cellWith(t, (request, response) => {
     sessions.add(request.stream.session)
     request.pipe(response, { end: false })
