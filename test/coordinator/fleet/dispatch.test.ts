@@ -468,6 +468,24 @@ t.test('a client that does not read a large answer is let go', async t => {
   await t.rejects(text(incoming), { code: 'ECONNRESET' })
 })
 
+t.test('a client that does not read the end of a stream is let go', async t => {
+  const server = createServer((_request, response) => {
+    const client = new ClientAnswer(response, {})
+    client.start({}, 'a')
+    response.write(Buffer.alloc(8 * 1024 * 1024))
+    client.end(Buffer.from('data: [DONE]\n\n'))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const answered = once(server, 'request') as Promise<[unknown, ServerResponse]>
+  const incoming = await ask(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const [, { socket }] = await answered
+  t.equal(socket?.timeout, 600_000)
+  socket?.emit('timeout')
+  await t.rejects(text(incoming), { code: 'ECONNRESET' })
+})
+
 t.test('a client that does not read is let go, and its cell is not blamed', async t => {
   const client = {
     isStalled: true,
