@@ -1,4 +1,3 @@
-import { AsyncResource } from 'node:async_hooks'
 import { once } from 'node:events'
 import { Command, CommanderError } from 'commander'
 import { loadConfig } from '../shared/config.ts'
@@ -17,7 +16,6 @@ import { addPolicyCommands } from './admin/policy.ts'
 import { addAdminCommands } from './admin.ts'
 import { CoordinatorConfig } from './config.ts'
 import { openSigning } from './keys/signing.ts'
-import { bindLightly } from './link/bind-lightly.ts'
 import { serve } from './serve.ts'
 import { openStore, requireStore } from './store/store.ts'
 import { serverIdentity } from './tls/server-identity.ts'
@@ -66,7 +64,6 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
   }
   const { config } = loaded
   const logger = createLogger({ level: config.log.level, name: 'coordinator' })
-  bindLightly(AsyncResource)
   const held = new AbortController()
   await lockState(config.state_dir, held.signal)
   const coordinator = await serve(config, logger)

@@ -1,6 +1,5 @@
-import type { ClientHttp2Stream } from 'node:http2'
 import { ShoalError } from '../../shared/errors.ts'
-import type { CellLink } from './cell-link.ts'
+import type { AnswerListener, CellLink } from './cell-link.ts'
 import type { Fleet } from './fleet.ts'
 
 export interface Question {
@@ -36,28 +35,54 @@ export const unavailable = (cellId: string, why: string, cause?: unknown): Shoal
 
 const ask = async (link: CellLink, { path, maxBytes }: Question, signal: AbortSignal) => {
   signal.throwIfAborted()
-  const stream = link.request({ ':method': 'GET', ':path': path }, undefined)
-  const close = () => stream.destroy()
-  signal.addEventListener('abort', close)
+  const answer = new Answer(maxBytes)
+  const stream = link.request({ method: 'GET', path }, answer)
+  const cancel = () => stream.cancel()
+  answer.tooLong = cancel
+  signal.addEventListener('abort', cancel)
   try {
-    return await read(stream, maxBytes)
+    return await answer.whole
   } finally {
-    signal.removeEventListener('abort', close)
+    signal.removeEventListener('abort', cancel)
   }
 }
 
-const read = async (stream: ClientHttp2Stream, maxBytes: number) => {
-  let status = 0
-  stream.on('response', headers => {
-    status = headers[':status'] ?? 0
-  })
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > maxBytes) throw new Error(`more than ${maxBytes} bytes`)
-    chunks.push(chunk)
+/** Keeps an answer until it is whole. */
+class Answer implements AnswerListener {
+  readonly #maxBytes: number
+  readonly #settle = Promise.withResolvers<{ status: number; text: string }>()
+  readonly #pieces: Buffer[] = []
+  #bytes = 0
+  #status = 0
+  tooLong: () => void = () => {}
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
   }
-  if (status === 0 || stream.rstCode !== 0) throw new Error('the stream was cut')
-  return { status, text: Buffer.concat(chunks).toString('utf8') }
+
+  get whole(): Promise<{ status: number; text: string }> {
+    return this.#settle.promise
+  }
+
+  head(status: number): void {
+    this.#status = status
+  }
+
+  data(piece: Buffer): void {
+    this.#bytes += piece.length
+    if (this.#bytes <= this.#maxBytes) this.#pieces.push(piece)
+    else this.tooLong()
+  }
+
+  trailers(): void {}
+
+  silent(): void {}
+
+  closed(isWhole: boolean): void {
+    const text = Buffer.concat(this.#pieces).toString('utf8')
+    if (isWhole) this.#settle.resolve({ status: this.#status, text })
+    else if (this.#bytes > this.#maxBytes)
+      this.#settle.reject(new Error(`more than ${this.#maxBytes} bytes`))
+    else this.#settle.reject(new Error('the stream was cut'))
+  }
 }

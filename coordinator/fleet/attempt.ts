@@ -1,13 +1,14 @@
-import {
-  type ClientHttp2Stream,
-  constants,
-  type IncomingHttpHeaders,
-  type IncomingHttpStatusHeader,
-} from 'node:http2'
 import { ShoalError } from '../../shared/errors.ts'
 import { HEADER_USAGE_SO_FAR, TRAILER_USAGE } from '../../shared/wire/link.ts'
 import type { Usage } from '../../shared/wire/openai.ts'
 import { isBusy, isRetried, readUsage, refusal } from './cell-answer.ts'
+import type {
+  AnswerHeaders,
+  AnswerListener,
+  CellLink,
+  CellRequest,
+  CellStream,
+} from './cell-link.ts'
 import type { ClientAnswer } from './client-answer.ts'
 import { PartialUsage } from './partial-usage.ts'
 
@@ -28,15 +29,14 @@ export type Attempt =
 export interface Rest {
   body: Buffer
   /** Headers that still have to be sent. */
-  answer: IncomingHttpHeaders | undefined
+  answer: AnswerHeaders | undefined
 }
 
 export interface FollowOptions {
-  cellId: string
   client: ClientAnswer
   /** True when the client asked for server-sent events. */
   streaming: boolean
-  accept: ((status: number, headers: IncomingHttpHeaders) => boolean) | undefined
+  accept: ((status: number, headers: AnswerHeaders) => boolean) | undefined
   /** From here on no other cell can take over. */
   started: () => void
 }
@@ -45,8 +45,6 @@ export interface FollowOptions {
 const MAX_HELD_BYTES = 64 * 1024 * 1024
 /** More than an event has; what is longer goes on in parts. */
 const MAX_EVENT_BYTES = 1024 * 1024
-/** A cell may queue, load and read a long prompt; one that says nothing for so long hangs. */
-const SILENCE_MS = 10 * 60_000
 
 const EVENT_END = Buffer.from('\n\n')
 const NEWLINE = 0x0a
@@ -54,41 +52,31 @@ const NEWLINE = 0x0a
 const DONE = Buffer.from('data: [DONE]\n\n')
 const EMPTY = Buffer.alloc(0)
 
-/** Follows one stream of a cell to its end; always settles with the stream's `close`. */
-export const follow = (stream: ClientHttp2Stream, options: FollowOptions): Promise<Attempt> =>
-  new Promise(resolve => new Follower(stream, options, resolve))
-
-class Follower {
-  readonly #stream: ClientHttp2Stream
+/** Asks one cell and follows its answer to the end. */
+export class Follower implements AnswerListener {
   readonly #options: FollowOptions
+  readonly #cellId: string
+  readonly #stream: CellStream
   readonly #partial: PartialUsage | undefined
+  #settle: (attempt: Attempt) => void = () => {}
+  /** What became of it; always settles. */
+  readonly attempt = new Promise<Attempt>(resolve => {
+    this.#settle = resolve
+  })
   #status = 0
-  #answer: IncomingHttpHeaders = {}
+  #answer: AnswerHeaders = {}
   #usage: Usage | undefined
   #held: Buffer[] = []
   #heldBytes = 0
   #started = false
   #declined = false
 
-  constructor(
-    stream: ClientHttp2Stream,
-    options: FollowOptions,
-    settle: (attempt: Attempt) => void,
-  ) {
-    this.#stream = stream
+  /** @throws ShoalError cell_unavailable */
+  constructor(link: CellLink, request: CellRequest, options: FollowOptions) {
     this.#options = options
+    this.#cellId = link.cellId
     this.#partial = options.streaming ? new PartialUsage() : undefined
-    stream.on('response', headers => this.#begin(headers))
-    stream.on('data', (piece: Buffer) => this.#take(piece))
-    stream.on('trailers', headers => {
-      this.#usage = readUsage(headers[TRAILER_USAGE])
-    })
-    stream.on('error', ignore)
-    stream.once('close', () => {
-      letGo(stream)
-      settle(this.#result())
-    })
-    stream.setTimeout(SILENCE_MS, () => this.#silent())
+    this.#stream = link.request(request, this)
   }
 
   /** Told as a stream while it comes. */
@@ -96,20 +84,27 @@ class Follower {
     return this.#options.streaming && this.#status === 200 && !this.#declined
   }
 
-  #begin(headers: IncomingHttpHeaders & IncomingHttpStatusHeader): void {
+  head(status: number, headers: AnswerHeaders): void {
     const { accept, streaming } = this.#options
-    const status = headers[':status'] ?? 500
     this.#status = status
     this.#answer = headers
     this.#declined = !isRetried(status) && accept?.(status, headers) === false
     // what a stream has told so far is told again by another; a whole answer is there already
-    if (this.#declined && streaming && status === 200) this.#cancel()
+    if (this.#declined && streaming && status === 200) this.cancel()
   }
 
-  #take(piece: Buffer): void {
+  data(piece: Buffer): void {
     const length = this.#isPassedOn ? this.#wholeEvents(piece) : 0
     if (length > 0) this.#passWith(piece.subarray(0, length))
     if (length < piece.length) this.#hold(piece.subarray(length))
+  }
+
+  trailers(headers: AnswerHeaders): void {
+    this.#usage = readUsage(headers[TRAILER_USAGE])
+  }
+
+  closed(isWhole: boolean): void {
+    this.#settle(this.#result(isWhole))
   }
 
   /** What was held back, then the last of it. */
@@ -137,33 +132,33 @@ class Follower {
   #hold(piece: Buffer): void {
     this.#heldBytes += piece.length
     if (this.#heldBytes <= MAX_HELD_BYTES) this.#held.push(piece)
-    else this.#cancel()
+    else this.cancel()
   }
 
   #pass(piece: Buffer): void {
-    const { client, cellId, started } = this.#options
+    const { client, started } = this.#options
     if (!this.#started) {
       started()
-      client.start(this.#answer, cellId)
+      client.start(this.#answer, this.#cellId)
     }
     this.#started = true
     this.#partial?.count(piece)
-    if (client.isGone) this.#cancel()
+    if (client.isGone) this.cancel()
     else client.write(piece, this.#stream)
   }
 
-  #cancel(): void {
-    this.#stream.close(constants.NGHTTP2_CANCEL)
+  cancel(): void {
+    this.#stream.cancel()
   }
 
   /** A client that takes nothing is not the cell's fault. */
-  #silent(): void {
+  silent(): void {
     if (this.#options.client.isStalled) this.#options.client.drop()
-    this.#cancel()
+    this.cancel()
   }
 
-  #result(): Attempt {
-    const { client, cellId, streaming } = this.#options
+  #result(isWhole: boolean): Attempt {
+    const { client, streaming } = this.#options
     const status = this.#status
     const soFar = this.#partial?.usage(this.#answer)
     if (client.isGone) return { kind: 'cancelled', usage: this.#usage ?? soFar }
@@ -172,12 +167,15 @@ class Follower {
       return { kind: 'declined', usage, httpStatus: status, rest: undefined }
     }
     if (this.#heldBytes > MAX_HELD_BYTES) return { kind: 'tooLarge', error: tooLarge() }
-    // `end` comes for a cut wire too; only the code of the stream tells (node:http2 rstCode)
-    const cut = this.#stream.rstCode !== constants.NGHTTP2_NO_ERROR || status === 0
-    if (cut || (status === 200 && this.#usage === undefined)) {
-      const error = new ShoalError('cell_unavailable', `${cellId} stopped during the answer`)
+    if (!isWhole || (status === 200 && this.#usage === undefined)) {
+      const error = new ShoalError('cell_unavailable', `${this.#cellId} stopped during the answer`)
       if (!this.#started) return { kind: 'retry', error, failed: true }
-      return { kind: 'broken', error: cut ? error : undefined, httpStatus: status, usage: soFar }
+      return {
+        kind: 'broken',
+        error: isWhole ? undefined : error,
+        httpStatus: status,
+        usage: soFar,
+      }
     }
     return this.#whole(status)
   }
@@ -190,17 +188,6 @@ class Follower {
     const kind = this.#declined ? 'declined' : 'answered'
     return { kind, usage: this.#usage, httpStatus: status, rest }
   }
-}
-
-const ignore = (): void => {}
-
-/**
- * A stream that has ended outlives every collection of the young generation in Node 24 (seen with
- * 24.21), and with it all that its listeners hold: the request, its answer and its connection would
- * be copied twice and kept until a whole collection.
- */
-const letGo = (stream: ClientHttp2Stream): void => {
-  stream.removeAllListeners().on('error', ignore)
 }
 
 const tooLarge = (): ShoalError =>

@@ -1,6 +1,6 @@
-import type { IncomingHttpHeaders } from 'node:http2'
 import { HEADER_CONFIDENCE } from '../../shared/wire/link.ts'
 import type { CascadeStep } from './cascade-steps.ts'
+import type { AnswerHeaders } from './cell-link.ts'
 import type { Declined, Dispatch, Ending } from './dispatch.ts'
 
 export interface CascadeParts {
@@ -92,7 +92,7 @@ class Cascade {
     { minimumConfidence }: CascadeStep,
     larger: readonly CascadeStep[],
     status: number,
-    headers: IncomingHttpHeaders,
+    headers: AnswerHeaders,
   ): boolean {
     const confidence = Number(headers[HEADER_CONFIDENCE] ?? Number.NaN)
     const isKnown = Number.isFinite(confidence)

@@ -1,6 +1,6 @@
-import type { IncomingHttpHeaders } from 'node:http2'
 import { type ErrorCode, isErrorCode, ShoalError } from '../../shared/errors.ts'
 import { Usage } from '../../shared/wire/openai.ts'
+import type { AnswerHeaders } from './cell-link.ts'
 import { MAX_TOKENS } from './partial-usage.ts'
 
 /**
@@ -14,7 +14,7 @@ export const isRetried = (status: number): boolean =>
 export const isBusy = (status: number): boolean => status === 503 || status === 429
 
 /** What a cell said when it did not take a request. */
-export const refusal = (body: Buffer, headers: IncomingHttpHeaders): ShoalError => {
+export const refusal = (body: Buffer, headers: AnswerHeaders): ShoalError => {
   const seconds = Number(headers['retry-after'])
   const options = Number.isInteger(seconds) && seconds > 0 ? { retryAfterSeconds: seconds } : {}
   return new ShoalError('cell_unavailable', messageOf(body), options)
@@ -39,7 +39,7 @@ export const codeOf = (body: Buffer): ErrorCode | undefined => {
 }
 
 /** What a cell says of an answer's tokens; undefined when it says nothing that can be believed. */
-export const readUsage = (text: string | string[] | undefined): Usage | undefined => {
+export const readUsage = (text: string | undefined): Usage | undefined => {
   try {
     const usage = Usage.parse(JSON.parse(String(text)))
     const { prompt_tokens, completion_tokens, prompt_tokens_details: details } = usage

@@ -1,9 +1,9 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2'
 import { type ErrorCode, errorBody, httpStatus, type ShoalError } from '../../shared/errors.ts'
 import { HEADER_CELL, HEADER_MAX_TOKENS } from '../../shared/wire/link.ts'
 import { sseError } from '../../shared/wire/sse.ts'
 import { codeOf } from './cell-answer.ts'
+import type { AnswerHeaders, CellStream } from './cell-link.ts'
 
 /** Headers of the cell's answer that the client gets. */
 const PASSED_ON = [
@@ -28,6 +28,7 @@ export class ClientAnswer {
   readonly #failed: (code: ErrorCode) => void
   /** Pieces of a stream that came in this turn of the event loop. */
   #pieces: Buffer[] = []
+  #isFull = false
 
   /** @param failed told of the code of an error that is answered */
   constructor(
@@ -62,7 +63,7 @@ export class ClientAnswer {
   }
 
   /** Begins a stream. */
-  start(answer: IncomingHttpHeaders, cellId: string): void {
+  start(answer: AnswerHeaders, cellId: string): void {
     if (!this.isGone) this.#response.writeHead(200, this.#headersFor(answer, cellId))
   }
 
@@ -70,15 +71,20 @@ export class ClientAnswer {
    * Pieces of one turn of the event loop go out as one: under load that is half of the work. The
    * cell's stream is held back while the client does not read.
    */
-  write(piece: Buffer, from: ClientHttp2Stream): void {
+  write(piece: Buffer, from: CellStream): void {
     if (this.#pieces.push(piece) === 1) setImmediate(() => this.#flush(from))
   }
 
-  #flush(from: ClientHttp2Stream): void {
+  #flush(from: CellStream): void {
     const bytes = this.#takePieces()
     if (bytes === undefined || this.isGone || this.#response.write(bytes)) return
+    if (this.#isFull) return
+    this.#isFull = true
     from.pause()
-    this.#response.once('drain', () => from.resume())
+    this.#response.once('drain', () => {
+      this.#isFull = false
+      from.resume()
+    })
   }
 
   #takePieces(): Buffer | undefined {
@@ -91,6 +97,7 @@ export class ClientAnswer {
   end(last: Buffer = EMPTY): void {
     const pieces = this.#takePieces()
     if (this.isGone) return
+    if (this.isStalled) this.#response.setTimeout(STALLED_MS, () => this.drop())
     this.#response.end(pieces === undefined ? last : Buffer.concat([pieces, last]))
   }
 
@@ -101,7 +108,7 @@ export class ClientAnswer {
   }
 
   /** A whole answer, as the cell gave it. */
-  whole(status: number, answer: IncomingHttpHeaders, cellId: string, body: Buffer): void {
+  whole(status: number, answer: AnswerHeaders, cellId: string, body: Buffer): void {
     if (this.isGone) return
     const code = status === 200 ? undefined : codeOf(body)
     if (code !== undefined) this.#failed(code)
@@ -131,7 +138,7 @@ export class ClientAnswer {
     this.#response.end(body)
   }
 
-  #headersFor(answer: IncomingHttpHeaders, cellId: string): OutgoingHttpHeaders {
+  #headersFor(answer: AnswerHeaders, cellId: string): OutgoingHttpHeaders {
     const headers: OutgoingHttpHeaders = { ...this.#headers, [HEADER_CELL]: cellId }
     for (const name of PASSED_ON) if (answer[name] !== undefined) headers[name] = answer[name]
     return headers

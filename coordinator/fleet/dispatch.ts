@@ -1,13 +1,8 @@
-import type { ServerResponse } from 'node:http'
-import {
-  type ClientHttp2Stream,
-  constants,
-  type IncomingHttpHeaders,
-  type OutgoingHttpHeaders,
-} from 'node:http2'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import type { Usage } from '../../shared/wire/openai.ts'
-import { type Attempt, follow } from './attempt.ts'
+import { type Attempt, Follower } from './attempt.ts'
+import type { AnswerHeaders } from './cell-link.ts'
 import { ClientAnswer } from './client-answer.ts'
 import { claim, type Engine, release } from './engine.ts'
 import type { End, Lane } from './lane.ts'
@@ -33,7 +28,7 @@ export interface Dispatch {
   /** Told of the code of an error that the client is answered. */
   failed?: ((code: ErrorCode) => void) | undefined
   /** Looks at the head of an answer; false declines it, and the client never sees any of it. */
-  accept?: (status: number, headers: IncomingHttpHeaders) => boolean
+  accept?: (status: number, headers: AnswerHeaders) => boolean
   /** When no cell takes it at once, the caller goes on: nothing is written and nothing recorded. */
   quiet?: boolean
 }
@@ -84,7 +79,7 @@ class Dispatcher {
   #failures = 0
   /** Engines that refused it, and when they were asked. */
   readonly #refusals: { engine: Engine; atMs: number }[] = []
-  #current: ClientHttp2Stream | undefined
+  #current: Follower | undefined
   #place: Place | undefined
   /** The last cell that had it. */
   #cellId: string | undefined
@@ -95,7 +90,7 @@ class Dispatcher {
     this.#client = new ClientAnswer(request.response, request.answerHeaders, request.failed)
     this.#client.whenGone(() => {
       this.#place?.leave()
-      this.#current?.close(constants.NGHTTP2_CANCEL)
+      this.#current?.cancel()
     })
   }
 
@@ -169,11 +164,12 @@ class Dispatcher {
     if (this.#client.isGone) return { kind: 'cancelled', usage: undefined }
     try {
       const { path, headers, stream: streaming, accept } = this.#request
-      const stream = link.request({ ':method': 'POST', ':path': path, ...headers }, this.#body)
-      this.#current = stream
-      this.#cellId = cellId
+      const request = { method: 'POST' as const, path, headers, body: this.#body }
+      const client = this.#client
       const started = () => this.#forget()
-      return await follow(stream, { cellId, client: this.#client, streaming, accept, started })
+      this.#current = new Follower(link, request, { client, streaming, accept, started })
+      this.#cellId = cellId
+      return await this.#current.attempt
     } catch (error) {
       if (error instanceof ShoalError) return { kind: 'retry', error, failed: true }
       throw error

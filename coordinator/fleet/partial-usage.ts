@@ -1,6 +1,6 @@
-import type { IncomingHttpHeaders } from 'node:http2'
 import { HEADER_PROMPT_TOKENS } from '../../shared/wire/link.ts'
 import type { Usage } from '../../shared/wire/openai.ts'
+import type { AnswerHeaders } from './cell-link.ts'
 
 const EVENT_END = Buffer.from('\n\n')
 /**
@@ -39,7 +39,7 @@ export class PartialUsage {
   }
 
   /** Undefined when the cell had not begun to answer. */
-  usage(headers: IncomingHttpHeaders): Usage | undefined {
+  usage(headers: AnswerHeaders): Usage | undefined {
     const prompt_tokens = Number(headers[HEADER_PROMPT_TOKENS] ?? Number.NaN)
     if (!Number.isSafeInteger(prompt_tokens) || prompt_tokens < 0 || prompt_tokens > MAX_TOKENS)
       return undefined

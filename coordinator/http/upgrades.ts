@@ -50,11 +50,9 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
     if (!(await parts.authenticate(cellId, credential, caller))) throw notThisCell()
     if (socket.destroyed) return
     if (caller !== undefined) parts.arrived?.(cellId, caller.bootId)
-    await written(
-      socket,
+    socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${plane.protocol}\r\nConnection: Upgrade\r\n\r\n`,
     )
-    if (socket.destroyed) return
     if (caller === undefined) return void socket.destroySoon()
     if (head.length > 0) socket.unshift(head)
     socket.setNoDelay(true)
@@ -76,10 +74,3 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
     })
   })
 }
-
-/**
- * Resolves when the text has left. An HTTP/2 session that takes over a TLS socket while a write is
- * under way ends the process with a failed assertion in Node (`is_write_in_progress`, 24.21).
- */
-const written = (socket: Socket, text: string): Promise<void> =>
-  new Promise(resolve => socket.write(text, () => resolve()))

@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events'
+import { once } from 'node:events'
 import {
   createServer,
   get,
@@ -6,10 +6,11 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
-import { type ClientHttp2Stream, constants } from 'node:http2'
+import { constants } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { follow } from '../../../coordinator/fleet/attempt.ts'
+import { Follower } from '../../../coordinator/fleet/attempt.ts'
+import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { ClientAnswer } from '../../../coordinator/fleet/client-answer.ts'
 import { dispatch, type Outcome } from '../../../coordinator/fleet/dispatch.ts'
 import type { Engine } from '../../../coordinator/fleet/router.ts'
@@ -21,6 +22,7 @@ import {
   linkCell,
   USAGE,
 } from '../../support/cell.ts'
+import { ask as askLink } from '../link/asking.ts'
 
 interface Rig {
   cells: Record<string, LinkedCell>
@@ -319,7 +321,7 @@ t.test('a cell that is frozen is cut off by the ping', async t => {
   const cell = await linkCell('a', never, 20)
   cell.freeze()
   await cell.isDown
-  t.throws(() => cell.link.request({ ':path': '/' }, undefined), { code: 'cell_unavailable' })
+  await t.rejects(askLink(cell.link, { method: 'GET', path: '/' }), { code: 'cell_unavailable' })
   await cell.close()
 })
 
@@ -341,9 +343,7 @@ t.test('a cell that tells of more tokens than a request can have is not believed
 t.test('a link that is cut off is down before its streams end', async t => {
   const cell = await linkCell('a', never)
   const order: string[] = []
-  const stream = cell.link.request({ ':path': '/' }, undefined)
-  stream.on('error', () => {})
-  const isClosed = new Promise<void>(resolve => stream.once('close', resolve))
+  const isClosed = askLink(cell.link, { method: 'GET', path: '/' })
   cell.isDown.then(() => order.push('link'))
   isClosed.then(() => order.push('stream'))
   cell.link.close()
@@ -468,19 +468,25 @@ t.test('a client that does not read a large answer is let go', async t => {
   await t.rejects(text(incoming), { code: 'ECONNRESET' })
 })
 
+t.test('a client that does not read the end of a stream is let go', async t => {
+  const server = createServer((_request, response) => {
+    const client = new ClientAnswer(response, {})
+    client.start({}, 'a')
+    response.write(Buffer.alloc(8 * 1024 * 1024))
+    client.end(Buffer.from('data: [DONE]\n\n'))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const answered = once(server, 'request') as Promise<[unknown, ServerResponse]>
+  const incoming = await ask(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const [, { socket }] = await answered
+  t.equal(socket?.timeout, 600_000)
+  socket?.emit('timeout')
+  await t.rejects(text(incoming), { code: 'ECONNRESET' })
+})
+
 t.test('a client that does not read is let go, and its cell is not blamed', async t => {
-  class Stream extends EventEmitter {
-    rstCode = 0
-    silent: () => void = () => {}
-    setTimeout(_milliseconds: number, silent: () => void): void {
-      this.silent = silent
-    }
-    close(code: number): void {
-      this.rstCode = code
-      this.emit('close')
-    }
-  }
-  const stream = new Stream()
   const client = {
     isStalled: true,
     isGone: false,
@@ -488,13 +494,26 @@ t.test('a client that does not read is let go, and its cell is not blamed', asyn
       this.isGone = true
     },
   }
-  const attempt = follow(stream as unknown as ClientHttp2Stream, {
+  const link: CellLink = {
     cellId: 'a',
-    client: client as unknown as ClientAnswer,
-    streaming: true,
-    accept: undefined,
-    started: () => {},
-  })
-  stream.silent()
-  t.match(await attempt, { kind: 'cancelled' })
+    request: (_, listener) => ({
+      pause() {},
+      resume() {},
+      cancel: () => listener.closed(false),
+    }),
+    roundTripMs: () => undefined,
+    close() {},
+  }
+  const follower = new Follower(
+    link,
+    { method: 'POST', path: '/' },
+    {
+      client: client as unknown as ClientAnswer,
+      streaming: true,
+      accept: undefined,
+      started: () => {},
+    },
+  )
+  follower.silent()
+  t.match(await follower.attempt, { kind: 'cancelled' })
 })

@@ -10,6 +10,7 @@ import { openLink } from '../../../coordinator/link/link.ts'
 import { certify, newAuthority, pemOf } from '../../../coordinator/tls/certificate.ts'
 import { LINK_PATH, LINK_PROTOCOL } from '../../../shared/wire/link.ts'
 import { silent } from '../../support/cell.ts'
+import { ask } from './asking.ts'
 
 const life = { from: Date.now() - 60_000, to: Date.now() + 60_000 }
 const { certificate, key } = certify(newAuthority('test', life), ['127.0.0.1'], life)
@@ -54,19 +55,16 @@ const overUpgrade = async (t: Test, secure: boolean): Promise<void> => {
   const link = await isUp
 
   t.test('carries requests from the coordinator to the cell', async t => {
-    const stream = link.request({ ':method': 'POST', ':path': '/x' }, Buffer.from('{}'))
-    let text = ''
-    for await (const piece of stream) text += piece
+    const { text } = await ask(link, { method: 'POST', path: '/x', body: Buffer.from('{}') })
     t.equal(text, 'hello /x')
   })
 
   t.test('is down as soon as the peer closes its end, long before a ping would tell', async t => {
-    const stream = link.request({ ':method': 'GET', ':path': '/y' }, undefined)
-    stream.on('error', () => {})
-    stream.resume()
+    const answer = ask(link, { method: 'GET', path: '/y' })
     socket.destroy()
     await isDown
-    t.throws(() => link.request({ ':path': '/' }, undefined), { code: 'cell_unavailable' })
+    t.match(await answer, { isWhole: false })
+    await t.rejects(ask(link, { method: 'GET', path: '/' }), { code: 'cell_unavailable' })
   })
 }
 

@@ -1,0 +1,100 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { FrameReader, withoutPadding } from '../../../coordinator/link/frames.ts'
+import { type Frame, frame } from './raw-cell.ts'
+
+const framesOf = (pieces: Buffer[]): Frame[] => {
+  const frames: Frame[] = []
+  const reader = new FrameReader({
+    frame: (type, flags, id, bytes, start, end) =>
+      frames.push({ type, flags, id, payload: Buffer.from(bytes.subarray(start, end)) }),
+  })
+  for (const piece of pieces) reader.read(piece)
+  return frames
+}
+
+const anyFrame: fc.Arbitrary<Frame> = fc
+  .tuple(
+    fc.integer({ min: 0, max: 255 }),
+    fc.integer({ min: 0, max: 255 }),
+    fc.integer({ min: 0, max: 2 ** 31 - 1 }),
+    fc.uint8Array({ maxLength: 60 }),
+  )
+  .map(([type, flags, id, bytes]) => ({ type, flags, id, payload: Buffer.from(bytes) }))
+
+t.test('any split of the bytes gives the same frames', async t => {
+  fc.assert(
+    fc.property(
+      fc.array(anyFrame),
+      fc.infiniteStream(fc.integer({ min: 1, max: 40 })),
+      (all, sizes) => {
+        const bytes = Buffer.concat(
+          all.map(({ type, flags, id, payload }) => frame(type, flags, id, payload)),
+        )
+        const pieces: Buffer[] = []
+        for (let at = 0; at < bytes.length; ) {
+          const size = sizes.next().value
+          pieces.push(bytes.subarray(at, at + size))
+          at += size
+        }
+        t.strictSame(framesOf(pieces), all)
+      },
+    ),
+  )
+})
+
+t.test('the payload of a frame that came in parts stays as it is', async t => {
+  const payloads: Buffer[] = []
+  const reader = new FrameReader({
+    frame: (_type, _flags, _id, bytes, start, end) => payloads.push(bytes.subarray(start, end)),
+  })
+  for (const byte of 'abc') {
+    const bytes = frame(0, 0, 1, Buffer.from(byte.repeat(100)))
+    reader.read(bytes.subarray(0, 50))
+    reader.read(bytes.subarray(50))
+  }
+  t.strictSame(
+    payloads.map(payload => payload.toString()),
+    ['a'.repeat(100), 'b'.repeat(100), 'c'.repeat(100)],
+  )
+})
+
+t.test('a frame may have 16 KiB and no byte more, however it comes', async t => {
+  t.equal(framesOf([frame(0, 0, 1, Buffer.alloc(16_384))]).length, 1)
+  const tooLarge = frame(0, 0, 1, Buffer.alloc(16_385))
+  t.throws(() => framesOf([tooLarge]), { code: 6 })
+  t.throws(() => framesOf([tooLarge.subarray(0, 9)]), { code: 6 })
+  t.throws(() => framesOf([tooLarge.subarray(0, 4), tooLarge.subarray(4, 9)]), { code: 6 })
+})
+
+t.test('the upper bit of an id says nothing', async t => {
+  t.match(framesOf([frame(0, 0, 0x80000003)]), [{ id: 3 }])
+})
+
+t.test('a reader that was stopped tells nothing more, not even of the same piece', async t => {
+  let frames = 0
+  const reader = new FrameReader({
+    frame: () => {
+      frames++
+      reader.stop()
+    },
+  })
+  reader.read(
+    Buffer.concat([frame(0, 0, 1), frame(0, 0, 1), frame(0, 0, 1, 'aabb').subarray(0, 10)]),
+  )
+  reader.read(frame(0, 0, 1))
+  t.equal(frames, 1)
+})
+
+t.test('padding', async t => {
+  const padded = (hex: string) => {
+    const bytes = Buffer.from(hex, 'hex')
+    const [start, end] = withoutPadding(8, bytes, 0, bytes.length)
+    return bytes.toString('hex', start, end)
+  }
+  t.equal(padded('02aabbcc0000'), 'aabbcc')
+  t.equal(padded('00aabbcc'), 'aabbcc')
+  t.equal(padded('0200 00'.replace(' ', '')), '', 'there may be nothing else')
+  t.equal(padded('00'), '')
+  for (const wrong of ['', '01', '03aabb', 'ffaabb']) t.throws(() => padded(wrong), { code: 1 })
+})
