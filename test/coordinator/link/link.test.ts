@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { createServer as createHttp2Server } from 'node:http2'
@@ -46,8 +47,8 @@ const overUpgrade = async (t: Test, secure: boolean): Promise<void> => {
   asked.end()
   const [, socket, head] = (await once(asked, 'upgrade')) as [IncomingMessage, Socket, Buffer]
   const cell = createHttp2Server((request, response) => {
-    request.resume()
-    response.end(`hello ${request.url}`)
+    if (request.url === '/echo') request.pipe(response)
+    else request.resume().once('end', () => response.end(`hello ${request.url}`))
   })
   if (head.length > 0) socket.unshift(head)
   if (secure) Object.assign(socket, { alpnProtocol: 'h2' })
@@ -57,6 +58,12 @@ const overUpgrade = async (t: Test, secure: boolean): Promise<void> => {
   t.test('carries requests from the coordinator to the cell', async t => {
     const { text } = await ask(link, { method: 'POST', path: '/x', body: Buffer.from('{}') })
     t.equal(text, 'hello /x')
+  })
+
+  t.test('carries bodies that are larger than any window', async t => {
+    const body = randomBytes(5_000_000)
+    const { bytes, isWhole } = await ask(link, { method: 'POST', path: '/echo', body })
+    t.ok(isWhole && bytes.equals(body))
   })
 
   t.test('is down as soon as the peer closes its end, long before a ping would tell', async t => {
