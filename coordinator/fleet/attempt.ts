@@ -10,6 +10,7 @@ import type {
   CellStream,
 } from './cell-link.ts'
 import type { ClientAnswer } from './client-answer.ts'
+import { heldAnswers } from './held-memory.ts'
 import { PartialUsage } from './partial-usage.ts'
 
 /** What became of one request on one cell. */
@@ -23,7 +24,7 @@ export type Attempt =
   | { kind: 'retry'; error: ShoalError; failed: boolean }
   /** The client has part of the answer; `error` is what it was not told yet. */
   | { kind: 'broken'; error: ShoalError | undefined; httpStatus: number; usage: Usage | undefined }
-  /** The answer cannot be passed on, whoever makes it. */
+  /** There is no room for the answer, whoever makes it. */
   | { kind: 'tooLarge'; error: ShoalError }
 
 export interface Rest {
@@ -68,6 +69,7 @@ export class Follower implements AnswerListener {
   #usage: Usage | undefined
   #held: Buffer[] = []
   #heldBytes = 0
+  #noRoom: ShoalError | undefined
   #started = false
   #declined = false
 
@@ -104,15 +106,16 @@ export class Follower implements AnswerListener {
   }
 
   closed(isWhole: boolean): void {
-    this.#settle(this.#result(isWhole))
+    const attempt = this.#result(isWhole)
+    this.#letGo()
+    this.#settle(attempt)
   }
 
   /** What was held back, then the last of it. */
   #passWith(last: Buffer): void {
     const events = joined([...this.#held, last])
     const isDone = endsWith(events, DONE)
-    this.#held = []
-    this.#heldBytes = 0
+    this.#letGo()
     if (!isDone) this.#pass(events)
     else if (events.length > DONE.length) this.#pass(events.subarray(0, -DONE.length))
     if (isDone) this.#hold(DONE)
@@ -130,9 +133,21 @@ export class Follower implements AnswerListener {
   }
 
   #hold(piece: Buffer): void {
-    this.#heldBytes += piece.length
-    if (this.#heldBytes <= MAX_HELD_BYTES) this.#held.push(piece)
-    else this.cancel()
+    const isTooLarge = this.#heldBytes + piece.length > MAX_HELD_BYTES
+    // part of an event is little, and its stream has begun
+    if (!isTooLarge && heldAnswers.take(piece.length, this.#isPassedOn)) {
+      this.#held.push(piece)
+      this.#heldBytes += piece.length
+    } else {
+      this.#noRoom = isTooLarge ? tooLarge() : busy()
+      this.cancel()
+    }
+  }
+
+  #letGo(): void {
+    heldAnswers.give(this.#heldBytes)
+    this.#held = []
+    this.#heldBytes = 0
   }
 
   #pass(piece: Buffer): void {
@@ -166,7 +181,7 @@ export class Follower implements AnswerListener {
       const usage = readUsage(this.#answer[HEADER_USAGE_SO_FAR])
       return { kind: 'declined', usage, httpStatus: status, rest: undefined }
     }
-    if (this.#heldBytes > MAX_HELD_BYTES) return { kind: 'tooLarge', error: tooLarge() }
+    if (this.#noRoom !== undefined) return { kind: 'tooLarge', error: this.#noRoom }
     if (!isWhole || (status === 200 && this.#usage === undefined)) {
       const error = new ShoalError('cell_unavailable', `${this.#cellId} stopped during the answer`)
       if (!this.#started) return { kind: 'retry', error, failed: true }
@@ -192,6 +207,11 @@ export class Follower implements AnswerListener {
 
 const tooLarge = (): ShoalError =>
   new ShoalError('internal', `the answer is larger than ${MAX_HELD_BYTES / 1024 / 1024} MiB`)
+
+const busy = (): ShoalError =>
+  new ShoalError('cell_unavailable', 'too many large answers are on their way to clients', {
+    retryAfterSeconds: 1,
+  })
 
 const joined = (pieces: Buffer[]): Buffer =>
   pieces.length === 1 ? (pieces[0] ?? EMPTY) : Buffer.concat(pieces)

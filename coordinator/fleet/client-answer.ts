@@ -4,6 +4,7 @@ import { HEADER_CELL, HEADER_MAX_TOKENS } from '../../shared/wire/link.ts'
 import { sseError } from '../../shared/wire/sse.ts'
 import { codeOf } from './cell-answer.ts'
 import type { AnswerHeaders, CellStream } from './cell-link.ts'
+import { heldAnswers } from './held-memory.ts'
 
 /** Headers of the cell's answer that the client gets. */
 const PASSED_ON = [
@@ -118,6 +119,8 @@ export class ClientAnswer {
     if (body.length > SMALL_BYTES) {
       // else it would stay in memory for as long as the connection does
       this.#response.setTimeout(STALLED_MS, () => this.drop())
+      heldAnswers.take(body.length, true)
+      this.#response.once('close', () => heldAnswers.give(body.length))
       this.#response.end(body)
       // one character for one byte, so the bytes stay what they are
     } else this.#response.end(body.toString('latin1'), 'latin1')

@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
+import { type ErrorCode, httpStatus as httpStatusOf, ShoalError } from '../../shared/errors.ts'
 import type { Usage } from '../../shared/wire/openai.ts'
 import { type Attempt, Follower } from './attempt.ts'
 import type { AnswerHeaders } from './cell-link.ts'
@@ -189,7 +189,8 @@ class Dispatcher {
     const { record } = this.#request
     const cellId = this.#cellId
     if (attempt.kind === 'tooLarge') {
-      await record({ status: 'failed', cellId, usage: undefined, httpStatus: 500 })
+      const httpStatus = httpStatusOf(attempt.error.code)
+      await record({ status: 'failed', cellId, usage: undefined, httpStatus })
       return this.#client.refuse(attempt.error)
     }
     const { usage } = attempt

@@ -13,6 +13,7 @@ import { Follower } from '../../../coordinator/fleet/attempt.ts'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { ClientAnswer } from '../../../coordinator/fleet/client-answer.ts'
 import { dispatch, type Outcome } from '../../../coordinator/fleet/dispatch.ts'
+import { heldAnswers } from '../../../coordinator/fleet/held-memory.ts'
 import type { Engine } from '../../../coordinator/fleet/router.ts'
 import { HEADER_CELL, HEADER_PROMPT_TOKENS, TRAILER_USAGE } from '../../../shared/wire/link.ts'
 import {
@@ -410,6 +411,28 @@ t.test('an answer that is too large for any cell is not made again', async t => 
   t.equal(response.statusCode, 500)
   t.match(JSON.parse(await text(response)), { error: { message: /larger than 64 MiB/ } })
   t.match(outcomes, [{ status: 'failed', cellId: 'a', httpStatus: 500 }])
+})
+
+t.test('whole answers of all requests together have a bound; streams go on', async t => {
+  t.equal(heldAnswers.bytes, 0, 'what was answered takes nothing')
+  heldAnswers.take(heldAnswers.limitBytes)
+  t.teardown(() => heldAnswers.give(heldAnswers.bytes))
+  const { outcomes, url } = await rig(t, { a: ok }, false)
+  const refused = await ask(url)
+  t.equal(refused.statusCode, 503)
+  t.equal(refused.headers['retry-after'], '1')
+  t.match(JSON.parse(await text(refused)), { error: { code: 'cell_unavailable' } })
+  t.match(outcomes, [{ status: 'failed', cellId: 'a', httpStatus: 503 }])
+  const stream: CellHandler = (_request, response) => {
+    response.writeHead(200)
+    response.write('data: {"n":1}\n\ndata: [DONE]\n\n')
+    endWithUsage(response)
+  }
+  const streamed = await rig(t, { a: stream }, true)
+  t.match(await text(await ask(streamed.url)), /\[DONE\]/)
+  heldAnswers.give(heldAnswers.limitBytes)
+  t.equal((await ask(url)).statusCode, 200)
+  t.equal(heldAnswers.bytes, 0)
 })
 
 t.test('text that comes together with the end of a stream counts when the rest is cut', async t => {
