@@ -103,7 +103,12 @@ const webRequest = (
   const headers = new Headers()
   for (const [name, value] of Object.entries(raw.headers))
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value)
+  if (ANYTHING.test(headers.get('accept') ?? '')) headers.set('accept', BOTH_TYPES)
   return new Request(`http://coordinator${url}`, { method, headers, signal: left.signal })
 }
+
+/** Who takes any type, as curl says by itself, takes both that the protocol has (RFC 9110, 12.5.1). */
+const ANYTHING = /(^|,)\s*\*\/\*\s*(,|$)/
+const BOTH_TYPES = 'application/json, text/event-stream'
 
 type Ends = (error: ShoalError) => void

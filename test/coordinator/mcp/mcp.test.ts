@@ -332,3 +332,11 @@ t.test('one key does not take all the streams, and a place that is left is free'
   }
   t.pass('it has come in again')
 })
+
+t.test('who takes any type of answer takes what the protocol sends', async t => {
+  const base = await started(t)
+  for (const accept of ['*/*', 'text/html, */*'])
+    t.equal((await post(base, call('tiers-list'), { accept })).status, 200, accept)
+  for (const accept of ['application/json', 'text/html', 'application/*+x*/*'])
+    t.equal((await post(base, call('tiers-list'), { accept })).status, 406, accept)
+})
