@@ -60,10 +60,11 @@ export const govern = async (parts: GoverningParts) => {
       .witnessed(head, cellId)
       .catch(error => logger.warn({ err: error }, 'a witness was not heard'))
   }
-  const close = (): void => {
+  const close = async (): Promise<void> => {
     stopSweeping()
     policies.close()
     closing.abort()
+    await guard.ended
   }
   return { policies, gates, witnessed, auditHead: guard.head, trouble: guard.trouble, close }
 }

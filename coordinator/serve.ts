@@ -179,7 +179,7 @@ export const serve = async (
     await quota.close()
     await usageKeeper.close()
     keys.close()
-    governing.close()
+    await governing.close()
     closing.abort()
     await store.close()
     logger.info('coordinator is down')

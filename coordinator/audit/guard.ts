@@ -39,6 +39,8 @@ export interface AuditGuard {
   trouble(): string | undefined
   /** Resolves after the whole chain was read once. */
   checked: Promise<void>
+  /** Resolves after `signal`, when it neither reads nor writes any more. */
+  ended: Promise<void>
 }
 
 const FILE = 'audit-head.json'
@@ -120,8 +122,8 @@ export const guardAudit = (parts: AuditGuardParts): AuditGuard => {
       await wait(EVERY_MS, signal)
     }
   }
-  void run()
-  return { witnessed, suspect: alarm, head: () => newest, trouble: () => trouble, checked }
+  const ended = run()
+  return { witnessed, suspect: alarm, head: () => newest, trouble: () => trouble, checked, ended }
 }
 
 const newestRow = ({ read }: Ledger): Promise<Head | undefined> =>

@@ -47,7 +47,11 @@ const guarding = (store: Store, stateDir: string, own: AuditGuardParts['signer']
     },
     now: () => 1000,
   })
-  return { guard, events, signed, stop: () => stop.abort() }
+  const end = (): Promise<void> => {
+    stop.abort()
+    return guard.ended
+  }
+  return { guard, events, signed, stop: end }
 }
 
 const append = async (store: Store, count: number, word = 'test'): Promise<void> => {
@@ -66,7 +70,7 @@ const witnessedStore = async (t: Pick<Test, 'teardown'>) => {
   await append(store, 20)
   const { signed, stop } = guarding(store, folder)
   const head = await signed
-  stop()
+  await stop()
   return { folder, store, head }
 }
 
@@ -74,7 +78,7 @@ const reopened = async (folder: string, own?: AuditGuardParts['signer']) => {
   const store = await openStore(folder, { pollMilliseconds: 0 })
   const watched = guarding(store, folder, own)
   await watched.guard.checked
-  watched.stop()
+  await watched.stop()
   return { store, ...watched }
 }
 
@@ -226,7 +230,7 @@ t.test('eleven ways to tamper with the audit, each found at the next start', asy
       await append(second, 15)
       const { signed, stop } = guarding(second, folder)
       await signed
-      stop()
+      await stop()
       await second.close()
 
       await tamper(folder, backup)
@@ -299,7 +303,7 @@ t.test(
     await rewriteInPlace(store)
     await guard.witnessed(head, 'cell_1')
     t.match(guard.trouble(), /row 20 was seen and is gone.*cell_1/)
-    stop()
+    await stop()
     await store.close()
   },
 )
@@ -318,7 +322,7 @@ t.test('an older copy that was put back is accepted by a person, with a reason',
   await append(first, 20)
   const { signed, stop } = guarding(first, folder, signing)
   const head = await signed
-  stop()
+  await stop()
   await first.close()
   await rewrite(folder, deleteFrom(15))
 
@@ -419,7 +423,7 @@ t.test('a new signing key does not make void what was seen before', async t => {
   await append(store, 20)
   const { signed, stop } = guarding(store, folder, signing)
   const head = await signed
-  stop()
+  await stop()
   await signing.rotate()
   await store.close()
   await rewrite(folder, deleteFrom(15))
@@ -433,7 +437,7 @@ t.test('a new signing key does not make void what was seen before', async t => {
   const { guard, stop: end } = guarding(copy, elsewhere, signing)
   await guard.checked
   await guard.witnessed(head, 'cell_1')
-  end()
+  await end()
   t.match(guard.trouble(), /row 20.*cell_1/, 'and so does a cell')
   await copy.close()
 })
