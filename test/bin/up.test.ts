@@ -58,7 +58,7 @@ t.test('a child that dies', async t => {
   for (const code of [null, 0, 1, 70, 75, 137]) t.notOk(isFinal(code), `${code} is not`)
 
   const folder = mkdtempSync(join(tmpdir(), 'shoal-up-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   /** A child that is a line of JavaScript. */
   const member = (script: string, more: Partial<MemberOptions>): Member =>
     new Member({
@@ -151,7 +151,7 @@ t.test('the ready file', async t => {
 
 t.test('a log', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-up-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const path = join(folder, 'x.log')
   const failed = new Promise<string>(resolve => {
     const log = openLog(join(folder, 'not', 'there.log'), resolve)

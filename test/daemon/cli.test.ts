@@ -24,7 +24,7 @@ import { logger, newIdentity } from './stand-in.ts'
 
 const newFolder = (t: Test): string => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-cli-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   return folder
 }
 

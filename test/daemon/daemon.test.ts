@@ -51,7 +51,7 @@ const setting = async (t: { teardown: (done: () => void | Promise<void>) => unkn
   })
   t.teardown(async () => {
     await coordinator.close()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
   return { folder, coordinator, cellId }
 }

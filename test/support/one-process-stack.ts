@@ -84,7 +84,7 @@ export const startInOneProcess = async (inferenceInput: object): Promise<OneProc
     stopping.abort()
     await running
     await coordinator.close()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
   const waiting = () => coordinator.waiting().get(MODEL) ?? 0
   return { url: coordinator.url, keys, inference, waiting, stop }

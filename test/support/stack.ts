@@ -186,7 +186,7 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
   const stop = async (): Promise<void> => {
     await Promise.all(cells.map(cell => cell.end('SIGTERM')))
     await coordinator.end('SIGTERM')
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
   const preloads = !('preload' in inference) || inference.preload !== false
   if (preloads) await Promise.all(cells.map(cell => cell.line(/"msg":"engine ready"/)))

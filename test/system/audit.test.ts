@@ -56,7 +56,7 @@ t.test('a cell gives away an audit that was cut while the coordinator was down',
 
 t.test('a coordinator purges what is too old at its start, and says so', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-purge-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const store = await openStore(folder)
   const old = { actor: 'a', action: 'test.run', subject: 's', outcome: 'done' } as const
   const at = Date.now() - 3 * 365 * 86_400_000

@@ -28,7 +28,7 @@ const place = async (t: Test) => {
   const coordinator = await serve(config, silent)
   t.teardown(async () => {
     await coordinator.close()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
 
   const ask = async (method: string, path: string, body?: object) => {

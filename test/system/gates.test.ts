@@ -32,7 +32,7 @@ t.test('the walk of a major release on the command line', async t => {
   coordinator.start()
   t.teardown(async () => {
     await coordinator.end('SIGTERM')
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
   const [, url = ''] = await coordinator.line(/"url":"(http:\/\/127\.0\.0\.1:\d+)"/)
 

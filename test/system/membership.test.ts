@@ -55,7 +55,7 @@ const place = async (t: Test, host: string): Promise<Place> => {
   const coordinator = await serve(config, silent)
   t.teardown(async () => {
     await coordinator.close()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
   const { port, protocol } = new URL(coordinator.url)
   const url = `${protocol}//127.0.0.1:${port}`

@@ -56,7 +56,7 @@ t.teardown(async () => {
   await stack.stop()
   hub.closeAllConnections()
   hub.close()
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
 const ask = async (method: string, path: string, body?: object) => {

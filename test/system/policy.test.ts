@@ -47,7 +47,7 @@ const start = async (...flags: string[]) => {
 }
 
 t.test('a policy that was approved holds without a restart, and over one', async t => {
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)
   await store.close()

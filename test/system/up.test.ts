@@ -85,7 +85,7 @@ const start = (t: Test, folder: string, ...args: string[]): Launcher => {
 
 const newFolder = (t: Test): string => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-up-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   return folder
 }
 

@@ -36,7 +36,7 @@ t.test('a coordinator that is killed delivers what was accepted, and answers onc
   t.teardown(async () => {
     await coordinator.end('SIGTERM')
     target.close()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
   const start = async (): Promise<string> => {
     coordinator.start()

@@ -9,7 +9,7 @@ type Teardown = Pick<Test, 'teardown'>
 /** A folder that is gone after the test. */
 export const temporaryFolder = async (t: Teardown): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'shoal-store-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   return folder
 }
 
