@@ -72,6 +72,7 @@ export class Follower implements AnswerListener {
   #noRoom: ShoalError | undefined
   #started = false
   #declined = false
+  #isClosed = false
 
   /** @throws ShoalError cell_unavailable */
   constructor(link: CellLink, request: CellRequest, options: FollowOptions) {
@@ -106,6 +107,7 @@ export class Follower implements AnswerListener {
   }
 
   closed(isWhole: boolean): void {
+    this.#isClosed = true
     const attempt = this.#result(isWhole)
     this.#letGo()
     this.#settle(attempt)
@@ -133,6 +135,8 @@ export class Follower implements AnswerListener {
   }
 
   #hold(piece: Buffer): void {
+    // passing on what came before it found that the client is gone
+    if (this.#isClosed) return
     const isTooLarge = this.#heldBytes + piece.length > MAX_HELD_BYTES
     // part of an event is little, and its stream has begun
     if (!isTooLarge && heldAnswers.take(piece.length, this.#isPassedOn)) {
