@@ -1,6 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { AnswerListener, CellLink } from './cell-link.ts'
 import type { Fleet } from './fleet.ts'
+import { HeldPieces } from './held-pieces.ts'
 
 export interface Question {
   path: string
@@ -51,7 +52,7 @@ const ask = async (link: CellLink, { path, maxBytes }: Question, signal: AbortSi
 class Answer implements AnswerListener {
   readonly #maxBytes: number
   readonly #settle = Promise.withResolvers<{ status: number; text: string }>()
-  readonly #pieces: Buffer[] = []
+  readonly #held = new HeldPieces()
   #bytes = 0
   #status = 0
   tooLong: () => void = () => {}
@@ -70,7 +71,7 @@ class Answer implements AnswerListener {
 
   data(piece: Buffer): void {
     this.#bytes += piece.length
-    if (this.#bytes <= this.#maxBytes) this.#pieces.push(piece)
+    if (this.#bytes <= this.#maxBytes) this.#held.add(piece)
     else this.tooLong()
   }
 
@@ -79,7 +80,7 @@ class Answer implements AnswerListener {
   silent(): void {}
 
   closed(isWhole: boolean): void {
-    const text = Buffer.concat(this.#pieces).toString('utf8')
+    const text = this.#held.whole().toString('utf8')
     if (isWhole) this.#settle.resolve({ status: this.#status, text })
     else if (this.#bytes > this.#maxBytes)
       this.#settle.reject(new Error(`more than ${this.#maxBytes} bytes`))

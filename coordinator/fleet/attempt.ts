@@ -11,6 +11,7 @@ import type {
 } from './cell-link.ts'
 import type { ClientAnswer } from './client-answer.ts'
 import { heldAnswers } from './held-memory.ts'
+import { HeldPieces } from './held-pieces.ts'
 import { PartialUsage } from './partial-usage.ts'
 
 /** What became of one request on one cell. */
@@ -51,7 +52,6 @@ const EVENT_END = Buffer.from('\n\n')
 const NEWLINE = 0x0a
 /** The last words of a stream, held back until its usage is on record. */
 const DONE = Buffer.from('data: [DONE]\n\n')
-const EMPTY = Buffer.alloc(0)
 
 /** Asks one cell and follows its answer to the end. */
 export class Follower implements AnswerListener {
@@ -67,11 +67,11 @@ export class Follower implements AnswerListener {
   #status = 0
   #answer: AnswerHeaders = {}
   #usage: Usage | undefined
-  #held: Buffer[] = []
-  #heldBytes = 0
+  readonly #held = new HeldPieces()
   #noRoom: ShoalError | undefined
   #started = false
   #declined = false
+  #isClosed = false
 
   /** @throws ShoalError cell_unavailable */
   constructor(link: CellLink, request: CellRequest, options: FollowOptions) {
@@ -106,6 +106,7 @@ export class Follower implements AnswerListener {
   }
 
   closed(isWhole: boolean): void {
+    this.#isClosed = true
     const attempt = this.#result(isWhole)
     this.#letGo()
     this.#settle(attempt)
@@ -113,7 +114,7 @@ export class Follower implements AnswerListener {
 
   /** What was held back, then the last of it. */
   #passWith(last: Buffer): void {
-    const events = joined([...this.#held, last])
+    const events = this.#held.whole(last)
     const isDone = endsWith(events, DONE)
     this.#letGo()
     if (!isDone) this.#pass(events)
@@ -128,16 +129,17 @@ export class Follower implements AnswerListener {
   #wholeEvents(piece: Buffer): number {
     const end = piece.lastIndexOf(EVENT_END)
     if (end !== -1) return end + EVENT_END.length
-    if (piece[0] === NEWLINE && this.#held.at(-1)?.at(-1) === NEWLINE) return 1
-    return this.#heldBytes + piece.length > MAX_EVENT_BYTES ? piece.length : 0
+    if (piece[0] === NEWLINE && this.#held.lastByte === NEWLINE) return 1
+    return this.#held.bytes + piece.length > MAX_EVENT_BYTES ? piece.length : 0
   }
 
   #hold(piece: Buffer): void {
-    const isTooLarge = this.#heldBytes + piece.length > MAX_HELD_BYTES
+    // passing on what came before it found that the client is gone
+    if (this.#isClosed) return
+    const isTooLarge = this.#held.bytes + piece.length > MAX_HELD_BYTES
     // part of an event is little, and its stream has begun
     if (!isTooLarge && heldAnswers.take(piece.length, this.#isPassedOn)) {
-      this.#held.push(piece)
-      this.#heldBytes += piece.length
+      this.#held.add(piece)
     } else {
       this.#noRoom = isTooLarge ? tooLarge() : busy()
       this.cancel()
@@ -145,9 +147,8 @@ export class Follower implements AnswerListener {
   }
 
   #letGo(): void {
-    heldAnswers.give(this.#heldBytes)
-    this.#held = []
-    this.#heldBytes = 0
+    heldAnswers.give(this.#held.bytes)
+    this.#held.clear()
   }
 
   #pass(piece: Buffer): void {
@@ -196,7 +197,7 @@ export class Follower implements AnswerListener {
   }
 
   #whole(status: number): Attempt {
-    const body = joined(this.#held)
+    const body = this.#held.whole()
     if (isRetried(status))
       return { kind: 'retry', error: refusal(body, this.#answer), failed: !isBusy(status) }
     const rest = { body, answer: this.#started ? undefined : this.#answer }
@@ -212,9 +213,6 @@ const busy = (): ShoalError =>
   new ShoalError('cell_unavailable', 'too many large answers are on their way to clients', {
     retryAfterSeconds: 1,
   })
-
-const joined = (pieces: Buffer[]): Buffer =>
-  pieces.length === 1 ? (pieces[0] ?? EMPTY) : Buffer.concat(pieces)
 
 const endsWith = (piece: Buffer, end: Buffer): boolean =>
   piece.length >= end.length && piece.subarray(-end.length).equals(end)

@@ -5,7 +5,7 @@ export interface PingsOptions {
   /** @param payload 8 bytes that nobody can know before */
   send: (payload: Buffer) => void
   measured: (milliseconds: number) => void
-  /** The answer to one has not come when the next is due. */
+  /** The answer to one has not come when the next is due, nor waits to be read. */
   late: (reason: Error) => void
 }
 
@@ -30,12 +30,19 @@ export class Pings {
 
   stop(): void {
     clearInterval(this.#timer)
+    this.#sent = undefined
   }
 
   #beat(): void {
+    const sent = this.#sent
+    if (sent === undefined) this.#send()
+    // timers come before sockets: after a standstill the answer may be there and not be read yet
+    else setImmediate(() => this.#judge(sent))
+  }
+
+  #judge(sent: object): void {
     const { everyMs, late } = this.#options
-    if (this.#sent !== undefined) late(new Error(`no answer to a ping within ${everyMs} ms`))
-    else this.#send()
+    if (this.#sent === sent) late(new Error(`no answer to a ping within ${everyMs} ms`))
   }
 
   #send(): void {

@@ -76,12 +76,18 @@ export class Session implements StreamOwner, ReceivingOwner {
     return !this.#isLeaving && !this.#isDone
   }
 
-  /** Only while `isOpen`. */
+  /** Only while `isOpen`. @throws ShoalError headers_too_large */
   request(request: CellRequest, listener: AnswerListener): Stream {
     const stream = new Stream(this, request, listener)
     if (this.#hasRoom) this.#start(stream, request)
-    else this.#waiting.add(stream)
+    else this.#wait(stream, request)
     return stream
+  }
+
+  #wait(stream: Stream, request: CellRequest): void {
+    // what is too large is refused now: later there is nobody to tell
+    writeRequestHead(request, true)
+    this.#waiting.add(stream)
   }
 
   /** @param payload 8 bytes, which come back with `pong` */

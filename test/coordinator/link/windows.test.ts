@@ -125,3 +125,18 @@ t.test('no more streams are open than the cell takes; the next ones wait', async
   cell.send(answer(5), answer(3))
   t.match(await Promise.all([third.end, fourth.end]), [{ isWhole: true }, { isWhole: true }])
 })
+
+t.test('a head that is too large is refused at once, though there is no room yet', async t => {
+  const cell = await greetedCell(t, setting(MAX_STREAMS, 1))
+  const first = open(cell.link, GET)
+  t.throws(() => open(cell.link, { ...GET, headers: { long: 'x'.repeat(70_000) } }), {
+    code: 'headers_too_large',
+  })
+  const next = open(cell.link, GET)
+  cell.send(answer(1))
+  t.match(await first.end, { isWhole: true })
+  await cell.next(FRAME.headers)
+  await cell.next(FRAME.headers)
+  cell.send(answer(3))
+  t.match(await next.end, { isWhole: true })
+})

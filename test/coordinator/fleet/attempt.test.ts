@@ -1,0 +1,42 @@
+import { once } from 'node:events'
+import { createServer, get, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { Follower } from '../../../coordinator/fleet/attempt.ts'
+import { ClientAnswer } from '../../../coordinator/fleet/client-answer.ts'
+import { heldAnswers } from '../../../coordinator/fleet/held-memory.ts'
+import { FLAG, FRAME } from '../../../coordinator/link/frames.ts'
+import { frame, greetedCell, OK } from '../link/raw-cell.ts'
+
+/** An answer that a client waits for. */
+const waiting = async (t: Test): Promise<ServerResponse> => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  get({ port: (server.address() as AddressInfo).port }).on('error', () => {})
+  const [, response] = (await once(server, 'request')) as [unknown, ServerResponse]
+  return response
+}
+
+const follow = async (t: Test, response: ServerResponse, streaming: boolean) => {
+  const cell = await greetedCell(t)
+  const client = new ClientAnswer(response, {})
+  const options = { client, streaming, accept: undefined, started: () => {} }
+  const { attempt } = new Follower(cell.link, { method: 'POST', path: '/' }, options)
+  cell.send(frame(FRAME.headers, FLAG.endHeaders, 1, OK))
+  return { cell, attempt }
+}
+
+t.test('an answer that others have ended holds nothing of what comes after', async t => {
+  for (const text of ['data: a\n\ndata: b', 'data: a\n\ndata: [DONE]\n\n']) {
+    const response = await waiting(t)
+    const { cell, attempt } = await follow(t, response, true)
+    response.end('data: {"error":{}}\n\n')
+    cell.send(frame(FRAME.data, 0, 1, Buffer.from(text)))
+    t.match(await attempt, { kind: 'cancelled' })
+    t.equal(heldAnswers.bytes, 0)
+  }
+})

@@ -1,0 +1,59 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import t from 'tap'
+import { HeldPieces } from '../../../coordinator/fleet/held-pieces.ts'
+
+t.test('what was held comes back as it was, whatever the pieces', async t => {
+  const sizes = fc.oneof(
+    fc.integer({ min: 0, max: 40 }),
+    fc.integer({ min: 4000, max: 4200 }),
+    fc.integer({ min: 0, max: 20_000 }),
+  )
+  fc.assert(
+    fc.property(fc.array(fc.array(sizes, { maxLength: 30 }), { maxLength: 3 }), rounds => {
+      const held = new HeldPieces()
+      let next = 0
+      for (const round of rounds) {
+        const pieces = round.map(size => Buffer.from(Array.from({ length: size }, () => next++)))
+        const all = Buffer.concat(pieces)
+        for (const piece of pieces) held.add(piece)
+        t.equal(held.bytes, all.length)
+        t.equal(held.lastByte, all.at(-1))
+        t.ok(held.whole().equals(all))
+        const last = Buffer.from('last')
+        t.ok(held.whole(last).equals(Buffer.concat([all, last])))
+        held.clear()
+        t.equal(held.bytes, 0)
+        t.equal(held.lastByte, undefined)
+      }
+    }),
+    { numRuns: 50 },
+  )
+})
+
+t.test('one piece is given back as it is, without a copy', async t => {
+  const held = new HeldPieces()
+  const piece = Buffer.from('all of it')
+  held.add(piece)
+  t.equal(held.whole(), piece)
+})
+
+t.test('small pieces take about the memory that they have, not that they came in', async t => {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as () => void
+  const held = new HeldPieces()
+  const pieces = 50_000
+  const used = async () => {
+    gc()
+    await new Promise(setImmediate)
+    gc()
+    const { heapUsed, arrayBuffers } = process.memoryUsage()
+    return heapUsed + arrayBuffers
+  }
+  const before = await used()
+  for (let i = 0; i < pieces; i++) held.add(Buffer.allocUnsafeSlow(1000).subarray(0, 2))
+  const after = await used()
+  t.equal(held.bytes, pieces * 2)
+  t.ok(after - before < 10 * held.bytes, `${after - before} bytes for ${held.bytes}`)
+})
