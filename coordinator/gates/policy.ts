@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../shared/canonical-json.ts'
 import { ShoalError } from '../../shared/errors.ts'
-import { firstIssue } from '../../shared/wire/openai.ts'
+import { firstIssue } from '../../shared/first-issue.ts'
 import type { KeyKind } from '../keys/key.ts'
 import type { Gates } from './definition.ts'
 import {

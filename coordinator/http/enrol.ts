@@ -1,8 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { ShoalError } from '../../shared/errors.ts'
+import { firstIssue } from '../../shared/first-issue.ts'
 import { EnrolAnswer, EnrolRequest } from '../../shared/wire/announce.ts'
 import { ENROL_PATH } from '../../shared/wire/link.ts'
-import { firstIssue } from '../../shared/wire/openai.ts'
 import { createRefusalLimit } from './refusal-limit.ts'
 
 export interface EnrolParts {

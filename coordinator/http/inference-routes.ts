@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
+import { firstIssue } from '../../shared/first-issue.ts'
 import {
   Completion,
   CompletionChunk,
@@ -13,7 +14,6 @@ import {
   ChatRequest,
   EmbeddingAnswer,
   EmbeddingRequest,
-  firstIssue,
   unservedField,
 } from '../../shared/wire/openai.ts'
 import { ModelResponse, ResponseEvent } from '../../shared/wire/response.ts'

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
-import { firstIssue } from '../../shared/wire/openai.ts'
+import { firstIssue } from '../../shared/first-issue.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { KeyRow } from '../store/key-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'

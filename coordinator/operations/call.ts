@@ -1,5 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
-import { firstIssue } from '../../shared/wire/openai.ts'
+import { firstIssue } from '../../shared/first-issue.ts'
 import { type Key, OPERATOR_ROLES } from '../keys/key.ts'
 import type { Context } from './context.ts'
 import { halfCharacterAt } from './half-character.ts'

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { firstIssue } from '../../shared/first-issue.ts'
 import type { Signer } from '../../shared/signing.ts'
 import {
   type Ack,
@@ -9,7 +10,6 @@ import {
   MAX_TTL_SECONDS,
   signAck,
 } from '../../shared/wire/command.ts'
-import { firstIssue } from '../../shared/wire/openai.ts'
 import { carryOut } from './carry-out.ts'
 import type { CoordinatorClock } from './clock.ts'
 import type { Entry, Journal } from './journal.ts'

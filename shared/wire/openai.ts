@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import '../issue-words.ts'
 import { ResponseFormat } from './openai-format.ts'
 import { ChoiceLogprobs } from './openai-logprobs.ts'
 import {
@@ -265,42 +264,3 @@ export type ModelEntry = z.infer<typeof ModelEntry>
 
 export const ModelList = z.object({ object: z.literal('list'), data: z.array(ModelEntry) })
 export type ModelList = z.infer<typeof ModelList>
-
-/**
- * `messages.0.content: expected string`-like message and the path of the first zod issue. With the
- * body that was parsed, a field that is not there is said to be missing.
- */
-export const firstIssue = (
-  error: z.ZodError,
-  body?: unknown,
-): { param: string | undefined; message: string } => {
-  const issue = deepest(error.issues[0])
-  if (issue === undefined) return { param: undefined, message: 'invalid request' }
-  if (issue.code === 'unrecognized_keys') {
-    const param = [...issue.path, issue.keys[0] ?? ''].join('.')
-    return { param, message: `unknown field ${param}` }
-  }
-  const param = issue.path.join('.')
-  if (param === '') {
-    const subject = issue.code === 'invalid_type' ? 'the input ' : ''
-    return { param: undefined, message: `${subject}${issue.message}` }
-  }
-  const missing = body !== undefined && isMissing(body, issue.path)
-  return { param, message: missing ? `${param} is missing` : `${param}: ${issue.message}` }
-}
-
-const isMissing = (body: unknown, path: readonly PropertyKey[]): boolean => {
-  let value = body
-  for (const name of path)
-    value = Object.hasOwn(Object(value), name) ? Object(value)[name] : undefined
-  return value === undefined
-}
-
-type Issue = z.core.$ZodIssue | undefined
-
-/** A union reports its branches inside; when only one branch came close, that one is meant. */
-const deepest = (issue: Issue): Issue => {
-  if (issue?.code !== 'invalid_union' || issue.errors.length !== 1) return issue
-  const inner = issue.errors[0]?.[0]
-  return inner ? { ...inner, path: [...issue.path, ...inner.path] } : issue
-}

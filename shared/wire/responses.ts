@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { firstIssue } from './openai.ts'
+import { firstIssue } from '../first-issue.ts'
 import { optional } from './optional.ts'
 
 /**

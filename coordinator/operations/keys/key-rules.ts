@@ -1,7 +1,7 @@
-import { TIER_NAMES } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Key, OPERATOR_ROLES } from '../../keys/key.ts'
 import { getPerson, wasVisitor } from '../../keys/people.ts'
+import { tierRank } from '../../quota/tier-models.ts'
 import type { Context } from '../context.ts'
 import type { KeyPlan } from './key-plan.ts'
 import { isAdministrator } from './key-view.ts'
@@ -85,7 +85,7 @@ export const requireHolder = (wanted: Key, { key }: Pick<Context, 'key'>): void 
 const maySame = (key: Key, wanted: Key): boolean =>
   key.kind === 'person' &&
   key.personId === wanted.personId &&
-  TIER_NAMES.indexOf(wanted.tier) <= TIER_NAMES.indexOf(key.tier) &&
+  tierRank(wanted.tier) <= tierRank(key.tier) &&
   wanted.roles.every(role => key.roles.includes(role)) &&
   [wanted.tenantId, ...wanted.furtherTenants].every(id =>
     [key.tenantId, ...key.furtherTenants].includes(id),

@@ -1,8 +1,8 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import { firstIssue } from '../../../shared/first-issue.ts'
 import {
   type ChatMessage,
   ChatRequest,
-  firstIssue,
   type Sampling as SamplingFields,
   unservedField,
 } from '../../../shared/wire/openai.ts'

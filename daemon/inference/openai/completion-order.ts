@@ -1,11 +1,11 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import { firstIssue } from '../../../shared/first-issue.ts'
 import {
   CompletionRequest,
   invalidCompletion,
   promptsOf,
   unservedCompletion,
 } from '../../../shared/wire/completions.ts'
-import { firstIssue } from '../../../shared/wire/openai.ts'
 import type { EngineEvent, Work } from '../jobs.ts'
 import { invalid, requireFewBiases, samplingOf, seedOfChoice } from './chat-order.ts'
 

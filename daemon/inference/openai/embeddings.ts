@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { ShoalError } from '../../../shared/errors.ts'
-import { type EmbeddingAnswer, EmbeddingRequest, firstIssue } from '../../../shared/wire/openai.ts'
+import { firstIssue } from '../../../shared/first-issue.ts'
+import { type EmbeddingAnswer, EmbeddingRequest } from '../../../shared/wire/openai.ts'
 import { invalid } from './chat-order.ts'
 import type { RouteContext } from './context.ts'
 import {
