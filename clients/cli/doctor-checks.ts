@@ -191,8 +191,14 @@ const allowance = (headers: Headers): Finding => {
   const name = 'quota'
   const left = headers.get('x-ratelimit-remaining')
   const limit = headers.get('x-ratelimit-limit')
-  if (left === null || limit === null || !/^\d+$/.test(limit))
-    return { name, state: 'ok', says: 'requests have no limit' }
+  if (limit === 'unlimited') return { name, state: 'ok', says: 'requests have no limit' }
+  if (left === null || limit === null)
+    return {
+      name,
+      state: 'warn',
+      says: 'the answer does not tell how many requests are left',
+      next: 'let the proxy in between pass on the headers x-ratelimit-*',
+    }
   const says = `${left} of ${limit} requests are left this month`
   if (Number(left) > 0) return { name, state: 'ok', says }
   return {

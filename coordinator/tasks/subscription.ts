@@ -1,6 +1,6 @@
 import type { StreamResponse } from '@a2a-js/sdk'
 
-/** Events of one task for one reader, in order. Ends when `signal` aborts or it is closed. */
+/** Events of one task for one reader, in order. Ends when it is closed or fails. */
 export class Subscription {
   readonly #events: StreamResponse[] = []
   #wake: (() => void) | undefined

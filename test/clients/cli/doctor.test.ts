@@ -136,6 +136,15 @@ t.test('each thing that is wrong is found, with what to do', async t => {
       /0 of 10/,
     ],
     [
+      'quota',
+      patient({
+        bodies: { '/v1/keys?limit=1000': [200, {}, { 'x-ratelimit-limit': 'unlimited' }] },
+      }),
+      'ok',
+      /no limit/,
+    ],
+    ['quota', patient({ bodies: { '/v1/keys?limit=1000': [200, {}] } }), 'warn', /does not tell/],
+    [
       'service',
       patient({ bodies: { '/v1/health': [200, { status: 'degraded', cells: 0, models: 0 }] } }),
       'warn',
