@@ -183,7 +183,7 @@ t.test('cells', async t => {
 t.test('the program makes a store for init alone, not for a folder that was mistyped', async t => {
   const folder = join(await temporaryFolder(t), 'coordinator')
   const coordinator = (...args: string[]) => {
-    const script = resolve(import.meta.dirname, '..', '..', 'bin', 'shoal-coordinator.mjs')
+    const script = resolve(import.meta.dirname, '..', '..', '..', 'bin', 'shoal-coordinator.mjs')
     const env = { PATH: process.env.PATH, SHOAL_COORDINATOR_STATE_DIR: folder }
     return spawnSync(process.execPath, [script, ...args], { env, encoding: 'utf8' })
   }
