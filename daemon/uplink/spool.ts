@@ -33,7 +33,8 @@ interface Claim {
 }
 
 const BATCH_RECORDS = 50
-const READ_BYTES = MAX_RECORD_BYTES + 64 * 1024
+/** One batch of history is one MQTT packet. */
+const READ_BYTES = MAX_RECORD_BYTES + 16 * 1024
 const MAX_ATTEMPTS = 3
 const MAX_SEGMENT_BYTES = 1024 * 1024
 /** Room for the cursor and its replacement. */
