@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely'
+import type { Approval } from '../../shared/wire/approval.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import type { Person } from './rules.ts'
@@ -32,6 +33,6 @@ export interface Use {
   plan: unknown
   /** Looks again at what the plan takes for granted; throws when it no longer holds. */
   precondition?: () => Promise<void> | void
-  /** Part of what is carried out that belongs into the transaction of the use. */
-  within?: (trx: Trx) => Promise<void>
+  /** Part of what is carried out that belongs into the transaction of the use, with its approval. */
+  within?: (trx: Trx, approval: Approval) => Promise<void>
 }

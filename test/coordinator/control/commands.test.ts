@@ -8,6 +8,7 @@ import {
 import type { Store } from '../../../coordinator/store/store.ts'
 import { newId } from '../../../shared/ids.ts'
 import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import {
   type Ack,
   type AckState,
@@ -65,11 +66,12 @@ const rig = async (t: Test, given: Partial<CommandsParts> = {}) => {
     write: run =>
       failing.writes ? Promise.reject(new Error('disk full')) : store.ledger.write(run),
   }
-  const world = { now: 1_800_000_000_000, here: true, sent: [] as Command[] }
+  const world = { now: 1_800_000_000_000, here: true, level: CAPABILITY, sent: [] as Command[] }
   const parts: CommandsParts = {
     ledger,
     signer: coordinator,
     verbs: () => [facts('ping', 'safe'), facts('open', 'caution'), facts('fly', 'unsafe')],
+    capability: () => world.level,
     isHere: () => world.here,
     cellKey: async () => cell.publicKey,
     publish: async command => void world.sent.push(command),
