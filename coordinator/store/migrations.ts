@@ -35,6 +35,16 @@ const probeTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
     .execute()
 }
 
+const leaseTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('leases')
+    .addColumn('name', 'text', column => column.primaryKey().notNull())
+    .addColumn('owner', 'text', column => column.notNull())
+    .addColumn('epoch', 'bigint', column => column.notNull())
+    .addColumn('until', 'bigint', column => column.notNull())
+    .execute()
+}
+
 /** Migrations of the ledger by name, in order. One that was released is never changed; a new one is added. */
 export const ledgerMigrations: Record<string, Migration> = {
   '0001_tenants_and_persons': { up: ledgerTables },
@@ -65,4 +75,5 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0041_agent_task_state': { up: agentTaskState },
   '0050_conversations': { up: conversationTables },
   '0051_conversation_workers': { up: conversationWorkers },
+  '0060_leases': { up: leaseTable },
 }

@@ -24,6 +24,7 @@ export interface LedgerTables
   revisions: RevisionRow
   quotas: QuotaRow
   probe: ProbeRow
+  leases: LeaseRow
 }
 
 /** Grows with every change of the named subject, so that other processes drop what they cached. */
@@ -37,6 +38,15 @@ export interface QuotaRow {
   month: string
   subject: string
   reserved: number
+}
+
+/** Tenure of a name; the row stays when it ends, because its epoch must only grow. */
+export interface LeaseRow {
+  name: string
+  owner: string
+  epoch: number
+  /** Unix milliseconds by the clock of the store; 0 after a release. */
+  until: number
 }
 
 /** One row, rewritten to see whether the store can be written. */
