@@ -15,6 +15,7 @@ import { conversationTables, conversationWorkers } from './conversation-migratio
 import { idempotencyTable, jobTable, webhookTable } from './delivery-migrations.ts'
 import { gateTables, policyTable } from './gate-migrations.ts'
 import { disabledPeople, keyClaims, keyTables, ledgerTables } from './key-migrations.ts'
+import { scheduleTable } from './schedule-migrations.ts'
 import { hookKeys, taskCancels, taskTables, taskWorkers } from './task-migrations.ts'
 
 const quotaTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
@@ -76,4 +77,5 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0050_conversations': { up: conversationTables },
   '0051_conversation_workers': { up: conversationWorkers },
   '0060_leases': { up: leaseTable },
+  '0061_schedules': { up: scheduleTable },
 }
