@@ -6,7 +6,7 @@ import { dispatch, type Outcome } from '../../../coordinator/fleet/dispatch.ts'
 import { createLanes } from '../../../coordinator/fleet/lane.ts'
 import { createRouter, type Engine } from '../../../coordinator/fleet/router.ts'
 import { createTrails, trailOf } from '../../../coordinator/fleet/trails.ts'
-import { createWaitQueue } from '../../../coordinator/fleet/wait-queue.ts'
+import { WaitQueue } from '../../../coordinator/fleet/wait-queue.ts'
 import { HEADER_CELL, HEADER_PROMPT_TOKENS } from '../../../shared/wire/link.ts'
 import { type CellHandler, endWithUsage, type LinkedCell, linkCell } from '../../support/cell.ts'
 
@@ -15,7 +15,7 @@ const rig = async (t: Test, handlers: Record<string, CellHandler>, maxWaitMs = 3
   const nowMs = () => performance.now()
   const router = createRouter(Math.random, nowMs)
   const limits = { length: 100, maxWaitMs, restartMs: 30_000 }
-  const queue = createWaitQueue({ limits, router, nowMs })
+  const queue = new WaitQueue({ limits, router, nowMs })
   const lanes = createLanes({ router, queue, trails: createTrails(nowMs), nowMs })
   const cells: Record<string, LinkedCell> = {}
   const engines: Record<string, Engine> = {}

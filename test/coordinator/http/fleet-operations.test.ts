@@ -3,7 +3,7 @@ import { createCellSettings } from '../../../coordinator/enrolment/cell-settings
 import { createCells } from '../../../coordinator/enrolment/cells.ts'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
-import { createFleet, type Fleet } from '../../../coordinator/fleet/fleet.ts'
+import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
 import { createRouter } from '../../../coordinator/fleet/router.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
@@ -30,7 +30,7 @@ const rig = async (t: Parameters<typeof temporaryStore>[0]) => {
     publish: () => {},
   })
   const router = createRouter()
-  const fleet = createFleet({
+  const fleet = new Fleet({
     router,
     limits: { suspectAfterMs: 7500, deadAfterMs: 12_000 },
     nowMs: () => clock.ms,
