@@ -15,7 +15,7 @@ import { createClones } from '../fleet/clones.ts'
 import { Fleet } from '../fleet/fleet.ts'
 import { createLanes } from '../fleet/lane.ts'
 import { createMonitor } from '../fleet/monitor.ts'
-import { createRouter, type Owner, type Router } from '../fleet/router.ts'
+import { type Owner, Router } from '../fleet/router.ts'
 import { createTrails } from '../fleet/trails.ts'
 import { WaitQueue } from '../fleet/wait-queue.ts'
 import type { Caller } from '../http/cell-caller.ts'
@@ -62,7 +62,7 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
     publish: events.publish,
   })
 
-  const router = createRouter(Math.random, nowMs)
+  const router = new Router(Math.random, nowMs)
   const trails = createTrails(nowMs)
   const queue = new WaitQueue({
     limits: {

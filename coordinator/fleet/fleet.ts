@@ -10,7 +10,7 @@ import {
   type PresenceLimits,
   presenceOf,
 } from './presence.ts'
-import { createRouter, type Engine, type Router } from './router.ts'
+import { type Engine, Router } from './router.ts'
 import { Standstill } from './standstill.ts'
 
 export interface FleetParts {
@@ -45,7 +45,7 @@ export class Fleet {
 
   constructor(parts: FleetParts) {
     this.#parts = parts
-    this.#router = parts.router ?? createRouter()
+    this.#router = parts.router ?? new Router()
   }
 
   /** Registers an enrolled cell; `epoch` is the highest one seen before. */

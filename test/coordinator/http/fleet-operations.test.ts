@@ -5,7 +5,7 @@ import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
-import { createRouter } from '../../../coordinator/fleet/router.ts'
+import { Router } from '../../../coordinator/fleet/router.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import type { Announce } from '../../../shared/wire/announce.ts'
 import { appWith, views } from '../../support/app.ts'
@@ -29,7 +29,7 @@ const rig = async (t: Parameters<typeof temporaryStore>[0]) => {
     nowMs: () => clock.ms,
     publish: () => {},
   })
-  const router = createRouter()
+  const router = new Router()
   const fleet = new Fleet({
     router,
     limits: { suspectAfterMs: 7500, deadAfterMs: 12_000 },
