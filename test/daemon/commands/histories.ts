@@ -43,7 +43,7 @@ export type Step =
 
 const moment = fc.integer({ min: 0, max: 8000 })
 
-const device = fc.constantFrom<Device>('none', 'none', 'arm', 'rover')
+const device = fc.constantFrom<Device>('none', 'arm', 'arm', 'rover')
 
 export const history: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
@@ -70,7 +70,7 @@ export const history: fc.Arbitrary<Step[]> = fc.array(
       }),
     },
     { weight: 3, arbitrary: fc.record({ do: fc.constant('crash' as const) }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('stop' as const), device }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('stop' as const), device }) },
     { weight: 4, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: moment }) },
     {
       weight: 1,
@@ -105,7 +105,7 @@ export const history: fc.Arbitrary<Step[]> = fc.array(
       weight: 2,
       arbitrary: fc.record({
         do: fc.constant('verb' as const),
-        mood: fc.constantFrom<VerbMood>('quick', 'slow', 'dies', 'throws', 'hangs'),
+        mood: fc.constantFrom<VerbMood>('quick', 'slow', 'dies', 'throws', 'hangs', 'hangs'),
       }),
     },
   ),
