@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openPlainPort, type PlainPort } from '../broker/plain-port.ts'
 import type { CoordinatorConfig } from '../config.ts'
+import type { CellLink } from '../fleet/cell-link.ts'
 import { NO_BOOT_ID } from '../http/cell-caller.ts'
 import { headerCheck, newRequestId } from '../http/safety.ts'
 import { acceptUpgrades } from '../http/upgrades.ts'
@@ -22,7 +23,8 @@ const MAX_LINKS = 4
 export const openUpgrades = (app: FastifyInstance, parts: CellPortParts): void => {
   const { config, plane, draining, logger } = parts
   const pingEveryMs = config.presence.ping_seconds * 1000
-  const { linkUp: up, linkDown: down } = plane.fleet
+  const up = (link: CellLink): void => plane.fleet.linkUp(link)
+  const down = (link: CellLink): void => plane.fleet.linkDown(link)
   const links = new Map<string, number>()
   acceptUpgrades(app.server, {
     check: headerCheck(config),

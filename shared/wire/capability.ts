@@ -12,7 +12,7 @@ export const CAPABILITIES = [
 ] as const
 
 /** Level of this build. */
-export const CAPABILITY = CAPABILITIES.length
+export const CAPABILITY: number = CAPABILITIES.length
 
 /** Level of a daemon whose birth names none. */
 export const FIRST_CAPABILITY = 1
