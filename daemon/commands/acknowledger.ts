@@ -8,8 +8,10 @@ import {
   type Progress,
   signAck,
 } from '../../shared/wire/command.ts'
-import type { Entry, Journal } from './journal.ts'
+import type { Journal } from './journal.ts'
+import type { Entry } from './journal-line.ts'
 import { type Outcome, short } from './outcome.ts'
+import type { Subject } from './subject.ts'
 
 export interface AcknowledgerParts {
   cellId: string
@@ -24,9 +26,6 @@ export interface AcknowledgerParts {
   report: (ack: Ack) => void
   logger: Logger
 }
-
-/** What an entry is about, whatever its state. */
-export type Subject = Omit<Entry, 'ack' | 'at' | 'command'>
 
 /** Puts the states of commands on the disk, and says them to the coordinator after that. */
 export class Acknowledger {

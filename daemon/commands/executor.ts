@@ -1,13 +1,13 @@
 import type { Logger } from 'pino'
 import { Command, FINAL_STATES, isGenuineCommand, isHarmless } from '../../shared/wire/command.ts'
-import { type PlanPart, partHash } from '../../shared/wire/plan-part.ts'
-import { Acknowledger, type AcknowledgerParts, type Subject } from './acknowledger.ts'
+import { Acknowledger, type AcknowledgerParts } from './acknowledger.ts'
 import { carryOut } from './carry-out.ts'
-import { laneOf } from './journal.ts'
+import { laneOf } from './journal-line.ts'
 import { Judge, type JudgeParts } from './judge.ts'
 import { type Job, Lanes } from './lanes.ts'
 import { interrupted, overtakenOutcome, type Refusal, rejected, short } from './outcome.ts'
 import { isRefusal } from './plan-command.ts'
+import { acceptedOf, refusedOf, type Subject } from './subject.ts'
 
 export interface ExecutorParts extends AcknowledgerParts, Omit<JudgeParts, 'openedAtMs'> {
   /** Stops what is running. */
@@ -177,22 +177,4 @@ const faultOf = (command: Command, cellId: string, trusted: readonly string[]) =
   if (command.cell_id !== cellId) return 'it is for another cell'
   if (!trusted.includes(command.key_id)) return 'its key is not the coordinator’s'
   return isGenuineCommand(command, command.key_id) ? undefined : 'its signature is wrong'
-}
-
-/** What the journal keeps of a command that is not carried out: its approval is not used. */
-const refusedOf = ({ id, fence, device_id }: Command): Subject => ({
-  id,
-  fence,
-  ...(device_id === undefined ? {} : { device_id }),
-})
-
-/** What the journal keeps of a command that is carried out. */
-const acceptedOf = (command: Command, part: PlanPart): Subject => {
-  const approval = command.approval?.approval
-  if (approval === undefined) return refusedOf(command)
-  const { request_id, expires_at } = approval
-  return {
-    ...refusedOf(command),
-    used: { request_id, part_hash: partHash(part), until: expires_at },
-  }
 }

@@ -1,6 +1,12 @@
-import { crc32 } from 'node:zlib'
-import * as z from 'zod'
-import { Ack, Command, FINAL_STATES } from '../../shared/wire/command.ts'
+import { FINAL_STATES } from '../../shared/wire/command.ts'
+import {
+  decode,
+  type Entry,
+  encode,
+  type JournalLine,
+  laneOf,
+  type UsedLine,
+} from './journal-line.ts'
 
 /** Where the journal's lines are; tests put a disk that fails or tears in its place. */
 export interface JournalFile {
@@ -12,36 +18,6 @@ export interface JournalFile {
   replace(text: string): Promise<void>
   close(): Promise<void>
 }
-
-/** The part of an approved plan that a command has used. */
-const Used = z.object({
-  request_id: z.string(),
-  part_hash: z.string(),
-  /** End of the approval, unix milliseconds by the coordinator's clock. */
-  until: z.int(),
-})
-
-/** One command as far as this cell has come with it. */
-const Entry = z.object({
-  id: z.string(),
-  fence: z.int(),
-  device_id: z.string().exactOptional(),
-  used: Used.exactOptional(),
-  /** Unix milliseconds by the cell's clock. */
-  at: z.int(),
-  ack: Ack,
-  /** Kept until it is done. */
-  command: Command.exactOptional(),
-})
-export type Entry = z.infer<typeof Entry>
-
-/** A fence without a lane holds for every lane that has none of its own. */
-const FenceLine = z.object({ fence: z.int(), lane: z.string().exactOptional() }).strict()
-const UsedLine = Used.extend({ by: z.string() }).strict()
-const Line = z.union([FenceLine, UsedLine, Entry])
-
-/** The lane of a command: its device, or the cell itself. */
-export const laneOf = ({ device_id }: Pick<Command, 'device_id'>): string => device_id ?? ''
 
 /** Ids are known for a day, and at most so many. */
 const KEPT_MS = 24 * 3600 * 1000
@@ -64,7 +40,7 @@ export class Journal {
   readonly #now: () => number
   readonly #entries = new Map<string, Entry>()
   /** Who used a part of an approved plan, by request and part. */
-  readonly #used = new Map<string, z.infer<typeof UsedLine>>()
+  readonly #used = new Map<string, UsedLine>()
   readonly #fences = new Map<string, number>()
   /** Holds for every lane that is not in the map. */
   #floor = 0
@@ -193,7 +169,7 @@ export class Journal {
     })
   }
 
-  #takeLine(line: z.infer<typeof Line>): void {
+  #takeLine(line: JournalLine): void {
     if ('id' in line) this.#take(line)
     else if ('by' in line) this.#used.set(`${line.request_id} ${line.part_hash}`, line)
     else if (line.lane === undefined) this.#floor = Math.max(this.#floor, line.fence)
@@ -211,16 +187,4 @@ export class Journal {
   #raiseFence(lane: string, fence: number): void {
     this.#fences.set(lane, Math.max(this.#fences.get(lane) ?? 0, fence))
   }
-}
-
-/** A line is the CRC-32 of its JSON, then the JSON. */
-const encode = (line: object): string => {
-  const text = JSON.stringify(line)
-  return `${crc32(text).toString(16).padStart(8, '0')} ${text}\n`
-}
-
-const decode = (line: string): z.infer<typeof Line> | undefined => {
-  const text = line.slice(9)
-  if (crc32(text).toString(16).padStart(8, '0') !== line.slice(0, 8)) return undefined
-  return Line.safeParse(JSON.parse(text)).data
 }
