@@ -80,7 +80,7 @@ export const hostProbesPage = (): string =>
   [
     '# Host probes',
     '',
-    'Made by `npm run docs` from `shared/probes/host-probes.ts`; do not edit it by hand.',
+    'Made by `npm run docs` from the files in `shared/probes/host`; do not edit it by hand.',
     '',
     'Operators look at the machine of a cell with `GET /v1/cells/{cell_id}/host/<probe>`, the tool',
     '`host-<probe>`, or `shoal host <probe> <cell_id>`. A probe looks and changes nothing. It answers',

@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { HOST_PROBES } from '../../../shared/probes/host-probes.ts'
 import type { HostProbe, ProbeShape } from '../../../shared/probes/probe.ts'
-import { PROBE_UNITS } from '../../../shared/probes/units.ts'
 import { HOST_DATA_MAX_BYTES, HOST_PROBE_SECONDS } from '../../../shared/wire/host-probe.ts'
 import { askForProbe } from '../../fleet/cell-probe.ts'
 import { bounded } from '../bounded-json.ts'
@@ -20,7 +19,7 @@ const SHAPES: Record<ProbeShape, z.ZodType> = {
 
 /** A look at the machine of one cell, as an operation. */
 const operationOf = (probe: HostProbe): Operation => {
-  const units = PROBE_UNITS[probe.id]
+  const { units, reach } = probe
   const data = bounded(SHAPES[probe.shape].nullable(), HOST_DATA_MAX_BYTES)
   return defineOperation({
     id: `host-${probe.id}`,
@@ -29,7 +28,7 @@ const operationOf = (probe: HostProbe): Operation => {
     path: `/v1/cells/{cell_id}/host/${probe.id}`,
     access: 'operator',
     effect: 'read',
-    openWorld: probe.openWorld,
+    openWorld: reach === 'lan' || reach === 'internet',
     timeoutSeconds: HOST_PROBE_SECONDS + 1,
     cli: { group: 'host', verb: probe.id, ...(units === undefined ? {} : { units }) },
     input: z.strictObject({ cell_id: z.string().max(64), ...probe.input.shape }),
