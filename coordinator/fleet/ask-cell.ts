@@ -27,15 +27,16 @@ export const askCell = async (
   signal: AbortSignal,
 ): Promise<{ status: number; text: string }> => {
   const link = linkTo(fleet, cellId)
+  const limited = limitTime(question, signal)
   try {
-    return await ask(link, question, limitTime(question, signal))
+    return await ask(link, question, limited)
   } catch (cause) {
     if (cause instanceof ShoalError) throw cause
-    throw noAnswer(cellId, question, cause)
+    throw noAnswer(cellId, question, cause, limited)
   }
 }
 
-/** @throws ShoalError not_found or cell_unavailable */
+/** The link to a cell. @throws ShoalError not_found or cell_unavailable */
 export const linkTo = (fleet: Pick<Fleet, 'cell'>, cellId: string): CellLink => {
   const cell = fleet.cell(cellId)
   if (cell === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)
@@ -43,7 +44,7 @@ export const linkTo = (fleet: Pick<Fleet, 'cell'>, cellId: string): CellLink => 
   return cell.link
 }
 
-/** Aborts when the caller does, and when the question has had its time. */
+/** Aborts when the caller does, and with a `TimeoutError` when the question has had its time. */
 export const limitTime = ({ maxSeconds }: CellQuestion, signal: AbortSignal): AbortSignal =>
   AbortSignal.any([signal, AbortSignal.timeout(maxSeconds * 1000)])
 
@@ -60,11 +61,17 @@ export const requestFor = ({ path, body }: CellQuestion): CellRequest =>
 export const unavailable = (cellId: string, why: string, cause?: unknown): ShoalError =>
   new ShoalError('cell_unavailable', `cell ${cellId} ${why}`, { cause })
 
+/** The error for an answer that did not come to its end. */
 export const noAnswer = (
   cellId: string,
   { what, maxSeconds }: CellQuestion,
   cause: unknown,
-): ShoalError => unavailable(cellId, `did not tell ${what} within ${maxSeconds} s`, cause)
+  limited: AbortSignal,
+): ShoalError => {
+  const isLate = limited.aborted && limited.reason.name === 'TimeoutError'
+  const why = isLate ? `not within ${maxSeconds} s` : (cause as Error).message
+  return unavailable(cellId, `did not answer for ${what}: ${why}`, cause)
+}
 
 const ask = async (link: CellLink, question: CellQuestion, signal: AbortSignal) => {
   signal.throwIfAborted()

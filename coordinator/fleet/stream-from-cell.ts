@@ -1,4 +1,4 @@
-import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
+import { ShoalError } from '../../shared/errors.ts'
 import { type AnswerEvent, AnswerLine, EVENT_MAX_BYTES } from '../../shared/wire/answer-events.ts'
 import {
   type CellQuestion,
@@ -27,12 +27,13 @@ export async function* streamFromCell(
   signal: AbortSignal,
 ): AsyncGenerator<AnswerEvent, void, void> {
   const link = linkTo(fleet, cellId)
+  const limited = limitTime(question, signal)
   try {
-    yield* readEvents(link, question, limitTime(question, signal))
+    yield* readEvents(link, question, limited)
   } catch (cause) {
     if (cause instanceof Refusal) throw refusedBy(cellId, question, cause)
     if (cause instanceof ShoalError) throw cause
-    throw noAnswer(cellId, question, cause)
+    throw noAnswer(cellId, question, cause, limited)
   }
 }
 
@@ -63,7 +64,11 @@ async function* readEvents(
 const readLine = async (lines: LineReader): Promise<AnswerLine> => {
   const line = await lines.read()
   if (line === undefined) throw new Error('the answer has no end')
-  return AnswerLine.parse(JSON.parse(line))
+  try {
+    return AnswerLine.parse(JSON.parse(line))
+  } catch (cause) {
+    throw new Error('a line is not an event', { cause })
+  }
 }
 
 /** The cell's own reason for no answer, or for no more of it. */
@@ -82,7 +87,7 @@ const readRefusal = async (lines: LineReader, status: number): Promise<Refusal> 
 }
 
 const refusedBy = (cellId: string, { what }: CellQuestion, refusal: Refusal): ShoalError => {
-  const code = refusal.code as ErrorCode | undefined
+  const { code } = refusal
   if (code === 'invalid_request')
     return new ShoalError('invalid_request', `cell ${cellId} takes other input for ${what}`)
   if (code === 'not_found') return unavailable(cellId, `is too old for ${what}`, refusal)
