@@ -26,7 +26,7 @@ export const PASSED_ON: readonly PassedOn[] = [
   {
     name: 'DBUS_SESSION_BUS_ADDRESS',
     to: ['radio'],
-    why: 'desktops hand out Bluetooth and wifi secrets by session; programs hang without it',
+    why: 'file transfer of BlueZ (obexd), and agents of a desktop session',
   },
   { name: 'HOME', to: ['lan'], why: 'kubectl settings are in .kube/config there' },
   { name: 'KUBECONFIG', to: ['lan'], why: 'files with the addresses of Kubernetes clusters' },
@@ -34,7 +34,7 @@ export const PASSED_ON: readonly PassedOn[] = [
   { name: 'KUBERNETES_SERVICE_PORT', to: ['lan'], why: 'port of that API server' },
 ]
 
-/** Programs answer in the language that parsers know, and settings of a person are not read. */
+/** Parsers know the words of programs in this language; HOME keeps them from settings of a person. */
 const FIXED = { LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8', HOME: '/' }
 
 /** The environment of a helper process: names on the list that the daemon itself has. */

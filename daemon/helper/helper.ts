@@ -18,7 +18,7 @@ const MAX_WAITING = 32
 /** Longest time that a call waits for its turn. */
 const MAX_WAIT_MS = 15_000
 /** Time for a cancelled call to end by itself; its process is replaced then. */
-const CANCEL_MS = 1000
+const CANCEL_MS = 2000
 const IDLE_SECONDS = 30
 
 /**

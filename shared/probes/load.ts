@@ -7,15 +7,13 @@ const FOLDER = join(import.meta.dirname, 'host')
 
 let found: ReadonlyMap<string, string> | undefined
 
-/** The files of the probes by their ids, sorted by folder and id. */
+/** The files of the probes by their ids, sorted by id. */
 const findFiles = (): ReadonlyMap<string, string> => {
   const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
-  return new Map(
-    files
-      .filter(file => file.endsWith('.ts'))
-      .sort()
-      .map(file => [basename(file, '.ts'), join(FOLDER, file)]),
-  )
+  const named = files
+    .filter(file => file.endsWith('.ts'))
+    .map(file => [basename(file, '.ts'), join(FOLDER, file)] as const)
+  return new Map(named.toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /** One probe; the others are not loaded. Undefined when no file has its name. */

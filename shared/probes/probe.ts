@@ -22,7 +22,11 @@ export interface ProbeTools {
   httpStatus(url: string): Promise<number | null>
 }
 
-/** One look at the machine of a cell: what it asks `systeminformation`, and what it keeps back. */
+/**
+ * One look at the machine of a cell, in one file: what the coordinator publishes of it, what it asks
+ * `systeminformation`, and what it keeps back. It must import nothing but zod, builtin modules and
+ * its neighbours here, since the coordinator reads it too.
+ */
 export interface HostProbe<Input = never, Shape extends ProbeShape = ProbeShape> {
   /** Name of its file, and last part of its route: `os-info`. */
   id: string
@@ -55,9 +59,6 @@ export interface HostProbe<Input = never, Shape extends ProbeShape = ProbeShape>
   /** The answer as it is shown, where that is not as the library returns it. */
   arrange?(answer: Answers[Shape], input: Input, tools: ProbeTools): unknown
 }
-
-/** A probe after `defineHostProbe`, whose input was checked and whose answer has its shape. */
-export type AnyHostProbe = HostProbe
 
 type Optional = 'reach' | 'removed' | 'deadlineSeconds' | 'isRate' | 'needs'
 

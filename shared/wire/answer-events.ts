@@ -19,18 +19,14 @@ export const Progress = z.object({
 })
 export type Progress = z.infer<typeof Progress>
 
-const Item = z.object({ type: z.literal('item'), value: z.unknown() })
-const ProgressEvent = z.object({ type: z.literal('progress'), progress: Progress })
-
-/** What a reader of an answer gets. The shape of a value is its own matter. */
-export const AnswerEvent = z.discriminatedUnion('type', [Item, ProgressEvent])
-export type AnswerEvent = z.infer<typeof AnswerEvent>
-
-/** What a line says. */
+/** One line. The shape of a value is a matter of the question. */
 export const AnswerLine = z.discriminatedUnion('type', [
-  Item,
-  ProgressEvent,
+  z.object({ type: z.literal('item'), value: z.unknown() }),
+  z.object({ type: z.literal('progress'), progress: Progress }),
   z.object({ type: z.literal('end') }),
   z.object({ type: z.literal('error'), code: z.string().max(64), message: z.string().max(500) }),
 ])
 export type AnswerLine = z.infer<typeof AnswerLine>
+
+/** A line that a reader of the answer gets. */
+export type AnswerEvent = Extract<AnswerLine, { type: 'item' | 'progress' }>
