@@ -11,15 +11,16 @@ export interface HelperOptions {
   clock?: Clock
   /** Seconds without a call after which the process is ended. */
   idleSeconds?: number
+  /** Seconds for a cancelled call to end by itself; its process is replaced then. */
+  cancelSeconds?: number
 }
 
 const MAX_RUNNING = 4
 const MAX_WAITING = 32
 /** Longest time that a call waits for its turn. */
 const MAX_WAIT_MS = 15_000
-/** Time for a cancelled call to end by itself; its process is replaced then. */
-const CANCEL_MS = 2000
 const IDLE_SECONDS = 30
+const CANCEL_SECONDS = 2
 
 /**
  * The process of one class for foreign code that may block, hang or crash. It is started by the
@@ -31,6 +32,7 @@ export class Helper {
   readonly #spawn: SpawnHelper
   readonly #clock: Clock
   readonly #idleMs: number
+  readonly #cancelMs: number
   readonly #waiting: Job[] = []
   readonly #running = new Map<number, Job>()
   /** Calls that were cancelled and that the process still works on. */
@@ -40,10 +42,11 @@ export class Helper {
   #nextId = 0
   #stopIdleTimer = (): void => {}
 
-  constructor({ spawn, clock = systemClock, idleSeconds = IDLE_SECONDS }: HelperOptions) {
-    this.#spawn = spawn
-    this.#clock = clock
-    this.#idleMs = idleSeconds * 1000
+  constructor(options: HelperOptions) {
+    this.#spawn = options.spawn
+    this.#clock = options.clock ?? systemClock
+    this.#idleMs = (options.idleSeconds ?? IDLE_SECONDS) * 1000
+    this.#cancelMs = (options.cancelSeconds ?? CANCEL_SECONDS) * 1000
   }
 
   /** Of the process, while there is one. */
@@ -159,7 +162,7 @@ export class Helper {
     if (at !== -1 || wasRunning) job.stopTimer()
     if (!wasRunning) return
     this.#leaving.set(job.id, job)
-    job.stopTimer = this.#clock.after(CANCEL_MS, () => this.#replace())
+    job.stopTimer = this.#clock.after(this.#cancelMs, () => this.#replace())
     this.#process?.send({ type: 'cancel', id: job.id })
   }
 

@@ -13,10 +13,13 @@ import { pause } from '../../support/stack.ts'
 
 const CHILD = resolve(import.meta.dirname, '..', '..', 'support', 'helper-child.ts')
 
+/** Tests do not wait for a process that was told to end. */
+const QUICK = { cancelSeconds: 0.2 }
+
 /** The real helper process, with functions that misbehave. */
 const helperFor = (t: Test, idleSeconds = 60): Helper => {
   const env = { ...process.env, SHOAL_COORDINATOR_JOIN_TOKEN: 'secret', AWS_SECRET_KEY: 'secret' }
-  const helper = new Helper({ spawn: helperSpawner(env, CHILD)('host'), idleSeconds })
+  const helper = new Helper({ spawn: helperSpawner(env, CHILD)('host'), ...QUICK, idleSeconds })
   t.teardown(() => helper.stop())
   return helper
 }
@@ -214,7 +217,7 @@ t.test('calls that run and wait end when the daemon does', async t => {
 })
 
 t.test('a hung call of one class disturbs no other class', async t => {
-  const helpers = new Helpers({ spawn: helperSpawner(process.env, CHILD) })
+  const helpers = new Helpers({ spawn: helperSpawner(process.env, CHILD), ...QUICK })
   t.teardown(() => helpers.stop())
   const [host, radio] = [helpers.of('host'), helpers.of('radio')]
   await Promise.all([host.call(call('echo')), radio.call(call('echo'))])
