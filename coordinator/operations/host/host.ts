@@ -9,7 +9,7 @@ import { defineOperation, type Operation } from '../operation.ts'
 
 const Row = z.looseObject({})
 
-/** What stands in them is the library's, and differs from machine to machine. */
+/** The fields of an answer are the library's, and differ from machine to machine. */
 const SHAPES: Record<ProbeShape, z.ZodType> = {
   object: Row,
   list: z.array(Row),
@@ -46,10 +46,10 @@ const operationOf = (probe: HostProbe): Operation => {
     run: async ({ cell_id, ...input }, { cells, fleet, signal }) => {
       if ((await cells.get(cell_id)) === undefined)
         throw new ShoalError('not_found', `no cell ${cell_id}`)
-      const told = await askForProbe(fleet, cell_id, probe, input, signal)
-      if (!data.safeParse(told.data).success)
-        throw new ShoalError('cell_unavailable', `cell ${cell_id} told no ${probe.shape}`)
-      return { ...told, cell_id, taken_at: new Date(told.taken_at).toISOString() }
+      const answer = await askForProbe(fleet, cell_id, probe, input, signal)
+      if (!data.safeParse(answer.data).success)
+        throw new ShoalError('cell_unavailable', `cell ${cell_id} returned no ${probe.shape}`)
+      return { ...answer, cell_id, taken_at: new Date(answer.taken_at).toISOString() }
     },
   })
 }

@@ -4,11 +4,11 @@ import { resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { buildEnvironment, PASSED_ON } from '../../../daemon/helper/environment.ts'
 import { Helper } from '../../../daemon/helper/helper.ts'
-import { helperSpawner } from '../../../daemon/helper/helper-child.ts'
+import { helperSpawner, type SpawnHelper } from '../../../daemon/helper/helper-child.ts'
 import { HELPER_CLASSES } from '../../../daemon/helper/helper-class.ts'
 import { Helpers } from '../../../daemon/helper/helpers.ts'
 import type { HelperCall } from '../../../daemon/helper/job.ts'
-import { WINDOW_BYTES } from '../../../daemon/helper/protocol.ts'
+import { type Order, WINDOW_BYTES } from '../../../daemon/helper/protocol.ts'
 import { pause } from '../../support/stack.ts'
 
 const CHILD = resolve(import.meta.dirname, '..', '..', 'support', 'helper-child.ts')
@@ -247,6 +247,48 @@ t.test('a stream waits for its reader and never holds more than its window', asy
     Array.from({ length: 10_000 }, (_, n) => n),
   )
 })
+
+/** A helper whose process answers nothing, and whose time the test moves. */
+const silentHelper = () => {
+  const orders: Order[] = []
+  const timers = new Map<() => void, number>()
+  let [now, kills] = [0, 0]
+  const after = (ms: number, run: () => void) => {
+    timers.set(run, now + ms)
+    return () => timers.delete(run)
+  }
+  const spawn: SpawnHelper = listener => {
+    queueMicrotask(() => listener.onFrame({ type: 'ready' }))
+    return { pid: 1, send: order => orders.push(order), kill: () => void kills++ }
+  }
+  const pass = (seconds: number) => {
+    now += seconds * 1000
+    for (const [run, at] of timers) if (at <= now && timers.delete(run)) run()
+  }
+  const helper = new Helper({ spawn, clock: { now: () => now, after } })
+  return { helper, orders, pass, kills: () => kills }
+}
+
+t.test(
+  'a call waits 15 s for its turn, and a late one is cancelled before it is killed',
+  async t => {
+    const { helper, orders, pass, kills } = silentHelper()
+    const calls = Array.from({ length: 5 }, () => helper.call(call('wait', null, 20)))
+    const ends = Promise.allSettled(calls)
+    while (orders.length < 4) await Promise.resolve()
+    pass(15)
+    await t.rejects(calls[4], { kind: 'busy', message: /within 15 s/ })
+    pass(5)
+    t.strictSame(
+      orders.map(({ type }) => type),
+      ['call', 'call', 'call', 'call', 'cancel', 'cancel', 'cancel', 'cancel'],
+    )
+    t.equal(kills(), 0)
+    pass(2)
+    t.equal(kills(), 1)
+    t.match(await ends, Array(4).fill({ reason: { kind: 'hung' } }))
+  },
+)
 
 t.test('a reader that leaves ends the function, and the process stays', async t => {
   const helper = helperFor(t)
