@@ -8,7 +8,7 @@ import {
   requestFor,
   unavailable,
 } from './ask-cell.ts'
-import { codeOf } from './cell-answer.ts'
+import { codeOf, messageOf } from './cell-answer.ts'
 import type { CellLink } from './cell-link.ts'
 import type { Fleet } from './fleet.ts'
 import { LineReader } from './line-reader.ts'
@@ -83,14 +83,17 @@ class Refusal extends Error {
 
 const readRefusal = async (lines: LineReader, status: number): Promise<Refusal> => {
   const body = Buffer.from((await lines.read()) ?? '')
-  return new Refusal(codeOf(body), `answered ${status}`)
+  return new Refusal(codeOf(body), `${status}, ${messageOf(body).slice(0, 500)}`)
 }
 
 const refusedBy = (cellId: string, { what }: CellQuestion, refusal: Refusal): ShoalError => {
-  const { code } = refusal
+  const { code, message } = refusal
   if (code === 'invalid_request')
-    return new ShoalError('invalid_request', `cell ${cellId} takes other input for ${what}`)
+    return new ShoalError(
+      'invalid_request',
+      `cell ${cellId} refused the input of ${what}: ${message}`,
+    )
   if (code === 'not_found') return unavailable(cellId, `is too old for ${what}`, refusal)
   if (code === 'rate_limited') return unavailable(cellId, `is too busy for ${what}`, refusal)
-  return unavailable(cellId, `failed at ${what}: ${refusal.message}`, refusal)
+  return unavailable(cellId, `failed at ${what}: ${message}`, refusal)
 }

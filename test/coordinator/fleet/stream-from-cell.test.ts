@@ -160,11 +160,13 @@ t.test('a cell that refuses or fails is told apart', async t => {
     readAll(stream('/test/echo', { text: 'x'.repeat(300 * 1024) })),
   ])
   t.match(outcomes, [
-    { reason: { code: 'invalid_request' } },
+    {
+      reason: { code: 'invalid_request', message: /refused the input of the test: 422, not this/ },
+    },
     { reason: { code: 'cell_unavailable', message: /is too old for the test/ } },
     { reason: { code: 'cell_unavailable', message: /is too old for the test/ } },
     { reason: { code: 'cell_unavailable', message: /failed at the test: it broke/ } },
-    { reason: { code: 'cell_unavailable', message: /answered 413/ } },
+    { reason: { code: 'cell_unavailable', message: /413, the body is larger/ } },
   ])
   const limits = [{ maxBytes: 5000 }, { maxSeconds: 0 }]
   const { signal } = new AbortController()
