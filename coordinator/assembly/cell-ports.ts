@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openPlainPort, type PlainPort } from '../broker/plain-port.ts'
 import type { CoordinatorConfig } from '../config.ts'
-import type { CellLink } from '../fleet/cell-link.ts'
 import { NO_BOOT_ID } from '../http/cell-caller.ts'
 import { headerCheck, newRequestId } from '../http/safety.ts'
 import { acceptUpgrades } from '../http/upgrades.ts'
@@ -23,8 +22,7 @@ const MAX_LINKS = 4
 export const openUpgrades = (app: FastifyInstance, parts: CellPortParts): void => {
   const { config, plane, draining, logger } = parts
   const pingEveryMs = config.presence.ping_seconds * 1000
-  const up = (link: CellLink): void => plane.fleet.linkUp(link)
-  const down = (link: CellLink): void => plane.fleet.linkDown(link)
+  const { fleet } = plane
   const links = new Map<string, number>()
   acceptUpgrades(app.server, {
     check: headerCheck(config),
@@ -50,7 +48,14 @@ export const openUpgrades = (app: FastifyInstance, parts: CellPortParts): void =
         if (left === 0) links.delete(cellId)
         else links.set(cellId, left)
       })
-      openLink({ cellId, socket, logger, pingEveryMs, up, down })
+      openLink({
+        cellId,
+        socket,
+        logger,
+        pingEveryMs,
+        up: link => fleet.linkUp(link),
+        down: link => fleet.linkDown(link),
+      })
     },
   })
 }
