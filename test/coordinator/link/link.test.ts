@@ -8,15 +8,19 @@ import t, { type Test } from 'tap'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { acceptUpgrades } from '../../../coordinator/http/upgrades.ts'
 import { openLink } from '../../../coordinator/link/link.ts'
-import { certify, newAuthority, pemOf } from '../../../coordinator/tls/certificate.ts'
+import { issueAuthority, issueServerCertificate } from '../../../coordinator/tls/certificate.ts'
 import { LINK_PATH, LINK_PROTOCOL } from '../../../shared/wire/link.ts'
 import { silent } from '../../support/cell.ts'
 import { ask } from './asking.ts'
 
 const life = { from: Date.now() - 60_000, to: Date.now() + 60_000 }
-const { certificate, key } = certify(newAuthority('test', life), ['127.0.0.1'], life)
+const { certificate, key } = await issueServerCertificate(
+  await issueAuthority('test', life),
+  ['127.0.0.1'],
+  life,
+)
 const pem = key.export({ type: 'pkcs8', format: 'pem' })
-const tls = { cert: pemOf(certificate), key: pem }
+const tls = { cert: certificate.toString(), key: pem }
 
 const overUpgrade = async (t: Test, secure: boolean): Promise<void> => {
   const server = secure ? createTlsServer(tls) : createServer()
