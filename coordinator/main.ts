@@ -10,15 +10,15 @@ import { onReaderGone } from '../shared/reader-gone.ts'
 import { lockState } from '../shared/state-lock.ts'
 import { onStopSignals } from '../shared/stop-signals.ts'
 import { wrongValue } from '../shared/wrong-value.ts'
+import { addAdminCommands } from './admin/admin.ts'
 import { addBrokerCommands } from './admin/broker.ts'
 import { localActor } from './admin/on-store.ts'
 import { addPolicyCommands } from './admin/policy.ts'
-import { addAdminCommands } from './admin.ts'
+import { serve } from './assembly/serve.ts'
 import { CoordinatorConfig } from './config.ts'
-import { openSigning } from './keys/signing.ts'
-import { serve } from './serve.ts'
+import { openSigning } from './signing/signing.ts'
 import { openStore, requireStore } from './store/store.ts'
-import { serverIdentity } from './tls/server-identity.ts'
+import { loadServerIdentity } from './tls/server-identity.ts'
 
 const PROGRAM = 'shoal-coordinator'
 const MORE = `${PROGRAM} help lists the commands for keys, join tokens, cells and the audit.`
@@ -123,7 +123,7 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
       program,
       async ({ make }) => openStore((make ? configured() : stored()).state_dir),
       text => void process.stdout.write(text),
-      () => serverIdentity(configured()),
+      () => loadServerIdentity(configured()),
       () => openSigning(stored().state_dir),
     )
   await program.parseAsync(argv, { from: 'user' })

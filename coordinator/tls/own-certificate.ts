@@ -7,15 +7,15 @@ import { DAY_MS } from '../../shared/time.ts'
 import { canonicalAddress } from './address.ts'
 import type { CertificateWithKey } from './certificate.ts'
 
-/** What the listener presents, and what clients need to trust it. */
+/** The certificate that the listener presents, and what clients need to trust it. */
 export interface ServerIdentity {
   /** Certificate chain, PEM. */
   cert: string
   /** Private key, PEM. */
   key: string
-  /** SHA-256 of the authority's certificate, base64url; cells pin it. */
+  /** SHA-256 digest of the authority's certificate, base64url; cells pin it. */
   fingerprint?: string
-  /** The authority's certificate, for clients that take a file. */
+  /** Path of the authority's certificate, for clients that read a file. */
   caFile?: string
 }
 
@@ -32,7 +32,7 @@ const BACKDATE_MS = DAY_MS
  * created when missing; the certificate is renewed when it expires soon or the names have changed.
  * The files are in the state folder, readable only by their owner.
  */
-export const ownCertificate = async (
+export const loadOwnCertificate = async (
   stateDir: string,
   names: readonly string[],
   now: number = Date.now(),
@@ -60,7 +60,7 @@ const loadAuthority = async (folder: string, now: number): Promise<CertificateWi
 const createAuthority = async (path: string, now: number): Promise<string> => {
   const { issueAuthority } = await import('./certificate.ts')
   const issued = await issueAuthority('shoal', validityFrom(now, AUTHORITY_DAYS))
-  const text = privatePem(issued.key) + issued.certificate.toString()
+  const text = encodeKey(issued.key) + issued.certificate.toString()
   return (await createPrivate(path, text)) ? text : ((await readPrivate(path)) ?? '')
 }
 
@@ -71,11 +71,11 @@ const loadServer = async (
   now: number,
 ): Promise<{ cert: string; key: string }> => {
   const path = join(folder, 'server.pem')
-  const kept = split(await readPrivate(path))
+  const kept = splitPem(await readPrivate(path))
   if (kept !== undefined && isUsable(kept.cert, authority, names, now)) return kept
   const { issueServerCertificate } = await import('./certificate.ts')
   const issued = await issueServerCertificate(authority, names, validityFrom(now, SERVER_DAYS))
-  const made = { key: privatePem(issued.key), cert: issued.certificate.toString() }
+  const made = { key: encodeKey(issued.key), cert: issued.certificate.toString() }
   await replacePrivate(path, made.key + made.cert)
   return made
 }
@@ -85,7 +85,7 @@ const validityFrom = (now: number, days: number) => ({
   to: now + days * DAY_MS,
 })
 
-const split = (text: string | undefined): { cert: string; key: string } | undefined => {
+const splitPem = (text: string | undefined): { cert: string; key: string } | undefined => {
   const [, key, cert] = /^(-----BEGIN PRIVATE.*-----\n)(-----BEGIN CERT.*)$/s.exec(text ?? '') ?? []
   return key === undefined || cert === undefined ? undefined : { key, cert }
 }
@@ -105,16 +105,16 @@ const isUsable = (
       certificate.verify(authority.certificate.publicKey) &&
       Date.parse(certificate.validFrom) <= now &&
       leftMs > SERVER_DAYS * DAY_MS * RENEW_BELOW &&
-      names.every(name => isFor(certificate, name))
+      names.every(name => isValidFor(certificate, name))
     )
   } catch {
     return false
   }
 }
 
-const isFor = (certificate: X509Certificate, name: string): boolean =>
+const isValidFor = (certificate: X509Certificate, name: string): boolean =>
   (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(canonicalAddress(name))) !==
   undefined
 
-const privatePem = (key: KeyObject): string =>
+const encodeKey = (key: KeyObject): string =>
   key.export({ type: 'pkcs8', format: 'pem' }).toString()

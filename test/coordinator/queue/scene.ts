@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import * as z from 'zod'
-import { createTenant } from '../../../coordinator/keys/tenants.ts'
+import { createTenant } from '../../../coordinator/people/tenants.ts'
 import { defineJobKind, type JobKind, jobKinds } from '../../../coordinator/queue/job-kind.ts'
 import { createQueue } from '../../../coordinator/queue/queue.ts'
 import { startWorker, type WorkerParts } from '../../../coordinator/queue/worker.ts'

@@ -6,9 +6,9 @@ import {
   worstResult,
 } from '../../../coordinator/fleet/diagnosis.ts'
 import { createFleet } from '../../../coordinator/fleet/fleet.ts'
+import { createVitals } from '../../../coordinator/metrics/vitals.ts'
 import { createCallStats, KEPT_DURATIONS } from '../../../coordinator/operations/call-stats.ts'
 import type { Views } from '../../../coordinator/operations/context.ts'
-import { createVitals } from '../../../coordinator/vitals.ts'
 import { appWith, views } from '../../support/app.ts'
 
 const cell = (id: string, more: Partial<Observations['cells'][number]> = {}) =>
