@@ -1,17 +1,7 @@
 import t from 'tap'
 import { FLAG, FRAME } from '../../../coordinator/link/frames.ts'
-import { ask, open } from './asking.ts'
-import {
-  answer,
-  field,
-  frame,
-  greetedCell,
-  OK,
-  rawCell,
-  setting,
-  settings,
-  uint32,
-} from './raw-cell.ts'
+import { collectAnswer, openRequest } from '../../support/link-requests.ts'
+import { answer, field, frame, greetedCell, OK, setting, settings, uint32 } from './raw-cell.ts'
 
 const GET = { method: 'GET', path: '/' } as const
 const { endHeaders, endStream } = FLAG
@@ -98,7 +88,7 @@ t.test('a link ends, with its requests, when the cell sends', async t => {
   for (const [what, said, code] of ENDS_THE_SESSION)
     t.test(what, async t => {
       const cell = await greetedCell(t)
-      const { end, stream } = open(cell.link, GET)
+      const { end, stream } = openRequest(cell.link, GET)
       await cell.next(FRAME.headers)
       cell.send(said)
       await cell.isDown
@@ -106,7 +96,7 @@ t.test('a link ends, with its requests, when the cell sends', async t => {
       const farewell = await cell.next(FRAME.goAway)
       t.equal(farewell?.payload.readUInt32BE(4), code)
       t.equal(cell.reasons.length, 1, 'with a reason')
-      t.throws(() => open(cell.link, GET), { code: 'cell_unavailable' })
+      t.throws(() => openRequest(cell.link, GET), { code: 'cell_unavailable' })
       stream.cancel()
       stream.resume()
       await cell.closed
@@ -157,8 +147,8 @@ t.test('a request ends, and no other, when the cell sends', async t => {
   for (const [what, said, code] of ENDS_THE_STREAM)
     t.test(what, async t => {
       const cell = await greetedCell(t)
-      const { end } = open(cell.link, GET)
-      const other = ask(cell.link, GET)
+      const { end } = openRequest(cell.link, GET)
+      const other = collectAnswer(cell.link, GET)
       cell.send(said)
       const reset = await cell.next(FRAME.reset)
       t.match(reset, { id: 1, payload: uint32(code) })
@@ -169,8 +159,8 @@ t.test('a request ends, and no other, when the cell sends', async t => {
   for (const code of [0, 2, 5, 7, 8, 0xffffffff])
     t.test(`a reset with the code ${code}`, async t => {
       const cell = await greetedCell(t)
-      const { end } = open(cell.link, GET)
-      const other = ask(cell.link, GET)
+      const { end } = openRequest(cell.link, GET)
+      const other = collectAnswer(cell.link, GET)
       cell.send(head(1, OK), frame(FRAME.reset, 0, 1, uint32(code)), answer(3))
       t.match(await end, { isWhole: false, status: 200 })
       t.match(await other, { isWhole: true })
@@ -181,7 +171,7 @@ t.test('a request ends, and no other, when the cell sends', async t => {
     })
   t.test('more than its window', async t => {
     const cell = await greetedCell(t)
-    const { end, stream } = open(cell.link, GET)
+    const { end, stream } = openRequest(cell.link, GET)
     stream.pause()
     const full = frame(FRAME.data, 0, 1, Buffer.alloc(16_383))
     cell.send(head(1, OK), times(4, full), frame(FRAME.data, 0, 1, '00000000'))
@@ -192,8 +182,11 @@ t.test('a request ends, and no other, when the cell sends', async t => {
 
 t.test('what comes for a stream that has ended is ignored', async t => {
   const cell = await greetedCell(t)
-  t.match(await Promise.all([ask(cell.link, GET), cell.send(answer(1))]), [{ isWhole: true }, true])
-  const cancelled = open(cell.link, GET)
+  t.match(await Promise.all([collectAnswer(cell.link, GET), cell.send(answer(1))]), [
+    { isWhole: true },
+    true,
+  ])
+  const cancelled = openRequest(cell.link, GET)
   cancelled.stream.cancel()
   t.match(await cancelled.end, { isWhole: false })
   for (const id of [1, 3])
@@ -206,44 +199,17 @@ t.test('what comes for a stream that has ended is ignored', async t => {
       frame(FRAME.priority, 0, id, '0000000000'),
     )
   cell.send(answer(5))
-  t.match(await ask(cell.link, GET), { isWhole: true })
+  t.match(await collectAnswer(cell.link, GET), { isWhole: true })
 })
 
 t.test('resets and heads of many requests that have ended are no flood', async t => {
   const cell = await greetedCell(t)
   for (let id = 1; id < 30_000; id += 2) {
-    open(cell.link, GET)
+    openRequest(cell.link, GET)
     cell.send(answer(id), frame(FRAME.reset, 0, id, uint32(0)), head(id, OK))
     if (id % 100 === 1) await new Promise(resolve => setImmediate(resolve))
   }
-  const last = ask(cell.link, GET)
+  const last = collectAnswer(cell.link, GET)
   cell.send(answer(30_001))
   t.match(await last, { isWhole: true })
-})
-
-t.test('a wire that ends in the middle of a frame ends the link', async t => {
-  for (const bytes of [4, 9, 12]) {
-    const cell = await greetedCell(t)
-    const answered = ask(cell.link, GET)
-    await cell.next(FRAME.headers)
-    cell.cell.end(frame(FRAME.data, 0, 1, 'aabbccdd').subarray(0, bytes))
-    await cell.isDown
-    t.match(await answered, { isWhole: false })
-  }
-})
-
-t.test('a cell that begins with anything but settings is cut off', async t => {
-  for (const said of [
-    frame(FRAME.settings, FLAG.ack, 0),
-    frame(FRAME.ping, 0, 0, '00'.repeat(8)),
-    frame(FRAME.windowUpdate, 0, 0, uint32(1)),
-    Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'),
-    Buffer.from('GET / HTTP/1.1\r\nHost: coordinator\r\n\r\n'),
-  ]) {
-    const cell = await rawCell(t)
-    cell.send(said)
-    await cell.isDown
-    t.equal(cell.reasons.length, 1)
-    await cell.closed
-  }
 })

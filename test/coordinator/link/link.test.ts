@@ -11,7 +11,7 @@ import { openLink } from '../../../coordinator/link/link.ts'
 import { issueAuthority, issueServerCertificate } from '../../../coordinator/tls/certificate.ts'
 import { LINK_PATH, LINK_PROTOCOL } from '../../../shared/wire/link.ts'
 import { silent } from '../../support/cell.ts'
-import { ask } from './asking.ts'
+import { collectAnswer } from '../../support/link-requests.ts'
 
 const life = { from: Date.now() - 60_000, to: Date.now() + 60_000 }
 const { certificate, key } = await issueServerCertificate(
@@ -60,22 +60,26 @@ const overUpgrade = async (t: Test, secure: boolean): Promise<void> => {
   const link = await isUp
 
   t.test('carries requests from the coordinator to the cell', async t => {
-    const { text } = await ask(link, { method: 'POST', path: '/x', body: Buffer.from('{}') })
+    const { text } = await collectAnswer(link, {
+      method: 'POST',
+      path: '/x',
+      body: Buffer.from('{}'),
+    })
     t.equal(text, 'hello /x')
   })
 
   t.test('carries bodies that are larger than any window', async t => {
     const body = randomBytes(5_000_000)
-    const { bytes, isWhole } = await ask(link, { method: 'POST', path: '/echo', body })
+    const { bytes, isWhole } = await collectAnswer(link, { method: 'POST', path: '/echo', body })
     t.ok(isWhole && bytes.equals(body))
   })
 
   t.test('is down as soon as the peer closes its end, long before a ping would tell', async t => {
-    const answer = ask(link, { method: 'GET', path: '/y' })
+    const answer = collectAnswer(link, { method: 'GET', path: '/y' })
     socket.destroy()
     await isDown
     t.match(await answer, { isWhole: false })
-    await t.rejects(ask(link, { method: 'GET', path: '/' }), { code: 'cell_unavailable' })
+    await t.rejects(collectAnswer(link, { method: 'GET', path: '/' }), { code: 'cell_unavailable' })
   })
 }
 

@@ -5,7 +5,7 @@ import { frame, rawCell, settings } from './raw-cell.ts'
 const EVERY_MS = 50
 
 t.test('an answer that came while the coordinator stood still is in time', async t => {
-  const cell = await rawCell(t, EVERY_MS)
+  const cell = await rawCell(t, { pingEveryMs: EVERY_MS })
   cell.send(settings())
   await cell.up
   const ping = await cell.next(FRAME.ping)

@@ -103,8 +103,18 @@ export const listen = (cell: Socket) => {
   return { heard, next, closed }
 }
 
-/** A link to a cell that says what the test writes, byte by byte. */
-export const rawCell = async (t: Test, pingEveryMs = 60_000) => {
+export interface RawCellOptions {
+  pingEveryMs?: number
+  open?: typeof openLink
+  /** Settings with which the cell greets. */
+  settings?: Buffer[]
+}
+
+/** A link to a cell whose bytes the test writes. */
+export const rawCell = async (
+  t: Test,
+  { pingEveryMs = 60_000, open = openLink }: RawCellOptions = {},
+) => {
   const [cell, socket] = await sockets(t)
   const ear = listen(cell)
   const reasons: string[] = []
@@ -113,7 +123,7 @@ export const rawCell = async (t: Test, pingEveryMs = 60_000) => {
   } as unknown as Logger
   const { promise: up, resolve } = Promise.withResolvers<CellLink>()
   const { promise: isDown, resolve: down } = Promise.withResolvers<void>()
-  const link = openLink({
+  const link = open({
     cellId: 'a',
     socket,
     logger,
@@ -128,10 +138,10 @@ export const rawCell = async (t: Test, pingEveryMs = 60_000) => {
 
 export type RawCell = Awaited<ReturnType<typeof rawCell>>
 
-/** One that has told its settings. */
-export const greetedCell = async (t: Test, ...values: Buffer[]): Promise<RawCell> => {
-  const cell = await rawCell(t)
-  cell.send(settings(...values))
+/** A raw cell that has sent its settings. */
+export const greetedCell = async (t: Test, options: RawCellOptions = {}): Promise<RawCell> => {
+  const cell = await rawCell(t, options)
+  cell.send(settings(...(options.settings ?? [])))
   await cell.up
   return cell
 }
