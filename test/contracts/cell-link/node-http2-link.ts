@@ -14,7 +14,7 @@ import {
   type CellStream,
   SILENCE_MS,
 } from '../../../coordinator/fleet/cell-link.ts'
-import type { LinkOptions } from '../../../coordinator/link/link.ts'
+import type { CellLinkOptions } from '../../../coordinator/link/link.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 
 const GREETING_MS = 5000
@@ -26,17 +26,17 @@ const MAX_MEMORY_MB = 1024
 const FIELD_BYTES = 32
 
 /** A cell link over the HTTP/2 client of Node; it shows that `CellLink` can be implemented again. */
-export const openNodeHttp2Link = (options: LinkOptions): CellLink => new NodeHttp2Link(options)
+export const openNodeHttp2Link = (options: CellLinkOptions): CellLink => new NodeHttp2Link(options)
 
 class NodeHttp2Link implements CellLink {
   readonly cellId: string
-  readonly #options: LinkOptions
+  readonly #options: CellLinkOptions
   readonly #session: ClientHttp2Session
   #roundTripMs: number | undefined
   #pings: NodeJS.Timeout | undefined
   #isPingOpen = false
 
-  constructor(options: LinkOptions) {
+  constructor(options: CellLinkOptions) {
     this.cellId = options.cellId
     this.#options = options
     this.#session = openSession(options.socket)

@@ -68,13 +68,13 @@ const overUpgrade = async (t: Test, secure: boolean): Promise<void> => {
     t.equal(text, 'hello /x')
   })
 
-  t.test('carries bodies that are larger than any window', async t => {
+  t.test('carries bodies that are larger than every window', async t => {
     const body = randomBytes(5_000_000)
     const { bytes, isWhole } = await collectAnswer(link, { method: 'POST', path: '/echo', body })
     t.ok(isWhole && bytes.equals(body))
   })
 
-  t.test('is down as soon as the peer closes its end, long before a ping would tell', async t => {
+  t.test('is down as soon as the cell closes its end, before a ping could fail', async t => {
     const answer = collectAnswer(link, { method: 'GET', path: '/y' })
     socket.destroy()
     await isDown
@@ -85,7 +85,7 @@ const overUpgrade = async (t: Test, secure: boolean): Promise<void> => {
 
 for (const [title, secure] of [
   ['a link over a real upgrade', false],
-  // where the coordinator once died: the session took the socket over in the middle of a write
+  // the session takes over a TLS socket in the middle of a write, which once ended the process
   ['a link over a real upgrade with TLS', true],
 ] as const)
   t.test(title, t => overUpgrade(t, secure))

@@ -8,30 +8,30 @@ const { endHeaders, endStream } = FLAG
 const post = (text: string) => ({ method: 'POST', path: '/', body: Buffer.from(text) }) as const
 const WINDOW = 4
 
-t.test('a body goes as far as the windows of the cell', async t => {
+t.test('a body is sent within the windows of the cell', async t => {
   const cell = await greetedCell(t, { settings: [setting(WINDOW, 10)] })
-  const heard = async (id: number) => {
+  const nextData = async (id: number) => {
     const data = await cell.next(FRAME.data)
     t.equal(data?.id, id)
     return `${data?.payload}${data?.flags === endStream ? '|' : ''}`
   }
   const answered = collectAnswer(cell.link, post('0123456789abcdefghij'))
-  t.equal(await heard(1), '0123456789')
+  t.equal(await nextData(1), '0123456789')
   cell.send(frame(FRAME.windowUpdate, 0, 1, uint32(2)))
-  t.equal(await heard(1), 'ab')
+  t.equal(await nextData(1), 'ab')
   cell.send(settings(setting(WINDOW, 5)), frame(FRAME.windowUpdate, 0, 1, uint32(6)))
-  t.equal(await heard(1), 'c', 'five were owed')
+  t.equal(await nextData(1), 'c', 'the window was five bytes in debt')
   cell.send(settings(setting(WINDOW, 8)))
-  t.equal(await heard(1), 'def')
+  t.equal(await nextData(1), 'def')
   cell.send(frame(FRAME.windowUpdate, 0, 1, uint32(100)))
-  t.equal(await heard(1), 'ghij|')
+  t.equal(await nextData(1), 'ghij|')
   cell.send(answer(1))
   t.match(await answered, { isWhole: true })
   openRequest(cell.link, post('0123456789'))
-  t.equal(await heard(3), '01234567', 'a new stream has the new window')
+  t.equal(await nextData(3), '01234567', 'a new stream has the new window')
 })
 
-t.test('settings are acknowledged before anything that makes use of them', async t => {
+t.test('settings are acknowledged before any frame that relies on them', async t => {
   const cell = await greetedCell(t, { settings: [setting(WINDOW, 1)] })
   openRequest(cell.link, post('0123'))
   await cell.next(FRAME.data)
@@ -70,7 +70,7 @@ t.test('streams take turns at the window of the session', async t => {
   ])
 })
 
-t.test('a window that is half used is filled, for the stream and for the session', async t => {
+t.test('a half-used window is refilled, for the stream and for the session', async t => {
   const cell = await greetedCell(t)
   await cell.next(FRAME.windowUpdate)
   const { stream, read } = openRequest(cell.link, GET)
@@ -81,7 +81,7 @@ t.test('a window that is half used is filled, for the stream and for the session
   cell.send(piece, piece, frame(FRAME.ping, 0, 0, '00'.repeat(8)))
   await cell.next(FRAME.ping)
   await cell.next(FRAME.ping)
-  t.equal(read(), 65_536, 'what it was allowed comes still')
+  t.equal(read(), 65_536, 'what the window allows still arrives')
   t.notOk(cell.heard.some(({ type }) => type === FRAME.windowUpdate))
   stream.resume()
   t.match(await cell.next(FRAME.windowUpdate), { id: 1, payload: uint32(32_768) })
