@@ -89,7 +89,7 @@ t.test('the Huffman code', async t => {
   })
 })
 
-t.test('a head is read', async t => {
+t.test('a head is decoded', async t => {
   t.strictSame(read(OK), { status: 200, headers: {} })
   t.strictSame(read('8d'), { status: 404, headers: {} })
   t.strictSame(read(`20${OK}`), { status: 200, headers: {} }, 'after an empty table')
@@ -104,40 +104,40 @@ t.test('a head is read', async t => {
   t.strictSame(read(block.toString('hex')).headers, { a: long }, 'with a number of three bytes')
 })
 
-t.test('a block that cannot be read ends the session', async t => {
+t.test('a block that cannot be decoded ends the session', async t => {
   for (const [hex, why] of [
-    ['80', 'the place 0'],
-    ['be', 'a place of the table that there is not'],
-    ['7e00', 'a name from there'],
-    ['3fe11f', 'a table of 4096 bytes'],
-    [`${OK}20`, 'a table in the middle'],
+    ['80', 'index 0'],
+    ['be', 'an index outside the table'],
+    ['7e00', 'a name at such an index'],
+    ['3fe11f', 'a dynamic table of 4096 bytes'],
+    [`${OK}20`, 'a table update in the middle'],
     ['00', 'no name'],
     ['000161', 'no value'],
     ['0001610562', 'a value that ends too early'],
     ['000161ff', 'a length that ends too early'],
     ['000161ffffffffffff7f', 'a length that is too large'],
-    ['00016181ff', 'a text that is no code'],
+    ['00016181ff', 'an invalid Huffman code'],
   ] as const)
     t.throws(() => read(hex), { name: 'SessionFault', code: 9 }, why)
 })
 
-t.test('a head that must not be used ends its stream', async t => {
+t.test('a malformed head ends its stream only', async t => {
   const many = '90'.repeat(1100)
   for (const [hex, why] of [
     [field(':status', '20'), 'a status of two digits'],
-    [field(':status', '099'), 'a status that is none'],
+    [field(':status', '099'), 'an invalid status'],
     [OK + OK, 'two of them'],
     [field('a', 'b') + OK, 'one after a header'],
-    [OK + field(':path', '/'), 'what is of requests'],
-    [OK + field(':x', '/'), 'what nobody knows'],
+    [OK + field(':path', '/'), 'a pseudo-header of requests'],
+    [OK + field(':x', '/'), 'an unknown pseudo-header'],
     [OK + field('', 'x'), 'no name'],
-    [OK + field('Upper', 'x'), 'large letters'],
+    [OK + field('Upper', 'x'), 'upper case'],
     [OK + field('a b', 'x'), 'a space in a name'],
     [OK + field('a', 'b\r\nc: d'), 'a line end'],
     [OK + field('a', 'b\0'), 'a zero'],
     [OK + field('a', 'b\x7f'), 'a control character'],
-    [OK + field('connection', 'close'), 'what is of connections'],
-    [OK + field('transfer-encoding', 'chunked'), 'what is of HTTP/1.1'],
+    [OK + field('connection', 'close'), 'a connection-specific header'],
+    [OK + field('transfer-encoding', 'chunked'), 'a header of HTTP/1.1'],
     [OK + many, 'a small block that is a long list'],
   ] as const)
     t.throws(() => read(hex), { name: 'Malformed' }, why)
