@@ -32,7 +32,7 @@ const PHASES: Phase[] = [
   },
 ]
 
-const cancelContract = (t: Test, open: OpenLink): void => {
+const cancelRequests = (t: Test, open: OpenLink): void => {
   for (const { title, path, reached, body } of PHASES)
     t.test(`a request cancelled ${title} ends at once and is reset on the cell`, async t => {
       const arrived = Promise.withResolvers<void>()
@@ -68,7 +68,7 @@ const cancelContract = (t: Test, open: OpenLink): void => {
   })
 }
 
-const cutContract = (t: Test, open: OpenLink): void => {
+const cutAnswers = (t: Test, open: OpenLink): void => {
   // not with code 0: node:http2 reports such a reset as the end of the answer
   t.test('an answer that the cell resets is cut', async t => {
     const codes = [2, 7, 8]
@@ -131,7 +131,7 @@ const cutContract = (t: Test, open: OpenLink): void => {
   })
 }
 
-const greetingContract = (t: Test, open: OpenLink): void => {
+const greetCells = (t: Test, open: OpenLink): void => {
   t.test('a cell that begins with anything but settings is cut off', async t => {
     for (const bytes of [
       frame(FRAME.settings, FLAG.ack, 0),
@@ -171,11 +171,11 @@ const greetingContract = (t: Test, open: OpenLink): void => {
   })
 }
 
-/** How requests and links end, whoever ends them. */
+/** How requests and links end, whichever side ends them. */
 export const endsContract = (name: string, open: OpenLink): void => {
   t.test(`a link by ${name} ends as it should`, async t => {
-    cancelContract(t, open)
-    cutContract(t, open)
-    greetingContract(t, open)
+    cancelRequests(t, open)
+    cutAnswers(t, open)
+    greetCells(t, open)
   })
 }
