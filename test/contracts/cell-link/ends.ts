@@ -3,7 +3,7 @@ import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { FLAG, FRAME } from '../../../coordinator/link/frames.ts'
 import { frame, greetedCell, rawCell, uint32 } from '../../coordinator/link/raw-cell.ts'
-import { endWithUsage, type LinkedCell } from '../../support/cell.ts'
+import { type CellHandler, endWithUsage, type LinkedCell } from '../../support/cell.ts'
 import { collectAnswer, type OpenRequest, openRequest } from '../../support/link-requests.ts'
 import { cellWith, flood, GET, type OpenLink } from './rig.ts'
 
@@ -97,14 +97,15 @@ const cutAnswers = (t: Test, open: OpenLink): void => {
     t.match(await answer, { isWhole: true, text: 'half', trailers: {} })
   })
 
-  const gone: [title: string, end: (cell: LinkedCell) => void][] = [
-    ['whose cell is gone', cell => cell.cut()],
-    ['whose wire lets nothing through', cell => cell.freeze()],
-    ['that was closed', ({ link }) => link.close()],
+  const gone: [title: string, end: (cell: LinkedCell) => void, pingEveryMs: number][] = [
+    ['whose cell is gone', cell => cell.cut(), 60_000],
+    ['whose wire lets nothing through', cell => cell.freeze(), 500],
+    ['that was closed', ({ link }) => link.close(), 60_000],
   ]
-  for (const [title, end] of gone)
+  for (const [title, end, pingEveryMs] of gone)
     t.test(`a link ${title} is down, and its answers are cut`, async t => {
-      const cell = await cellWith(t, open, (_request, response) => void response.write('half'), 100)
+      const half: CellHandler = (_request, response) => void response.write('half')
+      const cell = await cellWith(t, open, half, pingEveryMs)
       const request = openRequest(cell.link, GET)
       const paused = openRequest(cell.link, GET)
       await Promise.all([request.begun, paused.begun])

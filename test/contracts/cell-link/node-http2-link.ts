@@ -74,7 +74,8 @@ class NodeHttp2Link implements CellLink {
 
   #ping(): void {
     if (this.#isPingOpen) {
-      this.#session.destroy(new Error(`no answer to a ping in ${this.#options.pingEveryMs} ms`))
+      // timers run before sockets: after a stall the answer may have arrived without being read yet
+      setImmediate(() => this.#judgePing())
       return
     }
     this.#isPingOpen = true
@@ -83,6 +84,11 @@ class NodeHttp2Link implements CellLink {
       this.#isPingOpen = false
       this.#roundTripMs = milliseconds
     })
+  }
+
+  #judgePing(): void {
+    if (!this.#isPingOpen) return
+    this.#session.destroy(new Error(`no answer to a ping within ${this.#options.pingEveryMs} ms`))
   }
 }
 
