@@ -167,7 +167,7 @@ t.test("the coordinator's own certificate", async t => {
   })
 })
 
-t.test('a renewed certificate is shown to new connections', async t => {
+t.test('a renewed certificate is presented to new connections', async t => {
   const folder = await temporaryFolder(t)
   const first = await loadOwnCertificate(folder, ['localhost'], Date.now() - 61 * DAY)
   const server = createServer({ cert: first.cert, key: first.key }).listen(0, '127.0.0.1')
@@ -184,7 +184,7 @@ t.test('a renewed certificate is shown to new connections', async t => {
   }
   let look = () => {}
   let answer: () => Promise<ServerIdentity | undefined> = async () => first
-  const told = new Promise<void>(info => {
+  const renewed = new Promise<void>(info => {
     const logger = { info: () => info(), error: () => {} }
     const repeat = (call: () => void) => {
       look = call
@@ -200,11 +200,11 @@ t.test('a renewed certificate is shown to new connections', async t => {
   t.equal(await serial(), before, 'a failure changes nothing')
   answer = () => loadOwnCertificate(folder, ['localhost'])
   look()
-  await told
+  await renewed
   t.not(await serial(), before)
 })
 
-t.test('what the listener shows', async t => {
+t.test('what the listener presents', async t => {
   const config = (http: object, more: object = {}) => CoordinatorConfig.parse({ http, ...more })
 
   t.test('is nothing on loopback', async t => {
