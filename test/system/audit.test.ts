@@ -27,7 +27,7 @@ t.test('a cell gives away an audit that was cut while the coordinator was down',
   await stack.coordinator.end('SIGKILL')
   const stateDir = join(stack.folder, 'coordinator')
   const store = await openStore(stateDir)
-  await store.ledger.write(async trx => {
+  await store.ledger.sealed.write(async trx => {
     await sql`drop trigger audit_no_delete`.execute(trx)
     await trx.deleteFrom('audit').where('seq', '>', 3).execute()
   })
@@ -61,7 +61,7 @@ t.test('a coordinator purges what is too old at its start, and says so', async t
   const old = { actor: 'a', action: 'test.run', subject: 's', outcome: 'done' } as const
   const at = Date.now() - 3 * 365 * 86_400_000
   for (let n = 0; n < 3; n++)
-    await store.ledger.write(trx => appendAudit(trx, { ...old, at: at + n }))
+    await store.ledger.sealed.write(trx => appendAudit(trx, { ...old, at: at + n }))
   const { keys } = await bootstrap(store)
   await store.close()
 

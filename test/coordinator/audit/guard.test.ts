@@ -10,16 +10,12 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { acceptAudit } from '../../../coordinator/audit/accept.ts'
-import {
-  appendAudit,
-  createAudit,
-  verifyAudit,
-  verifyOnce,
-} from '../../../coordinator/audit/audit.ts'
+import { appendAudit, createAudit } from '../../../coordinator/audit/audit.ts'
 import { rowHash } from '../../../coordinator/audit/chain.ts'
 import { signCheckpoint } from '../../../coordinator/audit/checkpoint.ts'
 import { type AuditGuardParts, guardAudit } from '../../../coordinator/audit/guard.ts'
 import { purgeAudit } from '../../../coordinator/audit/purge.ts'
+import { verifyAudit, verifyOnce } from '../../../coordinator/audit/verify.ts'
 import { openSigning } from '../../../coordinator/signing/signing.ts'
 import { openStore, type Store } from '../../../coordinator/store/store.ts'
 import { newPrivateKey, type Signer, signerOf } from '../../../shared/signing.ts'
@@ -101,7 +97,7 @@ const cutOff = (path: string): boolean => {
 
 const rewrite = async (folder: string, change: (store: Store) => Promise<void>): Promise<void> => {
   const store = await openStore(folder, { pollMilliseconds: 0 })
-  await store.ledger.write(async trx => {
+  await store.ledger.sealed.write(async trx => {
     for (const verb of ['update', 'delete'])
       await sql`drop trigger ${sql.ref(`audit_no_${verb}`)}`.execute(trx)
   })
@@ -110,14 +106,14 @@ const rewrite = async (folder: string, change: (store: Store) => Promise<void>):
 }
 
 const deleteFrom = (seq: number) => (store: Store) =>
-  store.ledger.write(async trx => {
+  store.ledger.sealed.write(async trx => {
     await trx.deleteFrom('audit').where('seq', '>=', seq).execute()
   })
 
 /** Every row anew, each with its right hash: the chain alone finds nothing. */
 const forgeAll = async (store: Store): Promise<void> => {
   const rows = await store.ledger.read.selectFrom('audit').selectAll().orderBy('seq').execute()
-  await store.ledger.write(async trx => {
+  await store.ledger.sealed.write(async trx => {
     let prev = '0'.repeat(64)
     for (const row of rows) {
       const forged = { ...row, actor: 'nobody', prev }
@@ -141,7 +137,7 @@ const forgePurge = async (store: Store, own: Signer): Promise<void> => {
     },
     own,
   )
-  await store.ledger.write(async trx => {
+  await store.ledger.sealed.write(async trx => {
     await trx
       .insertInto('audit_checkpoint')
       .values({ id: 1, ...checkpoint })
@@ -168,7 +164,7 @@ const purgeTen = (store: Store): Promise<number> =>
 const moveFurther = async (store: Store): Promise<void> => {
   await purgeTen(store)
   const { hash = '' } = (await rowAt(store, 12)) ?? {}
-  await store.ledger.write(async trx => {
+  await store.ledger.sealed.write(async trx => {
     await trx.updateTable('audit_checkpoint').set({ seq: 12, rows: 12, hash }).execute()
     await trx.deleteFrom('audit').where('seq', '<=', 12).execute()
   })
@@ -181,7 +177,7 @@ t.test('eleven ways to tamper with the audit, each found at the next start', asy
       'a deleted row',
       folder =>
         rewrite(folder, store =>
-          store.ledger.write(async trx => {
+          store.ledger.sealed.write(async trx => {
             await trx.deleteFrom('audit').where('seq', '=', 7).execute()
           }),
         ),
@@ -200,7 +196,7 @@ t.test('eleven ways to tamper with the audit, each found at the next start', asy
       'the beginning deleted',
       folder =>
         rewrite(folder, store =>
-          store.ledger.write(async trx => {
+          store.ledger.sealed.write(async trx => {
             await trx.deleteFrom('audit').where('seq', '<=', 10).execute()
           }),
         ),
@@ -309,7 +305,7 @@ t.test(
 )
 
 const rewriteInPlace = async (store: Store): Promise<void> => {
-  await store.ledger.write(async trx => {
+  await store.ledger.sealed.write(async trx => {
     await sql`drop trigger audit_no_delete`.execute(trx)
     await trx.deleteFrom('audit').where('seq', '>', 10).execute()
   })
@@ -448,7 +444,7 @@ t.test('a chain that is broken by itself is not accepted', async t => {
   await append(store, 20)
   await store.close()
   await rewrite(folder, changed =>
-    changed.ledger.write(async trx => {
+    changed.ledger.sealed.write(async trx => {
       await trx.deleteFrom('audit').where('seq', '=', 7).execute()
     }),
   )
