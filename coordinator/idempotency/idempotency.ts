@@ -68,19 +68,18 @@ export const createIdempotency = (parts: IdempotencyParts): Idempotency => {
   const { ledger, sealing, now, logger } = parts
   let forgotAt = Number.NEGATIVE_INFINITY
 
-  const forgetOld = async (): Promise<void> => {
+  const forgetOld = (): void => {
     if (now() - forgotAt < FORGET_EVERY_MS) return
     forgotAt = now()
     const before = now() - KEPT_MS
-    await ledger.free.write(async trx => {
-      await trx.deleteFrom('idempotent_calls').where('created_at', '<=', before).execute()
-    })
+    ledger.free
+      .write(trx => trx.deleteFrom('idempotent_calls').where('created_at', '<=', before).execute())
+      .catch(error => logger.warn({ err: error }, 'old calls were not forgotten'))
   }
 
   /** The answer of the first call, or undefined when this one is the first. */
-  const claim = async (call: RepeatableCall, name: string): Promise<string | undefined> => {
-    await forgetOld()
-    return ledger.free.write(async trx => {
+  const claim = (call: RepeatableCall, name: string): Promise<string | undefined> => {
+    const claimed = ledger.free.write(async trx => {
       if (await begin(trx, rowOf(call, name))) return undefined
       const known = await find(trx, call)
       if (known === undefined) throw underWay()
@@ -88,6 +87,8 @@ export const createIdempotency = (parts: IdempotencyParts): Idempotency => {
       if (known.answer_sealed !== null) return known.answer_sealed
       throw known.state === 'changed' && known.lease_until <= now() ? lost() : underWay()
     })
+    forgetOld()
+    return claimed
   }
 
   const rowOf = (call: RepeatableCall, name: string): IdempotentCallRow => ({

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { type AuditEntry, createAudit } from '../../../coordinator/audit/audit.ts'
 import { rowHash } from '../../../coordinator/audit/chain.ts'
-import { verifyAudit } from '../../../coordinator/audit/verify.ts'
+import { verifyAudit, verifyChain } from '../../../coordinator/audit/verify.ts'
 import type { AuditRow } from '../../../coordinator/store/audit-tables.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { temporaryStore } from '../store/temporary.ts'
@@ -152,8 +152,8 @@ t.test('a witness finds what the chain alone cannot', async t => {
     const audit = await filled(store, 3)
     const witness = await audit.append(entry(4))
     await tamper(store, 'delete from audit where seq > 2')
-    t.match(await verifyAudit(store.ledger), { ok: true, rows: 2 })
-    t.match(await verifyAudit(store.ledger, { witness }), {
+    t.match(await verifyChain(store.ledger), { ok: true, rows: 2 })
+    t.match(await verifyChain(store.ledger, { witness }), {
       ok: false,
       brokenAt: 3,
       reason: /cut off/,
