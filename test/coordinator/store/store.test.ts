@@ -1,18 +1,27 @@
 import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql, type Transaction } from 'kysely'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { Database } from '../../../coordinator/store/engine.ts'
+import { StoreFault } from '../../../coordinator/store/faults.ts'
 import { ledgerMigrations } from '../../../coordinator/store/migrations.ts'
 import { bumpRevision } from '../../../coordinator/store/revisions.ts'
 import { sqliteEngine } from '../../../coordinator/store/sqlite/sqlite-engine.ts'
 import { openStore, type Store } from '../../../coordinator/store/store.ts'
 import type { LedgerTables } from '../../../coordinator/store/tables.ts'
+import { testStoreContract } from '../../contracts/store.ts'
 import { temporaryFolder, temporaryStore } from './temporary.ts'
 
 const addTenant = async (trx: Transaction<LedgerTables>, id: string): Promise<string> => {
   await trx.insertInto('tenants').values({ id, name: id, created_at: 1 }).execute()
   return id
+}
+
+/** Without the hooks of the coordinator: works run as often as the engine itself runs them. */
+const plainStore = async (t: Pick<Test, 'teardown'>, folder: string): Promise<Store> => {
+  const store = await openStore(folder, { pollMilliseconds: 0 })
+  t.teardown(() => store.close())
+  return store
 }
 
 /** A setting of the writing connection. */
@@ -135,39 +144,6 @@ t.test('group commit', async t => {
     t.equal(other.ledger.foreignCommits(), before + 1, 'one commit')
   })
 
-  t.test('a work that fails is undone alone', async t => {
-    const store = await temporaryStore(t)
-    const outcomes = await Promise.allSettled([
-      store.ledger.sealed.write(trx => addTenant(trx, 'a')),
-      store.ledger.sealed.write(async trx => {
-        await addTenant(trx, 'lost')
-        throw new RangeError('changed my mind')
-      }),
-      store.ledger.sealed.write(trx => addTenant(trx, 'a')),
-      store.ledger.sealed.write(trx => addTenant(trx, 'b')),
-    ])
-    t.strictSame(
-      outcomes.map(outcome => outcome.status),
-      ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
-    )
-    t.match(outcomes[1], { reason: { message: 'changed my mind' } })
-    t.strictSame(await tenantIds(store), ['a', 'b'])
-  })
-
-  t.test('a broken reference is refused', async t => {
-    const store = await temporaryStore(t)
-    const row = { id: 'p', tenant_id: 'nobody', name: 'p', created_at: 1 }
-    await t.rejects(
-      store.ledger.sealed.write(trx => trx.insertInto('persons').values(row).execute()),
-    )
-  })
-
-  t.test('a reading connection cannot write', async t => {
-    const store = await temporaryStore(t)
-    const write = store.ledger.read.deleteFrom('tenants').execute()
-    await t.rejects(write, { code: 'store_unavailable' })
-  })
-
   t.test('two stores on one folder take turns without blocking each other', async t => {
     const folder = await temporaryFolder(t)
     const stores = [await temporaryStore(t, folder), await temporaryStore(t, folder)]
@@ -208,20 +184,6 @@ t.test('group commit', async t => {
     await Promise.all(writes.slice(0, 2))
     t.equal(await store.ledger.sealed.write(trx => addTenant(trx, 'd')), 'd')
     t.strictSame(await tenantIds(store), ['a', 'b', 'd'])
-  })
-
-  t.test('closing finishes what is queued and refuses what comes later', async t => {
-    const folder = await temporaryFolder(t)
-    const store = await openStore(folder)
-    const queued = store.ledger.sealed.write(trx => addTenant(trx, 'a'))
-    const closing = store.close()
-    await t.rejects(
-      store.records.free.write(async () => {}),
-      { code: 'store_unavailable' },
-    )
-    t.equal(await queued, 'a')
-    await closing
-    t.strictSame(await tenantIds(await temporaryStore(t, folder)), ['a'])
   })
 })
 
@@ -273,5 +235,15 @@ t.test('revisions', async t => {
     await store.close()
     await store.revisions.poll()
     t.equal(told, 1)
+  })
+})
+
+t.test('SQLite keeps the contract of the store', async t => {
+  testStoreContract(t, async t => {
+    const folder = await temporaryFolder(t)
+    return {
+      stores: [await plainStore(t, folder), await plainStore(t, folder)],
+      conflict: () => new StoreFault('conflict', 'the database is locked', undefined),
+    }
   })
 })
