@@ -16,6 +16,7 @@ import { idempotencyTable, jobTable, webhookTable } from './delivery-migrations.
 import type { EngineSchema } from './engine.ts'
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
 import { disabledPeople, keyClaims, keyTables, ledgerTables } from './key-migrations.ts'
+import { scheduleTable } from './schedule-migrations.ts'
 import { leaseTable, sequenceTable } from './shared-migrations.ts'
 import { hookKeys, taskCancels, taskTables, taskWorkers } from './task-migrations.ts'
 
@@ -71,6 +72,7 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, Migration
   '0050_conversations': { up: conversationTables },
   '0051_conversation_workers': { up: conversationWorkers },
   '0060_leases': { up: leaseTable },
-  '0061_sequences': { up: sequenceTable },
-  '0062_gate_requests_by_subject': { up: gateRequestsBySubject },
+  '0061_schedules': { up: scheduleTable },
+  '0062_sequences': { up: sequenceTable },
+  '0063_gate_requests_by_subject': { up: gateRequestsBySubject },
 })

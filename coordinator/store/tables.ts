@@ -5,6 +5,7 @@ import type { ConversationTables } from './conversation-tables.ts'
 import type { DeliveryTables } from './delivery-tables.ts'
 import type { GateTables } from './gate-tables.ts'
 import type { KeyTables } from './key-tables.ts'
+import type { ScheduleTables } from './schedule-tables.ts'
 import type { TaskTables } from './task-tables.ts'
 
 /**
@@ -20,6 +21,7 @@ export interface LedgerTables
     DeliveryTables,
     GateTables,
     KeyTables,
+    ScheduleTables,
     TaskTables {
   revisions: RevisionRow
   quotas: QuotaRow
