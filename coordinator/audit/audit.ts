@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { canonicalJson } from '../../shared/canonical-json.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import type { AuditRow } from '../store/audit-tables.ts'
@@ -62,11 +62,13 @@ export const counterFault = (
   return newest > most ? `row ${newest} was never numbered` : undefined
 }
 
-/** The last link of the chain. */
-export const newestRow = (
-  db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
-): Promise<Head | undefined> =>
-  db.selectFrom('audit').select(['seq', 'hash']).orderBy('seq', 'desc').limit(1).executeTakeFirst()
+/** The last link of the chain. As text, because every row that is added reads it first. */
+export const newestRow = async (db: Kysely<LedgerTables>): Promise<Head | undefined> => {
+  const { rows } = await sql<Head>`select seq, hash from audit order by seq desc limit 1`.execute(
+    db,
+  )
+  return rows[0]
+}
 
 const rowOf = (entry: AuditEntry, last: Head): Omit<AuditRow, 'hash'> => ({
   seq: last.seq + 1,

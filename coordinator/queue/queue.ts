@@ -1,6 +1,8 @@
+import type { Transaction } from 'kysely'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { JobRow } from '../store/delivery-tables.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
+import type { LedgerTables } from '../store/tables.ts'
 import { type Job, jobOf } from './job.ts'
 import type { JobKind, JobKinds } from './job-kind.ts'
 import {
@@ -20,7 +22,7 @@ export interface Queue {
   /** The same inside the transaction of what it follows from; call `wake` after it. */
   addWithin(trx: SealedTrx, job: NewJob): Promise<Job>
   /** Reads a job inside a transaction, whatever its tenant; undefined once it was forgotten. */
-  findWithin(trx: SealedTrx, id: string): Promise<Job | undefined>
+  findWithin(trx: Transaction<LedgerTables>, id: string): Promise<Job | undefined>
   /** There is something new to do. */
   wake(): void
   /** Throws `not_found`, as all of these, also for a job of another tenant. */

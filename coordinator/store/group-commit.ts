@@ -10,6 +10,7 @@ interface Entry<T> {
   resolve: (result: unknown) => void
   reject: (reason: unknown) => void
   evenFrozen: boolean
+  attemptsLeft: number
 }
 
 /** Works per transaction, so that a flood of them cannot stop the event loop for long. */
@@ -42,38 +43,14 @@ export class GroupCommit<T> {
     this.#queueLimit = options.queueLimit ?? QUEUE_LIMIT
   }
 
-  write<R>(work: Work<Transaction<T>, R>, { evenFrozen = false }: WriteOptions = {}): Promise<R> {
-    if (this.#isClosed)
-      return Promise.reject(new ShoalError('store_unavailable', 'the store is closed'))
-    if (this.#frozen !== undefined && !evenFrozen) return Promise.reject(inDoubt(this.#frozen))
-    if (this.#queue.length >= this.#queueLimit) return Promise.reject(overloaded(this.#queueLimit))
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ work, resolve: resolve as Entry<T>['resolve'], reject, evenFrozen })
-      this.#running ??= this.#drain()
-    })
-  }
-
   /** Both lanes on this one queue, which puts the works of this process in order. */
   lanes(): Lanes<T> {
-    const retry = async <R>(
-      work: Work<Transaction<T>, R>,
-      options: WriteOptions | undefined,
-      attempt: number,
-      error: unknown,
-    ): Promise<R> => {
-      if (faultOf(error) !== 'conflict' || attempt === FREE_ATTEMPTS) throw error
-      await this.#wait(1 + Math.random() * 7)
-      return this.write(work, options).catch(again => retry(work, options, attempt + 1, again))
-    }
     return {
       sealed: {
         write: <R>(work: Work<never, R>, options?: WriteOptions) =>
-          this.write(work as Work<Transaction<T>, R>, options),
+          this.#write(work as Work<Transaction<T>, R>, options, 1),
       },
-      free: {
-        write: (work, options) =>
-          this.write(work, options).catch(error => retry(work, options, 1, error)),
-      },
+      free: { write: (work, options) => this.#write(work, options, FREE_ATTEMPTS) },
     }
   }
 
@@ -85,6 +62,22 @@ export class GroupCommit<T> {
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#running
+  }
+
+  #write<R>(
+    work: Work<Transaction<T>, R>,
+    { evenFrozen = false }: WriteOptions = {},
+    attemptsLeft: number,
+  ): Promise<R> {
+    if (this.#isClosed)
+      return Promise.reject(new ShoalError('store_unavailable', 'the store is closed'))
+    if (this.#frozen !== undefined && !evenFrozen) return Promise.reject(inDoubt(this.#frozen))
+    if (this.#queue.length >= this.#queueLimit) return Promise.reject(overloaded(this.#queueLimit))
+    return new Promise((resolve, reject) => {
+      const settle = { resolve: resolve as Entry<T>['resolve'], reject }
+      this.#queue.push({ work, ...settle, evenFrozen, attemptsLeft })
+      this.#running ??= this.#drain()
+    })
   }
 
   async #drain(): Promise<void> {
@@ -101,8 +94,14 @@ export class GroupCommit<T> {
     try {
       for (const settle of await this.#inOneTransaction(batch)) settle()
     } catch (error) {
-      for (const entry of batch) entry.reject(error)
+      for (const entry of batch) this.#fail(entry, error)
     }
+  }
+
+  /** A free work that has collided goes back into the queue. */
+  #fail(entry: Entry<T>, error: unknown): void {
+    if (faultOf(error) === 'conflict' && --entry.attemptsLeft > 0) this.#queue.push(entry)
+    else entry.reject(error)
   }
 
   async #inOneTransaction(batch: Entry<T>[]): Promise<(() => void)[]> {

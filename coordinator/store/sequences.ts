@@ -1,6 +1,6 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Sealed } from './lanes.ts'
-import type { LedgerTables } from './tables.ts'
+import type { LedgerTables, SequenceRow } from './tables.ts'
 
 /** Everything that is numbered in one order over all processes. */
 export type SequenceName =
@@ -21,18 +21,13 @@ export const nextSequence = async (
   name: SequenceName,
   atLeast = 1,
 ): Promise<number> => {
-  const { value } = await trx
-    .insertInto('sequences')
-    .values({ name, value: atLeast })
-    .onConflict(conflict =>
-      conflict.column('name').doUpdateSet(({ eb }) => {
-        const next = eb('sequences.value', '+', 1)
-        return { value: eb.case().when(next, '>', atLeast).then(next).else(atLeast).end() }
-      }),
-    )
-    .returning('value')
-    .executeTakeFirstOrThrow()
-  return value
+  // as text, because every row of the audit pays for it: half the cost of a built statement
+  const { rows } = await sql<SequenceRow>`
+    insert into sequences (name, value) values (${name}, ${atLeast})
+    on conflict (name) do update set value = case
+      when sequences.value >= ${atLeast} then sequences.value + 1 else ${atLeast} end
+    returning value`.execute(trx)
+  return (rows[0] as SequenceRow).value
 }
 
 /** The last number that was given; 0 before the first. */
