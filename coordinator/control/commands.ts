@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Wait } from '../../shared/wait.ts'
 import type { ApprovedPlan } from '../../shared/wire/approved-plan.ts'
@@ -7,7 +6,7 @@ import { NEEDS } from '../../shared/wire/capability.ts'
 import { Ack, isGenuineAck } from '../../shared/wire/command.ts'
 import { LIVE_GATE } from '../../shared/wire/plan-part.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { SealedTrx } from '../store/store.ts'
 import { type CommandRecord, deadlineOf, follows, givenUp, isFinal, newRecord } from './command.ts'
 import { type AdmissionParts, CommandAdmission, type Prepared } from './command-admission.ts'
 import { commandEnd } from './command-end.ts'
@@ -112,7 +111,7 @@ export class Commands {
     const prepared = this.#admission.prepare(request)
     if (prepared.hazard === 'unsafe' && request.mode === 'live')
       return this.#refuse(request, by, `${request.verb} is unsafe and needs ${LIVE_GATE}`)
-    const record = await ledger.write(trx => this.#insert(trx, request, by, prepared))
+    const record = await ledger.sealed.write(trx => this.#insert(trx, request, by, prepared))
     this.#open.set(record)
     this.#sender.send(record)
     return this.#open.get(record.id) ?? record
@@ -123,7 +122,7 @@ export class Commands {
    * transaction was committed; when it is rolled back, nothing was created.
    */
   async createWithin(
-    trx: Transaction<LedgerTables>,
+    trx: SealedTrx,
     request: Omit<CommandRequest, 'mode'>,
     by: Actor,
     approval: ApprovedPlan,
@@ -137,9 +136,9 @@ export class Commands {
     return record
   }
 
-  /** Works of the ledger come one after another: this one sees what became of the one before. */
+  /** Works of the sealed lane come one after another: this one sees what became of the one before. */
   async #becomesStored(record: CommandRecord): Promise<boolean> {
-    const isThere = await this.#parts.ledger.write(trx => isStored(trx, record.id))
+    const isThere = await this.#parts.ledger.sealed.write(trx => isStored(trx, record.id))
     if (isThere) this.#open.set(record)
     return isThere
   }
@@ -197,12 +196,12 @@ export class Commands {
 
   async #refuse(request: CommandRequest, by: Actor, reason: string): Promise<never> {
     const entry = creationOf(request, by, 'refused', { reason })
-    await this.#parts.ledger.write(trx => appendAudit(trx, entry))
+    await this.#parts.ledger.sealed.write(trx => appendAudit(trx, entry))
     throw new ShoalError('forbidden', reason)
   }
 
   async #insert(
-    trx: Transaction<LedgerTables>,
+    trx: SealedTrx,
     request: CommandRequest,
     by: Actor,
     { facts, hazard, level }: Prepared,

@@ -1,10 +1,9 @@
-import type { Transaction } from 'kysely'
 import type { Approval } from '../../shared/wire/approval.ts'
 import type { Actor } from '../audit/audit.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { SealedTrx } from '../store/store.ts'
 import type { Person } from './rules.ts'
 
-export type Trx = Transaction<LedgerTables>
+export type Trx = SealedTrx
 
 export interface NewRequest {
   gateId: string

@@ -14,7 +14,7 @@ import { createKeys } from '../../../coordinator/keys/keys.ts'
 import { listPeople } from '../../../coordinator/people/people.ts'
 import { openSigning } from '../../../coordinator/signing/signing.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
-import { ownCertificate } from '../../../coordinator/tls/own-certificate.ts'
+import { loadOwnCertificate } from '../../../coordinator/tls/own-certificate.ts'
 import { parseJoinToken } from '../../../shared/join-token.ts'
 import { printed } from '../../../shared/print.ts'
 import { lockState } from '../../../shared/state-lock.ts'
@@ -205,7 +205,7 @@ t.test(
   'a token carries the fingerprint of the authority that the coordinator has made',
   async t => {
     const folder = await temporaryFolder(t)
-    const identity = await ownCertificate(folder, ['localhost'])
+    const identity = await loadOwnCertificate(folder, ['localhost'])
     const run = async (...argv: string[]) => {
       let out = ''
       const write = (more: string) => {
@@ -260,7 +260,7 @@ t.test('audit verify tells the head of a whole chain, and fails for a broken one
   t.match(await text('audit', 'verify'), /^ok {4}true\nrows {2}1\nhead {2}/)
   const [row] = await store.ledger.read.selectFrom('audit').selectAll().execute()
   const forged = { ...row, seq: 2 } as Required<typeof row> & { seq: number }
-  await store.ledger.write(trx =>
+  await store.ledger.sealed.write(trx =>
     trx
       .insertInto('audit')
       .values(forged as never)

@@ -2,7 +2,7 @@ import type { Ledger } from '../../../coordinator/store/store.ts'
 
 /** Enrols a cell with this key, as commands need it in the store. */
 export const addCell = (ledger: Ledger, id: string, publicKey: string): Promise<void> =>
-  ledger.write(async trx => {
+  ledger.sealed.write(async trx => {
     await trx
       .insertInto('join_tokens')
       .values({

@@ -5,7 +5,7 @@ import {
   type CommandsParts,
   createCommands,
 } from '../../../coordinator/control/commands.ts'
-import type { Store } from '../../../coordinator/store/store.ts'
+import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
 import { newId } from '../../../shared/ids.ts'
 import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
@@ -38,11 +38,10 @@ const rig = async (t: Test, given: Partial<CommandsParts> = {}) => {
   const store = await temporaryStore(t)
   await addCell(store.ledger, CELL, cell.publicKey)
   const failing = { writes: false }
-  const ledger: Store['ledger'] = {
-    ...store.ledger,
-    write: run =>
-      failing.writes ? Promise.reject(new Error('disk full')) : store.ledger.write(run),
-  }
+  const ledger = withChangeHook(store.ledger, async (work, commit) => {
+    if (failing.writes) throw new Error('disk full')
+    return commit(work)
+  })
   const world = { now: 1_800_000_000_000, here: true, level: CAPABILITY, sent: [] as Command[] }
   const parts: CommandsParts = {
     ledger,
