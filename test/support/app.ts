@@ -94,3 +94,21 @@ export const rawRequest = async (address: AddressInfo, text: string): Promise<st
   await once(socket, 'close')
   return answer
 }
+
+/** Sends the head and a large body to its end before it reads anything, and gives the status line. */
+export const statusAfterWriting = async (
+  port: number,
+  head: readonly string[],
+  bytes = 8 * 1024 * 1024,
+): Promise<string> => {
+  const socket = connect(port, '127.0.0.1')
+  socket.write([...head, `content-length: ${bytes}`, '', ''].join('\r\n'))
+  await new Promise<void>((resolve, reject) =>
+    socket
+      .once('error', reject)
+      .write(Buffer.alloc(bytes, ' '), error => (error ? reject(error) : resolve())),
+  )
+  const [answer] = await once(socket, 'data')
+  socket.destroy()
+  return String(answer).split('\r\n', 1)[0] as string
+}
