@@ -1,7 +1,11 @@
-import type { Server, Socket } from 'node:net'
+import { type Server, Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 
 /** Longest wait for the peer's end, in milliseconds. */
 const LINGER_MS = 2000
+
+/** Pause in what the peer sends after which a TLS connection is closed, in milliseconds. */
+const QUIET_MS = 500
 
 /** Bytes that are read and dropped while a connection lingers. */
 const LINGER_BYTES = 32 * 1024 * 1024
@@ -13,26 +17,40 @@ const LINGER_BYTES = 32 * 1024 * 1024
  */
 export const closeWithLinger = (server: Server): void => {
   for (const event of ['connection', 'secureConnection'] as const)
-    server.on(event, (socket: Socket) => {
+    server.on(event, (socket: TLSSocket) => {
       socket.destroySoon = linger
     })
 }
 
 /** Ends the own side, drops what the peer still sends, and closes after its end or the bound. */
-const linger = function (this: Socket): void {
+const linger = function (this: TLSSocket): void {
   if (this.destroyed) return
-  if (this.writable) this.end()
   // the parser would carry out a pipelined request, whose answer could not be sent any more
   this.removeAllListeners('data').removeAllListeners('end')
-  let dropped = 0
-  this.on('data', piece => {
-    dropped += piece.length
-    if (dropped > LINGER_BYTES) this.destroy()
-  })
-  const timer = setTimeout(() => this.destroy(), LINGER_MS).unref()
-  this.once('close', () => clearTimeout(timer))
+  dropRest(this)
+  if (this.encrypted) endWhenQuiet(this)
+  else this.end()
   closeAtEnd(this)
-  this.resume()
+}
+
+const dropRest = (socket: Socket): void => {
+  let dropped = 0
+  socket.on('data', piece => {
+    dropped += piece.length
+    if (dropped > LINGER_BYTES) socket.destroy()
+  })
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  socket.once('close', () => clearTimeout(timer))
+  socket.resume()
+  // the HTTP parser may have paused the handle in a way that `resume` alone does not undo
+  socket._read(0)
+}
+
+/** OpenSSL reads nothing more once it has sent close_notify, so that is sent last. */
+const endWhenQuiet = (socket: Socket): void => {
+  const close = (): void => Socket.prototype.destroySoon.call(socket)
+  socket.removeAllListeners('timeout').setTimeout(QUIET_MS, close)
+  socket.once('end', close)
 }
 
 const closeAtEnd = (socket: Socket): void => {

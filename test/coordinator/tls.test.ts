@@ -14,6 +14,8 @@ import { addressBytes, integer, objectId, time } from '../../coordinator/tls/der
 import { keepServerIdentity } from '../../coordinator/tls/keep.ts'
 import { ownCertificate, type ServerIdentity } from '../../coordinator/tls/own-certificate.ts'
 import { namesOf, serverIdentity } from '../../coordinator/tls/server-identity.ts'
+import { closeWithLinger } from '../../shared/lingering-close.ts'
+import { statusAfterWriting } from '../support/app.ts'
 import { temporaryFolder } from './store/temporary.ts'
 
 const DAY = 86_400_000
@@ -61,6 +63,20 @@ t.test('a certificate', async t => {
     t.ok(parsed.checkIssued(issuer) && parsed.verify(issuer.publicKey))
     t.notOk(parsed.ca)
     t.ok(issuer.ca)
+  })
+
+  t.test('carries a refusal to a client that reads nothing before its body is sent', async t => {
+    const server = createServer(
+      { key: key.export({ type: 'pkcs8', format: 'pem' }), cert: pemOf(certificate) },
+      (_request, response) => response.writeHead(413, { connection: 'close' }).end(),
+    ).listen(0, '127.0.0.1')
+    closeWithLinger(server)
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    const { port } = server.address() as AddressInfo
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+    const status = await statusAfterWriting(socket, ['POST / HTTP/1.1', 'host: a'])
+    t.equal(status, 'HTTP/1.1 413 Payload Too Large')
   })
 
   t.test('convinces a client that knows the authority, and no other', async t => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { type AppParts, buildApp } from '../../coordinator/app.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
 import { createEvents } from '../../coordinator/events/bus.ts'
@@ -97,11 +97,10 @@ export const rawRequest = async (address: AddressInfo, text: string): Promise<st
 
 /** Sends the head and a large body to its end before it reads anything, and gives the status line. */
 export const statusAfterWriting = async (
-  port: number,
+  socket: Socket,
   head: readonly string[],
   bytes = 8 * 1024 * 1024,
 ): Promise<string> => {
-  const socket = connect(port, '127.0.0.1')
   socket.write([...head, `content-length: ${bytes}`, '', ''].join('\r\n'))
   await new Promise<void>((resolve, reject) =>
     socket

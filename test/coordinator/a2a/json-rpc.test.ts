@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
 import { a2aScene, caller, type Json, message } from '../../support/a2a.ts'
@@ -330,7 +331,7 @@ t.test('faults of the envelope have the codes of JSON-RPC', async t => {
   )
   t.strictSame([big.status, big.json.error.code], [413, -32600])
   const head = ['POST /a2a HTTP/1.1', 'host: localhost', 'content-type: application/json']
-  t.match(await statusAfterWriting(Number(new URL(url).port), head), /413/)
+  t.match(await statusAfterWriting(connect(Number(new URL(url).port)), head), /413/)
   const wrong = await json('/a2a', { jsonrpc: '2.0', id: 4, method: 5, params: {} })
   t.match(wrong.json, { id: 4, error: { code: -32600, message: 'method must be a string' } })
 })

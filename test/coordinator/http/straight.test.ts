@@ -124,7 +124,7 @@ t.test('a client that reads nothing before its body is sent still gets the refus
   const { port } = app.server.address() as AddressInfo
   const statusOf = async (path: string, ...more: string[]): Promise<string> => {
     const head = [`POST ${path} HTTP/1.1`, 'host: localhost', 'authorization: Bearer free-key']
-    const line = await statusAfterWriting(port, [
+    const line = await statusAfterWriting(connect(port), [
       ...head,
       'content-type: application/json',
       ...more,
@@ -170,7 +170,11 @@ t.test('a connection that is closed takes no more requests and a bounded rest', 
   socket.end('rest\r\nPOST /2 HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n')
   await once(socket, 'close')
   t.strictSame(asked, ['/1'])
-  const endless = statusAfterWriting(port, ['POST /3 HTTP/1.1', 'host: a'], 64 * 1024 * 1024)
+  const endless = statusAfterWriting(
+    connect(port),
+    ['POST /3 HTTP/1.1', 'host: a'],
+    64 * 1024 * 1024,
+  )
   await t.rejects(endless, { code: /EPIPE|ECONNRESET/ })
 })
 
