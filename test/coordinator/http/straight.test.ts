@@ -13,6 +13,15 @@ const LIMIT_BYTES = 4096
 const PATH = '/v1/chat/completions'
 const VALID = JSON.stringify({ model: 'model-a:7b', messages: [{ role: 'user', content: 'hi' }] })
 
+/** A request whose answer is held to a schema of objects within objects. */
+const schemaOf = (depth: number): Sent => {
+  let schema: object = { type: 'null' }
+  for (let level = 0; level < depth; level++)
+    schema = { type: 'object', properties: { a: schema }, required: ['a'] }
+  const format = { type: 'json_schema', json_schema: { name: 'deep', schema } }
+  return { pieces: [JSON.stringify({ ...JSON.parse(VALID), response_format: format })] }
+}
+
 interface Answer {
   status: number | undefined
   headers: IncomingHttpHeaders
@@ -95,6 +104,8 @@ t.test('an inference request is refused in front of Fastify as behind it', async
     ],
     ['for another model', { pieces: [VALID.replace('model-a:7b', 'none')] }, 422, 'invalid_model'],
     ['that no cell can serve', {}, 503, 'cell_unavailable'],
+    ['with a schema 32 deep, that no cell can serve', schemaOf(32), 503, 'cell_unavailable'],
+    ['with a schema of any depth', schemaOf(40), 422, 'invalid_request'],
     ['by another method', { method: 'PUT' }, 405, 'method_not_allowed'],
   ]
   for (const [title, sent, status, code] of cases)
