@@ -8,6 +8,7 @@ import { createChatContext } from './context.ts'
 import { generate } from './generate.ts'
 import { mostCharacters, tokenizerOf } from './model.ts'
 import { PromptPace } from './prompt-pace.ts'
+import { isScored } from './prompt-scores.ts'
 import { echoing, emptyAnswer, rawPrompt } from './raw-prompt.ts'
 import { Refusal } from './refusal.ts'
 import type { Slot } from './slot.ts'
@@ -60,8 +61,8 @@ export class ChatEngine {
   /** Resolves after the last event of the job; the slot is then free. */
   async run(order: ChatOrder, emit: Emit, isCancelled: () => boolean): Promise<void> {
     const { prompt, callShape } = this.#read(order)
-    const tell = order.echo ? echoing(this.#model, order, emit) : emit
-    if (order.maxTokens === 0) {
+    const tell = order.echo && !isScored(order) ? echoing(this.#model, order, emit) : emit
+    if (order.maxTokens === 0 && !isScored(order)) {
       for (const event of emptyAnswer(order, prompt.length)) tell(event)
       return
     }
