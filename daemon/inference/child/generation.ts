@@ -4,6 +4,8 @@ import type { CallShape } from '../tool-syntax.ts'
 import type { PromptPace } from './prompt-pace.ts'
 import type { Slot } from './slot.ts'
 
+export type Emit = (event: JobEvent) => void
+
 /** One request in the slot that answers it. */
 export interface Generation {
   model: LlamaModel
@@ -15,6 +17,6 @@ export interface Generation {
   callShape?: CallShape | undefined
   pace: PromptPace
   order: ChatOrder
-  emit: (event: JobEvent) => void
+  emit: Emit
   isCancelled: () => boolean
 }

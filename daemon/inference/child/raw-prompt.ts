@@ -1,6 +1,6 @@
 import type { LlamaModel, Token } from 'node-llama-cpp'
 import type { ChatOrder, JobEvent } from '../protocol.ts'
-import type { Emit } from './chat-engine.ts'
+import type { Emit } from './generation.ts'
 import { detokenizer, isKnownToken } from './model.ts'
 import { Refusal } from './refusal.ts'
 import { type Tokenizer, tokenizePieces } from './tokens.ts'
