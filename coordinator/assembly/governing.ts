@@ -9,7 +9,7 @@ import { type ConfiguredPolicy, openPolicies } from '../gates/policies.ts'
 import { sweepGates } from '../gates/sweep.ts'
 import type { Signing } from '../signing/signing.ts'
 import type { Store } from '../store/store.ts'
-import { createWitnesses, type WitnessParts } from './audit-witnesses.ts'
+import { createWitnesses, type WitnessParts } from '../broker/audit-witnesses.ts'
 
 export interface GoverningParts {
   config: CoordinatorConfig

@@ -7,7 +7,7 @@ import { isConflict } from '../store/sqlite.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { enableRow } from './enabling.ts'
-import { inScope, type Scope } from './scope.ts'
+import { inScope, type Scope } from '../store/scope.ts'
 
 /** Somebody who can be held to account. */
 export interface Person {

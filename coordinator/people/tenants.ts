@@ -7,7 +7,7 @@ import { isConflict } from '../store/sqlite.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { enableRow } from './enabling.ts'
-import type { Scope } from './scope.ts'
+import type { Scope } from '../store/scope.ts'
 
 export interface Tenant {
   id: string

@@ -1,4 +1,4 @@
-import { createSpeakers } from '../../coordinator/assembly/speakers.ts'
+import { createSpeakers } from '../../coordinator/speakers/speakers.ts'
 import { openAgentCredentials } from '../../coordinator/conversations/agent-credentials.ts'
 import { openConversations } from '../../coordinator/conversations/conversations.ts'
 import { ConversationsConfig } from '../../coordinator/conversations/conversations-config.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createFleetIdentity } from '../../../coordinator/signing/fleet-identity.ts'
+import { createFleetIdentity } from '../../../coordinator/enrolment/fleet-identity.ts'
 import { openSigning } from '../../../coordinator/signing/signing.ts'
 import { isSignedBy } from '../../../shared/signing.ts'
 import { ENDORSE_PURPOSE } from '../../../shared/wire/trust.ts'

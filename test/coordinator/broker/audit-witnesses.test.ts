@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createWitnesses } from '../../../coordinator/assembly/audit-witnesses.ts'
+import { createWitnesses } from '../../../coordinator/broker/audit-witnesses.ts'
 import { silent } from '../../support/cell.ts'
 
 const witnessing = (count: number) => {

@@ -6,7 +6,7 @@ import { type Actor, createAudit } from '../audit/audit.ts'
 import type { Bus } from '../broker/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Store } from '../store/store.ts'
-import type { Signing } from './signing.ts'
+import type { Signing } from '../signing/signing.ts'
 
 /** What the coordinator proves itself with towards cells, and how cells learn of changes. */
 export interface FleetIdentity {

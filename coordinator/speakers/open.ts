@@ -14,7 +14,7 @@ import { createSender } from '../outbound/sender.ts'
 import type { Quota } from '../quota/quota.ts'
 import type { Skill } from '../skills/skill.ts'
 import type { Store } from '../store/store.ts'
-import { ownAddresses } from './outward.ts'
+import { ownAddresses } from '../assembly/outward.ts'
 import { createSpeakers } from './speakers.ts'
 
 export interface ConversingParts {

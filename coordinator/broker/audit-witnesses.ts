@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { AuditHead } from '../../shared/wire/audit-head.ts'
-import type { Bus } from '../broker/bus.ts'
+import type { Bus } from './bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { isPresent } from '../fleet/presence.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createClones } from '../../../coordinator/fleet/clones.ts'
+import { createClones } from '../../../coordinator/enrolment/clones.ts'
 
 /** Connects with these boot ids, at these seconds; answers whether the last one was too many. */
 const told = (arrivals: [seconds: number, bootId: string][]): boolean => {
