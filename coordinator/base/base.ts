@@ -4,10 +4,10 @@ import type { Logger } from 'pino'
 export interface Schedules {
   /**
    * Runs `run` every so many seconds until the stack closes; closing waits for a run under way. A
-   * failed run is logged and the next one happens; a run is skipped while the one before it still
-   * goes on. Throws TypeError for a name that is taken.
+   * failed run is logged and the next one happens; a run is skipped while the one before it, a
+   * promise, is pending. Throws TypeError for a name that is taken.
    */
-  every(name: string, seconds: number, run: () => Promise<unknown> | undefined | void): void
+  every(name: string, seconds: number, run: () => unknown): void
 }
 
 /** What every part is opened with. */

@@ -3,7 +3,7 @@ export type Open = (parts: never) => object | Promise<object>
 
 /**
  * Everything there is after the parts of a list have been opened in its order. An entry that needs
- * what only a later one gives makes it `{ needs: …, unmet: true }`, which nothing accepts.
+ * what none before it gives makes it `{ unmet: … }`, which nothing accepts.
  */
 export type Opened<Parts, List extends readonly Open[]> = List extends readonly [
   infer First,
@@ -11,8 +11,13 @@ export type Opened<Parts, List extends readonly Open[]> = List extends readonly 
 ]
   ? First extends (parts: Parts) => infer Given
     ? Opened<Parts & Awaited<Given>, Rest>
-    : { needs: First extends (parts: infer Needs) => unknown ? Needs : never; unmet: true }
+    : { unmet: First extends (parts: infer Needs) => unknown ? Unmet<Needs, Parts> : never }
   : Parts
+
+/** Members of what a part needs that are not there, or are of another type. */
+type Unmet<Needs, Parts> = {
+  [Name in keyof Needs as Parts extends Pick<Needs, Name> ? never : Name]: Needs[Name]
+}
 
 /** The views that the parts of a list give to operations. */
 export type ViewsOf<List extends readonly Open[]> = Intersection<GivenViews<List[number]>>

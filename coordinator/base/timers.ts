@@ -13,7 +13,7 @@ export interface TimerParts {
 /** Schedules in this process alone, without jitter. */
 export class Timers implements Schedules {
   readonly #parts: TimerParts
-  readonly #running = new Map<string, Promise<void> | undefined>()
+  readonly #running = new Map<string, Promise<unknown> | undefined>()
 
   constructor(parts: TimerParts) {
     this.#parts = parts
@@ -30,18 +30,15 @@ export class Timers implements Schedules {
     })
   }
 
-  #start(name: string, run: Parameters<Schedules['every']>[2]): void {
+  #start(name: string, run: () => unknown): void {
     if (this.#running.get(name) !== undefined) return
-    const failed = (error: unknown): void =>
-      this.#parts.logger.warn({ err: error, schedule: name }, 'a scheduled run failed')
-    try {
-      const done = run()
-      if (done === undefined) return
-      const running = done.then(() => {}, failed).finally(() => this.#running.set(name, undefined))
-      this.#running.set(name, running)
-    } catch (error) {
-      failed(error)
-    }
+    const running = Promise.resolve()
+      .then(run)
+      .catch(error =>
+        this.#parts.logger.warn({ err: error, schedule: name }, 'a scheduled run failed'),
+      )
+      .finally(() => this.#running.set(name, undefined))
+    this.#running.set(name, running)
   }
 }
 

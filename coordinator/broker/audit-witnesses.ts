@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import type { AuditHead } from '../../shared/wire/audit-head.ts'
-import type { Bus } from './bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { isPresent } from '../fleet/presence.ts'
+import type { Bus } from './bus.ts'
 
 export interface WitnessParts {
   bus: Pick<Bus, 'publish'>

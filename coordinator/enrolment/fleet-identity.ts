@@ -3,10 +3,9 @@ import { ShoalError } from '../../shared/errors.ts'
 import { DAY_MS } from '../../shared/time.ts'
 import type { Endorsement, TrustBody } from '../../shared/wire/trust.ts'
 import { type Actor, createAudit } from '../audit/audit.ts'
-import type { Bus } from '../broker/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import type { Store } from '../store/store.ts'
 import type { Signing } from '../signing/signing.ts'
+import type { Store } from '../store/store.ts'
 
 /** What the coordinator proves itself with towards cells, and how cells learn of changes. */
 export interface FleetIdentity {
@@ -28,7 +27,10 @@ export interface FleetIdentity {
 export interface FleetIdentityParts {
   signing: Signing
   store: Pick<Store, 'ledger'>
-  bus: Pick<Bus, 'publish'>
+  /** Where cells are told. */
+  bus: {
+    publish(name: 'trust' | 'renew', cellId: string, type: string, body: unknown): Promise<void>
+  }
   fleet: Pick<Fleet, 'cells'>
   fingerprint: () => string | undefined
   logger: Pick<Logger, 'warn'>

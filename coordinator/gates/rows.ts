@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
-import { inScope, type Scope } from '../store/scope.ts'
 import type { GateRequestRow, GateVoteRow } from '../store/gate-tables.ts'
+import { inScope, type Scope } from '../store/scope.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import type { GateRequest, RequestState, Vote } from './request.ts'
 import type { Change } from './rules.ts'

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Registry } from 'prom-client'
-import { isLoopback } from '../config.ts'
 import { listenError } from '../base/listen-error.ts'
+import { isLoopback } from '../config.ts'
 
 const HOST = '127.0.0.1'
 

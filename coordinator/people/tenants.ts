@@ -3,11 +3,11 @@ import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { TenantRow } from '../store/key-tables.ts'
+import type { Scope } from '../store/scope.ts'
 import { isConflict } from '../store/sqlite.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { enableRow } from './enabling.ts'
-import type { Scope } from '../store/scope.ts'
 
 export interface Tenant {
   id: string
