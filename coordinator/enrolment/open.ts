@@ -141,7 +141,7 @@ const effective = (
   },
 })
 
-const tokenViews = ({ ledger }: Store): EnrolmentViews['tokens'] => ({
+export const tokenViews = ({ ledger }: Store): EnrolmentViews['tokens'] => ({
   create: (token, by) => createToken(ledger, token, by),
   createWithin: (trx, token, by) => addToken(trx, token, by),
   list: () => listTokens(ledger),

@@ -60,9 +60,16 @@ export const openMonitor = async (
     if (status === 'ok') monitor.completed(at)
   })
   schedules.every('fleet.watch', TICK_SECONDS, monitor.tick)
+  return { monitor, views: { monitor: monitorView(monitor, store) } }
+}
+
+/** The monitor for operations, whose acknowledgements are audited. */
+export const monitorView = (
+  monitor: Monitor,
+  store: Pick<Store, 'ledger'>,
+): MonitorViews['monitor'] => {
   const { points, utilization, alerts, degraded } = monitor
-  const acknowledge = acknowledging(monitor, store)
-  return { monitor, views: { monitor: { points, utilization, alerts, degraded, acknowledge } } }
+  return { points, utilization, alerts, degraded, acknowledge: acknowledging(monitor, store) }
 }
 
 const acknowledging = (

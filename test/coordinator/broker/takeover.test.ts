@@ -1,39 +1,22 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t from 'tap'
-import { openControlPlane } from '../../../coordinator/assembly/control-plane.ts'
-import { CoordinatorConfig } from '../../../coordinator/config.ts'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
-import { type CloudEvent, createEvents } from '../../../coordinator/events/bus.ts'
-import { createFigures } from '../../../coordinator/metrics/figures.ts'
-import { openSigning } from '../../../coordinator/signing/signing.ts'
-import { silent } from '../../support/cell.ts'
-import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
+import type { CloudEvent } from '../../../coordinator/events/bus.ts'
+import { openScene } from '../../support/coordinator.ts'
+import { BY } from '../store/temporary.ts'
 
 t.test('a cell that connects while it is connected is told as an event', async t => {
-  const folder = await temporaryFolder(t)
-  const store = await temporaryStore(t, folder)
-  const events = createEvents({ source: '/shoal/test', logger: silent })
-  const plane = await openControlPlane({
-    config: CoordinatorConfig.parse({ state_dir: folder }),
-    store,
-    signing: await openSigning(folder),
-    events,
-    fingerprint: () => undefined,
-    figures: createFigures().broker,
-    logger: silent,
-    now: Date.now,
-    nowMs: () => performance.now(),
-  })
+  const { admission, bus, close, events, store } = await openScene(t)
   const { secret } = await createToken(store.ledger, { uses: 1, ttlMinutes: 1 }, BY)
-  const { cell_id } = await plane.admission.enrol({ token: secret, name: 'n' })
-  const server = createServer(socket => plane.bus.handle(socket, cell_id)).listen(0, '127.0.0.1')
+  const { cell_id } = await admission.enrol({ token: secret, name: 'n' })
+  const server = createServer(socket => bus.handle(socket, cell_id)).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const sockets: Socket[] = []
   t.teardown(async () => {
     for (const socket of sockets) socket.destroy()
     server.close()
-    await plane.close()
+    await close()
   })
   const dial = () => sockets.push(connect((server.address() as AddressInfo).port, '127.0.0.1'))
   const seen: CloudEvent[] = []
