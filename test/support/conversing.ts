@@ -1,5 +1,5 @@
 import { openCoordinator } from '../../coordinator/assembly/coordinator.ts'
-import { createEvents, type Events } from '../../coordinator/events/bus.ts'
+import { createEvents } from '../../coordinator/events/bus.ts'
 import type { AskModel } from '../../coordinator/http/ask-model.ts'
 import { createCallLimits } from '../../coordinator/http/call-limits.ts'
 import { createFigures } from '../../coordinator/metrics/figures.ts'
@@ -19,7 +19,6 @@ export interface TestConversing {
   serves?: (model: string) => boolean
   standing?: { burst?: number; remaining?: number }
   draining?: () => boolean
-  publish?: Events['publish']
   env?: Record<string, string>
 }
 
@@ -50,9 +49,7 @@ export const testConversations = async (
   const around = () => ({
     ...conversingParts(conversing),
     store,
-    events: {
-      publish: conversing.publish ?? createEvents({ source: '/test', logger: silent }).publish,
-    },
+    events: createEvents({ source: '/test', logger: silent }),
     figures: createFigures(),
     fleet: { serves: conversing.serves ?? (() => true) },
     countCall: createCallLimits(),

@@ -26,7 +26,7 @@ export const governanceScene = async (
   { conversing = {}, alerts = [], settings = {}, agents = {}, ...rest }: GovernanceOptions = {},
 ) => {
   const { askModel, quota, running } = conversingParts(conversing)
-  const serves = conversing.serves ?? (id => id === 'model-a:7b')
+  const serves = conversing.serves ?? (() => true)
   const swaps = new Map<Open, Open>([
     [openWorker, nothing],
     [openAskModel, () => ({ askModel })],
@@ -44,7 +44,10 @@ export const governanceScene = async (
       outbound: conversing.outbound ?? {},
     },
     given: { quota, running },
-    views: { monitor: { alerts: () => alerts, degraded: () => false } },
+    views: {
+      monitor: { alerts: () => alerts, degraded: () => false },
+      fleet: { serves: (id: string) => id === 'model-a:7b' },
+    },
   })
   const { app, demo, keys, store } = scene
   const events: CloudEvent[] = []
@@ -75,6 +78,5 @@ export const governanceScene = async (
 }
 
 const servedBy = (opened: ReturnType<typeof openFleet>, serves: Fleet['serves']) => {
-  const fleet = { ...opened.fleet, serves }
-  return { ...opened, fleet, views: { ...opened.views, fleet } }
+  return { ...opened, fleet: { ...opened.fleet, serves } }
 }
