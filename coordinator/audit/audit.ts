@@ -5,7 +5,7 @@ import type { AuditRow } from '../store/audit-tables.ts'
 import type { Ledger, Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { readTrouble } from '../store/trouble.ts'
-import { GENESIS, linkFault, rowHash } from './chain.ts'
+import { GENESIS, type Head, linkFault, rowHash } from './chain.ts'
 import {
   type Checkpoint,
   checkpointFault,
@@ -35,12 +35,6 @@ export interface AuditEntry extends Actor {
   outcome: 'done' | 'refused'
   /** Never a secret, never a prompt. */
   details?: Record<string, unknown>
-}
-
-/** The newest row: who holds it can tell whether rows were cut off later. */
-export interface Head {
-  seq: number
-  hash: string
 }
 
 export type Verdict =

@@ -7,7 +7,8 @@ import type { Events } from '../events/bus.ts'
 import type { Signing } from '../signing/signing.ts'
 import type { Ledger } from '../store/store.ts'
 import { markTrouble, readTrouble, refusalFor } from '../store/trouble.ts'
-import { type Head, verifyAudit } from './audit.ts'
+import { verifyAudit } from './audit.ts'
+import type { Head } from './chain.ts'
 import { witnessProblem } from './witness.ts'
 
 export interface AuditGuardParts {

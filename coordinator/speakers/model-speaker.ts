@@ -1,12 +1,15 @@
 import { ShoalError } from '../../shared/errors.ts'
+import type { CoordinatorConfig } from '../config.ts'
 import { callerKey, type Said, type Turn } from '../conversations/speaker.ts'
 import { chatLines } from '../conversations/transcript.ts'
 import { AUTO_MODEL } from '../fleet/cascade-steps.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { AskModel } from '../http/ask-model.ts'
 import { catalogueById, requireModel } from '../http/model-access.ts'
 import type { Key } from '../keys/key.ts'
 import type { Context } from '../operations/context.ts'
+import type { Quota } from '../quota/quota.ts'
 import { modelsOfTier } from '../quota/tier-models.ts'
-import type { SpeakerParts } from './speakers.ts'
 
 /** Characters of a token: fewer than texts have, so that what is sent mostly fits at once. */
 const CHARS_PER_TOKEN = 3
@@ -14,8 +17,17 @@ const CHARS_PER_TOKEN = 3
 const ATTEMPTS = 4
 const RETRY_AFTER_SECONDS = 15
 
+export interface ModelSpeakerParts {
+  config: Pick<CoordinatorConfig, 'conversations' | 'catalogue' | 'tiers'>
+  askModel: AskModel
+  fleet: Pick<Fleet, 'serves'>
+  quota: Pick<Quota, 'standing'>
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
 /** Has models answer as they answer a chat completion of the same key. */
-export const createModelSpeaker = ({ config, askModel, fleet, quota, now }: SpeakerParts) => {
+export const createModelSpeaker = ({ config, askModel, fleet, quota, now }: ModelSpeakerParts) => {
   const { catalogue, conversations } = config
   const byId = catalogueById(catalogue)
 

@@ -16,18 +16,12 @@ import type { Operation } from '../operations/operation.ts'
 import { Pending } from '../operations/pending.ts'
 import type { Quota } from '../quota/quota.ts'
 import type { Skill } from '../skills/skill.ts'
-import { createModelSpeaker } from './model-speaker.ts'
+import { createModelSpeaker, type ModelSpeakerParts } from './model-speaker.ts'
 
-export interface SpeakerParts {
-  config: Pick<CoordinatorConfig, 'conversations' | 'catalogue' | 'tiers'>
+export interface SpeakerParts extends ModelSpeakerParts {
   skills: readonly Skill[]
-  askModel: AskModel
-  fleet: Pick<Fleet, 'serves'>
-  quota: Pick<Quota, 'standing'>
   countCall: CountCall
   agents: RemoteAgents
-  /** Unix time, milliseconds. */
-  now: () => number
 }
 
 /** It would wait for itself. */

@@ -1,11 +1,7 @@
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import {
-  appendAudit,
-  createAudit,
-  type Head,
-  verifyAudit,
-} from '../../../coordinator/audit/audit.ts'
+import { appendAudit, createAudit, verifyAudit } from '../../../coordinator/audit/audit.ts'
+import type { Head } from '../../../coordinator/audit/chain.ts'
 import { readCheckpoint } from '../../../coordinator/audit/checkpoint.ts'
 import { purgeAudit } from '../../../coordinator/audit/purge.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
