@@ -5,7 +5,6 @@ import { firstIssue } from '../../shared/first-issue.ts'
 import type { Decide, DecideBy, PolicyAsker } from './decide.ts'
 import type { Gates } from './definition.ts'
 import {
-  type Decision,
   type PolicyDocument as Document,
   documentOfFile,
   PolicyDocument,
