@@ -29,7 +29,7 @@ export interface RouteParts
   bus: { connected(): boolean }
   audit: Pick<GuardedAudit, 'trouble'>
   probe: StoreProbe
-  views: object
+  views: Views
 }
 
 /** Every route on the server; what is still missing is a port. */
@@ -51,7 +51,6 @@ export const openRoutes = async (
       trust: signing.trust,
       now,
     },
-    views: parts.views as Views,
     a2a: { tasks, operationTasks, readerOf, push, ...(fixture && { fixture }) },
     degraded: monitor.degraded,
     notReady: () =>

@@ -1,18 +1,15 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { callOperation } from './call.ts'
 import { createCallStats } from './call-stats.ts'
+import type { CardSkill } from './card-skill.ts'
 import type { CallViews } from './context.ts'
 import type { Operation } from './operation.ts'
 
-interface NamedOperation extends Operation {
-  name: string
-  tags: readonly string[]
-  examples: readonly object[]
-  publishesInput: boolean
-}
-
 /** The skills as operations see and call them. */
-export const callViews = (skills: readonly NamedOperation[], now: () => number): CallViews => {
+export const callViews = (
+  skills: readonly (CardSkill & Operation)[],
+  now: () => number,
+): CallViews => {
   const byId = new Map(skills.map(skill => [skill.id, skill]))
   return {
     skills,
