@@ -27,7 +27,6 @@ const MAX_LINKS = 4
 export const openUpgrades = (parts: CellPortParts): object => {
   const { config, app, admission, bus, fleet, running, logger } = parts
   const pingEveryMs = config.presence.ping_seconds * 1000
-  const { linkUp: up, linkDown: down } = fleet
   const links = new Map<string, number>()
   acceptUpgrades(app.server, {
     check: headerCheck(config),
@@ -54,7 +53,14 @@ export const openUpgrades = (parts: CellPortParts): object => {
         if (left === 0) links.delete(cellId)
         else links.set(cellId, left)
       })
-      openLink({ cellId, socket, logger, pingEveryMs, up, down })
+      openLink({
+        cellId,
+        socket,
+        logger,
+        pingEveryMs,
+        up: link => fleet.linkUp(link),
+        down: link => fleet.linkDown(link),
+      })
     },
   })
   return {}

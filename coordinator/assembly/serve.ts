@@ -37,7 +37,7 @@ export const serve = async (
   return {
     url,
     healthy: () => storeProblem() === undefined,
-    waiting: waiting.lengths,
+    waiting: () => waiting.lengths(),
     close: async () => {
       await opened.close()
       logger.info('coordinator is down')

@@ -56,7 +56,7 @@ export const openBroker = async (parts: BrokerParts): Promise<OpenBroker> => {
     authenticate: async (cellId, credential) =>
       (await admission.authenticate(cellId, credential)) !== undefined,
     epoch: Math.floor(now() / 1000),
-    seen: fleet.seen,
+    seen: cellId => fleet.seen(cellId),
     receive: arrivals.receive,
     takeover: (cellId, from) => {
       logger.warn({ cell: cellId, ...from }, 'cell connected twice')

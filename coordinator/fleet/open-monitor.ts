@@ -45,7 +45,7 @@ export const openMonitor = async (
   const monitor = await createMonitor({
     records: store.records,
     logger,
-    cells: fleet.cells,
+    cells: () => fleet.cells(),
     quarantined: admission.quarantined,
     now,
     nowMs,

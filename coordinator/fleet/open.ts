@@ -6,12 +6,12 @@ import type { Base } from '../base/base.ts'
 import { Listeners } from '../base/listeners.ts'
 import type { Events } from '../events/bus.ts'
 import { type Cell, placesLeft } from './cell.ts'
-import { createFleet, type Fleet } from './fleet.ts'
+import { Fleet } from './fleet.ts'
 import { createLanes, type Lanes } from './lane.ts'
 import type { Presence } from './presence.ts'
-import { createRouter, type Router } from './router.ts'
+import { Router } from './router.ts'
 import { createTrails } from './trails.ts'
-import { createWaitQueue, type WaitQueue } from './wait-queue.ts'
+import { WaitQueue } from './wait-queue.ts'
 
 /** Cells, and where requests go. */
 export interface FleetViews {
@@ -66,9 +66,9 @@ const EPOCH_WARNING_MS = 60_000
 
 export const openFleet = (parts: FleetDomainParts): OpenFleet => {
   const { config, events, stack, schedules, logger, nowMs } = parts
-  const router = createRouter(Math.random, nowMs)
+  const router = new Router(Math.random, nowMs)
   const waiting = openWaitQueue(config.routing, router, nowMs)
-  stack.defer(waiting.close)
+  stack.defer(() => waiting.close())
   const lanes = createLanes({ router, queue: waiting, trails: createTrails(nowMs), nowMs })
 
   const listeners = newListeners()
@@ -76,7 +76,7 @@ export const openFleet = (parts: FleetDomainParts): OpenFleet => {
     logger.info({ cell: cell.id, from, to: cell.presence }, 'cell changed')
     events.publish(`shoal.cell.${cell.presence}`, { from }, cell.id)
   })
-  const fleet = createFleet({
+  const fleet = new Fleet({
     router,
     routed: ({ engines }) => {
       for (const engine of engines.values()) waiting.offer(engine, placesLeft(engine))
@@ -96,7 +96,7 @@ export const openFleet = (parts: FleetDomainParts): OpenFleet => {
   stack.defer(() => {
     for (const cell of fleet.cells()) cell.link?.close()
   })
-  schedules.every('fleet.sweep', SWEEP_SECONDS, fleet.sweep)
+  schedules.every('fleet.sweep', SWEEP_SECONDS, () => fleet.sweep())
   return {
     fleet,
     fleetListeners: listeners,
@@ -120,7 +120,7 @@ const newListeners = (): FleetListeners => ({
 })
 
 const openWaitQueue = (config: RoutingConfig, router: Router, nowMs: () => number): WaitQueue =>
-  createWaitQueue({
+  new WaitQueue({
     limits: {
       length: config.queue_length,
       maxWaitMs: config.queue_max_wait_seconds * 1000,

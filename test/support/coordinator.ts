@@ -83,7 +83,19 @@ const listFor = (store: Store, { views, given, swaps, moreParts = [] }: SceneOpt
 
 /** Members of a view that the test does not have are those of the product. */
 const laidOver = (views: Record<string, object>, over: SceneOptions['views'] = {}): object =>
-  Object.fromEntries(Object.entries(over).map(([name, own]) => [name, { ...views[name], ...own }]))
+  Object.fromEntries(
+    Object.entries(over).map(([name, own]) => [name, withMembers(views[name] ?? {}, own)]),
+  )
+
+/** An object with some members of a test; those it has not are those of the product. */
+export const withMembers = <T extends object>(product: T, own: object): T =>
+  new Proxy(product, {
+    get: (target, name) => {
+      if (name in own) return Reflect.get(own, name)
+      const member = Reflect.get(target, name)
+      return typeof member === 'function' ? member.bind(target) : member
+    },
+  })
 
 const populate = async (store: Store): Promise<Demo> => {
   const { keys: demo } = await bootstrap(store)

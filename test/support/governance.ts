@@ -7,7 +7,7 @@ import { openFleet } from '../../coordinator/fleet/open.ts'
 import { openAskModel } from '../../coordinator/http/open-ask-model.ts'
 import { openWorker } from '../../coordinator/queue/open-worker.ts'
 import { conversingParts, type TestConversing } from './conversing.ts'
-import { nothing, openScene } from './coordinator.ts'
+import { nothing, openScene, withMembers } from './coordinator.ts'
 
 export interface GovernanceOptions {
   /** Of the store. */
@@ -78,5 +78,5 @@ export const governanceScene = async (
 }
 
 const servedBy = (opened: ReturnType<typeof openFleet>, serves: Fleet['serves']) => {
-  return { ...opened, fleet: { ...opened.fleet, serves } }
+  return { ...opened, fleet: withMembers(opened.fleet, { serves }) }
 }

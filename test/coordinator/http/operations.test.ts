@@ -3,7 +3,7 @@ import { createCellSettings } from '../../../coordinator/enrolment/cell-settings
 import { createCells } from '../../../coordinator/enrolment/cells.ts'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import { tokenViews } from '../../../coordinator/enrolment/open.ts'
-import { createFleet } from '../../../coordinator/fleet/fleet.ts'
+import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
 import { monitorView } from '../../../coordinator/fleet/open-monitor.ts'
 import { createCallLimits } from '../../../coordinator/http/call-limits.ts'
@@ -18,7 +18,7 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 t.test('operations over REST', async t => {
   const store = await temporaryStore(t)
   const cells = createCells({ store, logger: silent })
-  const fleet = createFleet({
+  const fleet = new Fleet({
     limits: { suspectAfterMs: 1, deadAfterMs: 2 },
     nowMs: () => 0,
     changed: () => {},
