@@ -170,7 +170,7 @@ export const ARROWS: readonly Scope[] = [
 ]
 
 /** The table as Biome takes it. An override replaces the options of another, so each has them all. */
-export const overrides = (): object[] =>
+export const listOverrides = (): object[] =>
   ARROWS.map(({ includes, forbidden }) => ({
     includes,
     linter: {

@@ -8,7 +8,7 @@ import { Timers } from '../base/timers.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { domains } from '../domains.ts'
 import { openAskModel } from '../http/open-ask-model.ts'
-import { callViews } from '../operations/call-views.ts'
+import { createCallViews } from '../operations/call-views.ts'
 import { operations } from '../operations/index.ts'
 import { openWorker } from '../queue/open-worker.ts'
 import { skills } from '../skills/index.ts'
@@ -20,6 +20,8 @@ import { openRoutes } from './open-routes.ts'
 export interface CoordinatorOptions {
   /** Unix time, milliseconds. */
   now?: () => number
+  /** Monotonic milliseconds. */
+  nowMs?: () => number
   /** Skills beside those of the catalogue. */
   moreSkills?: readonly Skill[]
   /** Answers A2A in place of the skills. */
@@ -28,17 +30,18 @@ export interface CoordinatorOptions {
 }
 
 /** What the first part is opened with. */
-const beginning = (
+const createBeginning = (
   config: CoordinatorConfig,
   logger: Logger,
   stack: AsyncDisposableStack,
   options: CoordinatorOptions,
 ) => {
-  const { now = Date.now, moreSkills = [], fixture, env = process.env } = options
+  const { now = Date.now, nowMs = () => performance.now() } = options
+  const { moreSkills = [], fixture, env = process.env } = options
   const base: Base = {
     logger,
     now,
-    nowMs: () => performance.now(),
+    nowMs,
     stack,
     schedules: new Timers({ stack, logger }),
   }
@@ -51,7 +54,7 @@ const beginning = (
     moreSkills,
     callable: [...operations, ...offered],
     fixture,
-    views: callViews(offered, now),
+    views: createCallViews(offered, now),
   }
 }
 
@@ -78,10 +81,10 @@ export const openCoordinator = async <const List extends readonly Open[]>(
   config: CoordinatorConfig,
   logger: Logger,
   options: CoordinatorOptions = {},
-): Promise<Opened<ReturnType<typeof beginning>, List> & { close: () => Promise<void> }> => {
+): Promise<Opened<ReturnType<typeof createBeginning>, List> & { close: () => Promise<void> }> => {
   const stack = new AsyncDisposableStack()
   try {
-    const opened = await openAll(beginning(config, logger, stack, options), list)
+    const opened = await openAll(createBeginning(config, logger, stack, options), list)
     return { ...opened, close: () => stack.disposeAsync() }
   } catch (error) {
     await stack.disposeAsync().catch(also => logger.error({ err: also }, 'a part did not close'))

@@ -104,8 +104,8 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
     epochs,
     views: {
       cells: { ...cells, revoke: admission.revoke, release },
-      settings: { ...settings, ...effective(settings, fleet, apply) },
-      tokens: tokenViews(store),
+      settings: { ...settings, ...createSetters(settings, fleet, apply) },
+      tokens: createTokenViews(store),
     },
   }
 }
@@ -124,7 +124,7 @@ const applySettings = async (
 }
 
 /** Settings that take effect in this process as soon as they are kept. */
-const effective = (
+const createSetters = (
   settings: CellSettingsStore,
   fleet: Fleet,
   apply: () => Promise<void>,
@@ -141,7 +141,7 @@ const effective = (
   },
 })
 
-export const tokenViews = ({ ledger }: Store): EnrolmentViews['tokens'] => ({
+export const createTokenViews = ({ ledger }: Store): EnrolmentViews['tokens'] => ({
   create: (token, by) => createToken(ledger, token, by),
   createWithin: (trx, token, by) => addToken(trx, token, by),
   list: () => listTokens(ledger),

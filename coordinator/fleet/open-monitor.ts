@@ -60,19 +60,19 @@ export const openMonitor = async (
     if (status === 'ok') monitor.completed(at)
   })
   schedules.every('fleet.watch', TICK_SECONDS, monitor.tick)
-  return { monitor, views: { monitor: monitorView(monitor, store) } }
+  return { monitor, views: { monitor: createMonitorView(monitor, store) } }
 }
 
 /** The monitor for operations, whose acknowledgements are audited. */
-export const monitorView = (
+export const createMonitorView = (
   monitor: Monitor,
   store: Pick<Store, 'ledger'>,
 ): MonitorViews['monitor'] => {
   const { points, utilization, alerts, degraded } = monitor
-  return { points, utilization, alerts, degraded, acknowledge: acknowledging(monitor, store) }
+  return { points, utilization, alerts, degraded, acknowledge: createAcknowledge(monitor, store) }
 }
 
-const acknowledging = (
+const createAcknowledge = (
   monitor: Monitor,
   store: Pick<Store, 'ledger'>,
 ): MonitorViews['monitor']['acknowledge'] => {

@@ -6,7 +6,7 @@ import type { CallViews } from './context.ts'
 import type { Operation } from './operation.ts'
 
 /** The skills as operations see and call them. */
-export const callViews = (
+export const createCallViews = (
   skills: readonly (CardSkill & Operation)[],
   now: () => number,
 ): CallViews => {

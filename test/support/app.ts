@@ -6,7 +6,7 @@ import { CoordinatorConfig } from '../../coordinator/config.ts'
 import { createEvents } from '../../coordinator/events/bus.ts'
 import type { Key } from '../../coordinator/keys/key.ts'
 import { createFigures } from '../../coordinator/metrics/figures.ts'
-import { callViews } from '../../coordinator/operations/call-views.ts'
+import { createCallViews } from '../../coordinator/operations/call-views.ts'
 import type { Views } from '../../coordinator/operations/context.ts'
 import { skills } from '../../coordinator/skills/index.ts'
 import { silent } from './cell.ts'
@@ -52,7 +52,7 @@ const fine: Views['vitals'] = {
 /** What operations see; what is not given here must not be looked at. */
 export const views = (parts: Partial<Views> = {}): Views => ({
   ...({} as Views),
-  ...callViews(skills, () => 0),
+  ...createCallViews(skills, () => 0),
   catalogue: config().catalogue,
   tiers: config().tiers,
   vitals: fine,

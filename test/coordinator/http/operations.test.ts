@@ -2,10 +2,10 @@ import t from 'tap'
 import { createCellSettings } from '../../../coordinator/enrolment/cell-settings.ts'
 import { createCells } from '../../../coordinator/enrolment/cells.ts'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
-import { tokenViews } from '../../../coordinator/enrolment/open.ts'
+import { createTokenViews } from '../../../coordinator/enrolment/open.ts'
 import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
-import { monitorView } from '../../../coordinator/fleet/open-monitor.ts'
+import { createMonitorView } from '../../../coordinator/fleet/open-monitor.ts'
 import { createCallLimits } from '../../../coordinator/http/call-limits.ts'
 import type { Views } from '../../../coordinator/operations/context.ts'
 import { skills } from '../../../coordinator/skills/index.ts'
@@ -39,8 +39,8 @@ t.test('operations over REST', async t => {
   const app = await appWith({
     views: views({
       ...{ fleet, cells, settings, identity },
-      monitor: monitorView(monitor, store),
-      tokens: tokenViews(store),
+      monitor: createMonitorView(monitor, store),
+      tokens: createTokenViews(store),
     }),
   })
   t.teardown(() => app.close())

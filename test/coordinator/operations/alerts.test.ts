@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { ALERT_RULES } from '../../../coordinator/fleet/alert-rules.ts'
 import { createAlerts } from '../../../coordinator/fleet/alerts.ts'
 import type { Monitor } from '../../../coordinator/fleet/monitor.ts'
-import { monitorView } from '../../../coordinator/fleet/open-monitor.ts'
+import { createMonitorView } from '../../../coordinator/fleet/open-monitor.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { a2aScene, caller } from '../../support/a2a.ts'
 
@@ -25,7 +25,7 @@ const scene = async (t: Test) => {
   const { url, demo, store } = await a2aScene(t, {
     moreParts: [
       ({ store }: { store: Store }) => ({
-        views: { monitor: monitorView(monitor as unknown as Monitor, store) },
+        views: { monitor: createMonitorView(monitor as unknown as Monitor, store) },
       }),
     ],
   })
