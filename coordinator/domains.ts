@@ -32,8 +32,8 @@ import { openWebhooks } from './webhooks/open.ts'
 export const domains = [
   openFigures,
   openTls,
-  openStorePart,
   openMarks,
+  openStorePart,
   openSigningKeys,
   openEvents,
   openAudit,

@@ -2,12 +2,6 @@ import { hash } from 'node:crypto'
 import { canonicalJson } from '../../shared/canonical-json.ts'
 import type { AuditRow } from '../store/audit-tables.ts'
 
-/** A row and its hash, kept elsewhere, with which a missing end of the chain is noticed. */
-export interface Head {
-  seq: number
-  hash: string
-}
-
 /** What the first row has as `prev`. */
 export const GENESIS = '0'.repeat(64)
 

@@ -6,12 +6,11 @@ import type { Signing } from '../signing/signing.ts'
 import type { AuditRow } from '../store/audit-tables.ts'
 import type { Scope } from '../store/scope.ts'
 import type { Store } from '../store/store.ts'
-import { isAppendOnly } from './append-only.ts'
-import { againstWitness, type Verdict, verifyOnce } from './audit.ts'
-import type { Head } from './chain.ts'
+import type { Head } from './audit.ts'
 import { guardAudit } from './guard.ts'
 import { type AuditFilter, queryAudit, readAuditRow } from './query.ts'
 import { keepRetention } from './retention.ts'
+import { againstWitness, type Verdict, verifyOnce } from './verify.ts'
 
 export interface AuditViews {
   audit: {
@@ -48,8 +47,7 @@ export interface AuditParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'now
 export const openAudit = (parts: AuditParts): { audit: GuardedAudit; views: AuditViews } => {
   const { config, signing, logger, now, nowMs, stack } = parts
   const { ledger } = parts.store
-  const closing = new AbortController()
-  const { signal } = closing
+  const guardClosing = new AbortController()
   const heads = new Listeners<[AuditHead]>()
   const guard = guardAudit({
     ledger,
@@ -58,23 +56,29 @@ export const openAudit = (parts: AuditParts): { audit: GuardedAudit; views: Audi
     broadcast: heads.notify,
     publish: parts.events.publish,
     logger,
-    signal,
+    signal: guardClosing.signal,
     now,
   })
+  // after every part that writes has closed, so that the head that it signs covers every row
+  stack.defer(() => {
+    guardClosing.abort()
+    return guard.ended
+  })
   const { retention_days: retentionDays } = config.audit
-  void keepRetention({
+  const closing = new AbortController()
+  const retaining = keepRetention({
     ledger,
     signer: signing,
     guard,
     logger,
     now,
     nowMs,
-    signal,
+    signal: closing.signal,
     retentionDays,
   })
   stack.defer(() => {
     closing.abort()
-    return guard.ended
+    return retaining
   })
 
   const witnessed: GuardedAudit['witnessed'] = (head, cellId) => {
@@ -94,7 +98,7 @@ export const openAudit = (parts: AuditParts): { audit: GuardedAudit; views: Audi
         query: (filter, scope) => queryAudit(ledger, filter, scope),
         row: (seq, scope) => readAuditRow(ledger, seq, scope),
         verify,
-        isAppendOnly: () => isAppendOnly(ledger),
+        isAppendOnly: () => ledger.isAppendOnly('audit'),
         head: guard.head,
         retentionDays,
       },

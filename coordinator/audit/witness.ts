@@ -1,5 +1,5 @@
 import type { Ledger } from '../store/store.ts'
-import type { Head } from './chain.ts'
+import type { Head } from './audit.ts'
 import { checkpointFault, type Endorses, readCheckpoint } from './checkpoint.ts'
 
 /**

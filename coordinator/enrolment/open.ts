@@ -1,4 +1,3 @@
-import type { Transaction } from 'kysely'
 import type { Actor } from '../audit/audit.ts'
 import type { Base } from '../base/base.ts'
 import { Listeners } from '../base/listeners.ts'
@@ -6,8 +5,7 @@ import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Owner, Router } from '../fleet/router.ts'
 import type { Signing } from '../signing/signing.ts'
-import type { Store } from '../store/store.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { SealedTrx, Store } from '../store/store.ts'
 import { type Admission, createAdmission } from './admission.ts'
 import { type CellSettingsStore, createCellSettings } from './cell-settings.ts'
 import { type Cells, createCells } from './cells.ts'
@@ -30,7 +28,7 @@ export interface EnrolmentViews {
   tokens: {
     create(token: NewToken, by: Actor): Promise<IssuedToken>
     /** The same in the transaction that uses an approval. */
-    createWithin(trx: Transaction<LedgerTables>, token: NewToken, by: Actor): Promise<IssuedToken>
+    createWithin(trx: SealedTrx, token: NewToken, by: Actor): Promise<IssuedToken>
     /** Oldest first. */
     list(): Promise<JoinToken[]>
     /** Cells that joined with it stay. Throws `not_found`. */

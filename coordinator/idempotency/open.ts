@@ -1,7 +1,8 @@
 import type { Base } from '../base/base.ts'
 import type { Sealing } from '../signing/sealing.ts'
+import type { StoreParts } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
-import { markingChanges } from './call-marks.ts'
+import { markChange } from './call-marks.ts'
 import { createIdempotency, type Idempotency } from './idempotency.ts'
 
 export interface IdempotencyDomainParts extends Pick<Base, 'logger' | 'now'> {
@@ -18,7 +19,7 @@ export const openIdempotency = ({
   idempotency: createIdempotency({ ledger: store.ledger, sealing, logger, now }),
 })
 
-/** The same store for all parts after it, which notes what a repeatable call has changed. */
-export const openMarks = ({ store }: { store: Store }): { store: Store } => ({
-  store: markingChanges(store),
+/** What the store does around every change: it notes what a repeatable call has changed. */
+export const openMarks = (): { changeHooks: StoreParts['changeHooks'] } => ({
+  changeHooks: [markChange],
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { iso } from '../../../shared/time.ts'
-import type { Head } from '../../audit/chain.ts'
+import type { Head } from '../../audit/audit.ts'
 import type { Checkpoint } from '../../audit/checkpoint.ts'
 import { defineOperation } from '../operation.ts'
 

@@ -2,7 +2,18 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { openStore, type Store, type StoreOptions } from '../../../coordinator/store/store.ts'
+import { openMarks } from '../../../coordinator/idempotency/open.ts'
+import {
+  createStoreFigures,
+  type StoreFigures,
+} from '../../../coordinator/metrics/store-figures.ts'
+import {
+  openStore,
+  type Store,
+  type StoreHooks,
+  type StoreOptions,
+} from '../../../coordinator/store/store.ts'
+import { rehearseFreeWork } from '../../support/rehearsing.ts'
 
 type Teardown = Pick<Test, 'teardown'>
 
@@ -13,14 +24,38 @@ export const temporaryFolder = async (t: Teardown): Promise<string> => {
   return folder
 }
 
-/** A store that looks for changes only when told, in a new folder or in the one that is given. */
+interface TestStoreOptions extends StoreOptions {
+  figures?: StoreFigures
+}
+
+/** The store of a coordinator, which looks for changes only on demand and rehearses free works. */
+export const testStore = (
+  folder: string,
+  { hooks = REHEARSED, figures = createStoreFigures(), ...options }: TestStoreOptions = {},
+): Promise<Store> => {
+  const measured = figures.hooks
+  return openStore(folder, {
+    pollMilliseconds: 0,
+    ...options,
+    hooks: {
+      ledger: [...measured.ledger, ...openMarks().changeHooks, ...(hooks.ledger ?? [])],
+      records: [...measured.records, ...(hooks.records ?? [])],
+    },
+  })
+}
+
+const REHEARSED: StoreHooks = {
+  ledger: [rehearseFreeWork()],
+  records: [rehearseFreeWork()],
+}
+
+/** A store that is closed after the test, in a new folder or in the one that is given. */
 export const temporaryStore = async (
   t: Teardown,
   folder?: string,
-  options: StoreOptions = {},
+  options: TestStoreOptions = {},
 ): Promise<Store> => {
-  const place = folder ?? (await temporaryFolder(t))
-  const store = await openStore(place, { pollMilliseconds: 0, ...options })
+  const store = await testStore(folder ?? (await temporaryFolder(t)), options)
   t.teardown(() => store.close())
   return store
 }
