@@ -1,7 +1,7 @@
 import type { CoordinatorConfig } from '../config.ts'
 import { openAgentCredentials } from '../conversations/agent-credentials.ts'
-import { type Conversations, openConversations } from '../conversations/conversations.ts'
-import { createRemoteAgents } from '../conversations/remote-agent.ts'
+import { Conversations } from '../conversations/conversations.ts'
+import { RemoteAgents } from '../conversations/remote-agent.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { createAskModel } from '../http/ask-model.ts'
@@ -54,14 +54,14 @@ export const converse = async (parts: ConversingParts): Promise<Conversations<Co
     ended: figures.queue.sent,
   })
   const credentials = await openAgentCredentials(conversations.agent_credentials, process.env)
-  const agents = createRemoteAgents({ sender, config: conversations, credentials })
+  const agents = new RemoteAgents({ sender, config: conversations, credentials })
   const speakers = createSpeakers({
     ...{ config, fleet, quota, agents, now },
     skills: parts.skills,
     countCall: parts.countCall,
     askModel: createAskModel(infer),
   })
-  const opened = await openConversations({
+  const opened = await Conversations.open({
     ...{ config: conversations, store, speakers, events, running, logger, now },
   })
   return {

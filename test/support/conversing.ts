@@ -1,8 +1,8 @@
 import { createSpeakers } from '../../coordinator/assembly/speakers.ts'
 import { openAgentCredentials } from '../../coordinator/conversations/agent-credentials.ts'
-import { openConversations } from '../../coordinator/conversations/conversations.ts'
+import { Conversations } from '../../coordinator/conversations/conversations.ts'
 import { ConversationsConfig } from '../../coordinator/conversations/conversations-config.ts'
-import { createRemoteAgents } from '../../coordinator/conversations/remote-agent.ts'
+import { RemoteAgents } from '../../coordinator/conversations/remote-agent.ts'
 import type { Events } from '../../coordinator/events/bus.ts'
 import type { AskModel } from '../../coordinator/http/ask-model.ts'
 import { createCallLimits } from '../../coordinator/http/call-limits.ts'
@@ -44,13 +44,13 @@ export const testConversations = async (
     fleet: { serves: rest.serves ?? (() => true) },
     quota: { standing: () => ({ ...STANDING, ...rest.standing }) },
     countCall: createCallLimits(),
-    agents: createRemoteAgents({
+    agents: new RemoteAgents({
       sender: createSender({ config: Outbound.parse(outbound) }),
       ...{ config: conversations, credentials },
     }),
     now,
   })
-  return openConversations({
+  return Conversations.open({
     ...{ config: conversations, store, speakers, now, logger: silent },
     events: { publish: rest.publish ?? (() => ({}) as never) },
     running: { add: () => {}, remove: () => {}, draining: rest.draining ?? (() => false) },
