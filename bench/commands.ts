@@ -49,7 +49,7 @@ const enrol = async (store: Store, count: number): Promise<CellsOptions['cells']
   return cells
 }
 
-/** What the serving coordinator is made of, as far as commands need it. */
+/** Starts a coordinator with the parts that commands need. */
 const startCoordinator = async (store: Store) => {
   const signer = signerOf(newPrivateKey())
   const cells = createCells({ store, logger })

@@ -238,6 +238,6 @@ const turned = (rows: Row[]): Row[] => {
   }))
 }
 
-/** Not every side can tell everything. */
+/** Value for the table; a side may not report every measurement. */
 const shown = (value: string | number | undefined): string | number =>
   typeof value === 'number' && !Number.isFinite(value) ? '-' : (value ?? '-')

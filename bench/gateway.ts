@@ -10,13 +10,13 @@ import { startGateway } from './gateway/start.ts'
 import { cpuMs, type Row, report, rounded, rssMiB } from './measure.ts'
 
 /**
- * What the coordinator costs between a client and a cell whose engine costs nothing, next to nginx
- * as a plain proxy and to no proxy at all. The same load, in turn; CPU per request of the proxy's
- * process is the figure that holds on a busy machine.
+ * Cost of the coordinator between a client and a cell whose engine costs nothing, compared with
+ * nginx as a plain proxy and with no proxy, under the same load in turn. CPU per request of the
+ * proxy's process is the measurement that is steady on a busy machine.
  *
  *   npm run bench -- gateway [--requests 4000] [--rounds 3]
  *
- * One key may ask 100,000 times a minute; much more than 8,000 requests in a round come to that.
+ * A key is limited to 100,000 requests a minute, which rounds of many more than 8,000 requests reach.
  */
 interface Target {
   name: string

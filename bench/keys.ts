@@ -23,7 +23,7 @@ const SPEC = {
   ...{ tenantId: 'one', personId: 'ada', tier: 'pro', roles: ['client'], kind: 'person' },
   ...{ label: 'made for a measurement', furtherTenants: [] },
 } satisfies KeySpec & { furtherTenants: string[] }
-/** As many as the cache holds, so that all of them stay in it. */
+/** Capacity of the cache, so that all keys stay in it. */
 const CACHED = 50_000
 const COLD = 5000
 const BATCH = 500

@@ -6,8 +6,8 @@ import { createRouter, type Router } from '../coordinator/fleet/router.ts'
 import { type Row, report } from './measure.ts'
 
 /**
- * What it costs to choose a cell, among 10 and among 10,000: by power of two choices, by prefix
- * affinity, and when the first choice was tried; and what a cell that joins or leaves costs.
+ * Cost of choosing among 10 and among 10,000 cells: by power of two choices, by prefix affinity and
+ * after a failed first choice; and cost of a cell that joins or leaves.
  *
  *   npm run bench -- routing [--picks 500000]
  */

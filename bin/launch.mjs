@@ -30,7 +30,7 @@ export const again = node => {
 
 const HAND_ON_MS = 200
 
-/** Set for the second process: it ends with the first, which whoever started it knows. */
+/** Marks the second process, which ends together with the first. */
 const STAND_IN = 'SHOAL_STAND_IN'
 
 const endWithStarter = () => {

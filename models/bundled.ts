@@ -7,7 +7,7 @@ export interface BundledModel {
   kind: 'chat' | 'embedding'
   /** Absolute path of the weights. */
   file: string
-  /** Of the weights, lower-case hexadecimal. */
+  /** Digest of the weights, in lower-case hexadecimal. */
   sha256: string
   bytes: number
   parameters: number

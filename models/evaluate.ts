@@ -20,7 +20,7 @@ interface Score {
 }
 
 interface EmbeddingScore {
-  /** Of all left wordings, how many find their right one first. */
+  /** Share of held-out wordings whose right answer ranks first. */
   first: number
   amongThree: number
   of: number
@@ -113,7 +113,7 @@ const embeddingReport = async (
   return score
 }
 
-/** How many candidates are nearer to the vector than the right one. */
+/** Number of candidates nearer to the vector than the right one. */
 const rankOf = (vector: number[], candidates: number[][], right: number): number => {
   const wanted = similarity(vector, candidates[right] as number[])
   return candidates.filter(candidate => similarity(vector, candidate) > wanted).length

@@ -137,7 +137,7 @@ const stageSystem = ({ root: place, commands, unit, config }: Product, stage: st
   put(stage, `/lib/systemd/system/${unit}`, text.replaceAll('/opt/shoal', place))
 }
 
-/** What the unit sets, so that `sudo shoald doctor` looks at the same files as the service. */
+/** Environment of the unit, so that `sudo shoald doctor` examines the same files as the service. */
 const DEFAULTS: Record<string, string> = {
   shoald: `: "\${SHOAL_CONFIG=/etc/shoal/shoald.yaml}" "\${SHOAL_CELL_STATE_DIR=/var/lib/shoald}"
 export SHOAL_CONFIG SHOAL_CELL_STATE_DIR

@@ -38,7 +38,7 @@ const neededBy = (locked: Locked): string[] => {
   ]
 }
 
-/** As Node looks for it: beside the package itself, then one level up, and so on. */
+/** Resolves a package as Node does: beside the importing package, then one level up, and so on. */
 const resolved = (
   locked: Record<string, Locked>,
   from: string,

@@ -4,7 +4,7 @@ import type { Target } from '../fleet/simulated-cell.ts'
 export const ABUSES = ['frozen', 'flood', 'huge', 'half-open'] as const
 export type Abuse = (typeof ABUSES)[number]
 
-/** What a rogue process is started with, as JSON in its one argument. */
+/** Options of a rogue process, passed as JSON in its only argument. */
 export interface RogueOptions {
   abuse: Abuse
   target: Target

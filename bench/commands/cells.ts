@@ -18,7 +18,7 @@ export interface CellsOptions {
   url: string
   folder: string
   coordinatorKey: string
-  /** On the disk as in a daemon, or in memory: many cells on one disk are not one cell each. */
+  /** Where journals are kept; many cells sharing one disk distort the cost of each. */
   journal: 'disk' | 'memory'
   cells: { id: string; credential: string; privateKey: string }[]
 }

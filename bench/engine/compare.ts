@@ -75,7 +75,10 @@ const churn = async (server: EngineServer, slots: number): Promise<void> => {
   await Promise.all(asked)
 }
 
-/** By turns, so that both have the same neighbours; the best of the rounds, as noise only slows. */
+/**
+ * Runs both sides alternately, so that they share their neighbours, and keeps each side's best
+ * round, as noise only slows.
+ */
 const paired = async (
   servers: readonly EngineServer[],
   measure: (server: EngineServer, round: number) => Promise<Speed>,

@@ -15,7 +15,7 @@ export interface Target {
   port: number
   /** A broker is dialled directly; a coordinator by an upgrade. */
   kind: 'coordinator' | 'broker'
-  /** At a broker all cells have one user. */
+  /** Broker login, shared by all cells. */
   login?: { username: string; password: string }
 }
 
@@ -27,7 +27,7 @@ export interface CellEvents {
   closed: () => void
 }
 
-/** What a daemon subscribes to. */
+/** Topics that a daemon subscribes to. */
 const DOWN = ['rebirth', 'desired', 'cmd'] as const satisfies TopicName[]
 const ACKNOWLEDGED_FIRST = 2
 

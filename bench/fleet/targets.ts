@@ -33,7 +33,7 @@ export interface Side {
 
 const HOST = '127.0.0.1'
 const ROWS_PER_INSERT = 500
-/** As in `systemd/shoal-coordinator.service`. */
+/** Flags of the service in `systemd/shoal-coordinator.service`. */
 const NODE_FLAGS = ['--max-semi-space-size=4']
 const LOOP_DELAY = join(import.meta.dirname, 'loop-delay.ts')
 

@@ -27,7 +27,7 @@ const CHUNK = `data: ${JSON.stringify({
   choices: [{ index: 0, delta: { content: ' word' }, logprobs: null, finish_reason: null }],
 })}\n\n`
 
-/** What both kinds of server answers have in common. */
+/** Parts that the answers of both kinds of server share. */
 interface Answer {
   writeHead(status: number, headers: OutgoingHttpHeaders): unknown
   write(text: string): boolean
@@ -39,7 +39,7 @@ interface Answer {
 /** Chunks of a streamed answer. */
 export const CHUNKS = 32
 
-/** In a prompt: the stream goes on, slowly, until its client leaves. */
+/** Prompt marker: the stream continues slowly until its client leaves. */
 export const HOLD = 'hold this stream'
 const HOLD_CHUNK_MS = 10_000
 

@@ -9,7 +9,7 @@ export interface Log {
 /** Beyond this a log is put aside as `.1` when it is opened, over the one before. */
 const MAX_BYTES = 10 * 1024 * 1024
 
-/** A file that lines are added to. That it cannot be written, now or later, is told once. */
+/** Opens a log file for appending; `failed` is called once when it cannot be written. */
 export const openLog = (path: string, failed: (reason: string) => void): Log => {
   try {
     putAside(path)

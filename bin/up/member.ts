@@ -9,15 +9,15 @@ import { isFinal, restartMs, SOUND_MS } from './restarts.ts'
 export type LogEntry = Record<string, unknown> & { msg?: unknown }
 
 export interface MemberOptions {
-  /** As people read it: `shoald cell-1`. */
+  /** Display name, such as `shoald cell-1`. */
   name: string
   script: string
   log: Log
-  /** How to start it now. A failure counts as an end of the child. */
+  /** Arguments and environment of the next start. A rejection counts as an end of the child. */
   invocation: () => Promise<Pick<ProcessOptions, 'args' | 'env'>>
   /** Sees every entry of its log; true when that entry says that it is ready. */
   isReady: (entry: LogEntry) => boolean
-  /** It became ready, or is no longer. */
+  /** Called when the member becomes ready or stops being ready. */
   changed: () => void
   tell: (text: string) => void
   wait: Wait

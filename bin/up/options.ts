@@ -7,7 +7,7 @@ export interface Options {
   stateDir: string
   /** 0 takes a free one. */
   port: number
-  /** Of plain MQTT on loopback; 0 takes a free one, undefined is none. */
+  /** Port of plain MQTT on loopback; 0 picks a free one, undefined disables it. */
   mqttPort: number | undefined
   cells: number
   /** Absolute. */

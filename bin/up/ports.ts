@@ -4,7 +4,7 @@ import { exitCode } from '../../shared/errors.ts'
 import type { Options } from './options.ts'
 import { Refusal } from './refusal.ts'
 
-/** Refuses ports that cannot be had, in the words of whoever chose them: before anything starts. */
+/** Throws before anything starts when a port is not available, naming the flag that chose it. */
 export const checkPorts = async ({ port, mqttPort }: Pick<Options, 'port' | 'mqttPort'>) => {
   await checkPort('--port', port)
   if (mqttPort !== undefined) await checkPort('--mqtt-port', mqttPort)

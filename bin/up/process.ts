@@ -26,7 +26,9 @@ export interface RunningProcess {
   ended: Promise<End>
 }
 
-/** For what was written just before the end. A grandchild may keep the pipes open for longer. */
+/**
+ * Grace period for output written just before the end; a grandchild may keep the pipes open longer.
+ */
 const LAST_LINES_MS = 500
 
 const EX_OSERR = 71

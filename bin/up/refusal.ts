@@ -1,4 +1,4 @@
-/** What ends the launcher with one line for a person and an exit code of sysexits.h. */
+/** Error that ends the launcher with a single line and an exit code of sysexits.h. */
 export class Refusal extends Error {
   readonly exitCode: number
 

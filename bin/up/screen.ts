@@ -1,7 +1,7 @@
 import type { DemoKeys } from '../../coordinator/keys/bootstrap.ts'
 import type { Addresses } from './ready-file.ts'
 
-/** What the terminal shows. On a TTY the progress is one line that changes. */
+/** Output on the terminal. On a TTY the progress is a single line that is redrawn. */
 export interface Screen {
   progress(text: string): void
   say(text: string): void

@@ -4,7 +4,7 @@ import type { Wait } from '../../shared/wait.ts'
 const POLL_MS = 100
 const ANSWER_TIMEOUT_MS = 2000
 
-/** Of `GET /v1/health`. */
+/** Fields used from `GET /v1/health`. */
 const Health = z.object({ cells: z.number(), models: z.number() })
 
 /** Resolves when so many cells serve models, or when the signal aborts. */

@@ -31,7 +31,7 @@ export interface StackParts {
   wait?: Wait
 }
 
-/** Whoever has not ended by itself after this is ended. */
+/** Time after which a process that has not stopped by itself is killed. */
 const STOP_TIMEOUT_MS = 45_000
 
 /** The coordinator and the cells of one launcher. */
@@ -39,7 +39,9 @@ export class Stack {
   readonly #parts: StackParts
   readonly #coordinator: Member
   readonly #cells: Member[]
-  /** Set by the coordinator's own ready line: nobody else is ever taken for it. */
+  /**
+   * Addresses from the ready line of our own coordinator, so no other server is mistaken for it.
+   */
   #addresses: Addresses | undefined
   /** Waits until requests are answered; ends when a child ends. */
   #serving = new AbortController()
@@ -190,7 +192,10 @@ export class Stack {
   }
 }
 
-/** What a daemon says when it loads nothing more by itself; a model that failed was told before. */
+/**
+ * True for the log line a daemon writes once it loads nothing more; a failed model is logged
+ * earlier.
+ */
 const isSettled = ({ msg }: LogEntry): boolean =>
   msg === 'models are loaded' ||
   msg === 'not all models are loaded' ||

@@ -72,7 +72,7 @@ export const startSession = async (
   }
 }
 
-/** What a session only tells needs no other check than this one. */
+/** Action checked before a session whose steps only report. */
 const REPORT = { action_type: 'session.report' }
 
 /** Prints the session that has ended. Throws when there is none, or more than one. */
@@ -119,7 +119,7 @@ const requirePassed = async (answer: unknown): Promise<void> => {
   if (status !== 'passed') throw new ShoalError('conflict', `the check is ${status}: ${next}`)
 }
 
-/** Of who uses this machine; some have none. */
+/** Login name of the current user; empty where the system has none. */
 const loginName = (): string => {
   try {
     return userInfo().username

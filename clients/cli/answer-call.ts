@@ -31,13 +31,15 @@ interface PendingAnswer {
   id?: string
 }
 
-/** Of a request at a gate; other things are pending too. */
+/** True for a pending gate request; other answers can be pending too. */
 const isPending = (answer: unknown): answer is PendingAnswer => {
   const { status, plan_hash } = answer as { status?: unknown; plan_hash?: unknown }
   return status === 'pending' && typeof plan_hash === 'string'
 }
 
-/** People take hours. Who asked to wait must not go on as if it had been approved. */
+/**
+ * Error for an approval that takes longer than the wait: a script must not continue as if approved.
+ */
 const leftToPeople = ({ request_id, id }: PendingAnswer): Guided => {
   const request = request_id ?? id
   return new Guided(
@@ -55,12 +57,12 @@ const followed = (session: OpenSession, answer: Printable) => {
   return follow(session, answer, { signal: left.signal })
 }
 
-/** What is JSON itself, line by line, stays as it is. */
+/** Media types that are JSON per line and are passed through unchanged. */
 const LINES = /^application\/jsonl/
 
 /**
- * Text goes out as it came, all pages of it; for programs that want one JSON document, as one. On a
- * terminal nothing of it steers that: cells, and who wrote what the audit has, are not believed.
+ * Writes a text answer, all pages of it; with --json, as one JSON document. On a terminal, control
+ * characters are escaped: cells and the authors of audit rows are not trusted.
  */
 const writeText = async (
   { api, format, write, print, isTerminal }: OpenSession,
@@ -79,7 +81,7 @@ const writeText = async (
 
 const onScreen = (text: string): string => visibleText(text.replaceAll('\r\n', '\n'))
 
-/** What the answer itself means for a script: `pending` is no success. */
+/** Exit code for an answer; `pending` is not a success. */
 const exitOf = (answer: Printable, exit: ExitCodes | undefined): number => {
   const value = exit && (answer as Record<string, unknown>)[exit.field]
   return exit?.codes[String(value)] ?? 0

@@ -12,7 +12,7 @@ export interface Call {
 /** An answer that is text and no JSON, with the path of its next page. */
 export class TextAnswer {
   readonly text: string
-  /** Its media type, such as `text/csv; charset=utf-8`. */
+  /** Media type, such as `text/csv; charset=utf-8`. */
   readonly type: string
   readonly next: string | undefined
 
@@ -39,9 +39,9 @@ export interface Api {
 }
 
 export interface ServerEvent {
-  /** Of the last event that had one, this one included. */
+  /** Id of this event, or of the last one that had an id. */
   id: string | undefined
-  /** Undefined when only the id is told. */
+  /** Parsed data; undefined for an event that only carries an id. */
   value: unknown
 }
 

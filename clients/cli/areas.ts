@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 
-/** What belongs together for people; a group that is not here stands under the last heading. */
+/** Headings of the overview and their groups; other groups appear under the last heading. */
 const AREAS: Record<string, readonly string[]> = {
   'Models and skills': ['chat', 'models', 'skills', 'health'],
   Agents: ['sessions', 'tasks', 'conversations', 'agents'],

@@ -11,7 +11,7 @@ export const FILES: Candidate = { word: ':files', about: '' }
 /** Values that are known for an argument or a flag of this name; none when they are not. */
 export type KnownIds = (name: string) => Promise<string[]>
 
-/** What may come after these words. `current` is being typed. */
+/** Candidates for the word `current` after these words. */
 export const candidatesFor = async (
   program: Command,
   typed: readonly string[],

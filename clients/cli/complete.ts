@@ -29,13 +29,13 @@ export const addComplete = (program: Command, env: Environment): void => {
   })
 }
 
-/** What ends up in a command line must not mean anything else to a shell. */
+/** Characters that no shell interprets; a candidate with others is left out. */
 const SAFE = /^[\w.:@=+/,%-]+$/
 
 interface Typed {
   /** The first is the program, the last is being typed. */
   words: string[]
-  /** What the shell takes for a word of its own in front of the last one; bash only. */
+  /** Part of the last word that bash already treats as a separate word; bash only. */
   before: string | undefined
 }
 

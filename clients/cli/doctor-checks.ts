@@ -4,14 +4,14 @@ import { nextStep } from './next-step.ts'
 import type { Settings } from './settings.ts'
 import { unreachable } from './unreachable.ts'
 
-/** What one look at something found. */
+/** Result of one check. */
 export interface Finding {
   name: string
   state: 'ok' | 'warn' | 'fail'
   says: string
-  /** What to do about it. */
+  /** Suggested remedy. */
   next?: string
-  /** What a failure means for the exit code. */
+  /** Error code that decides the exit code. */
   code?: ErrorCode
 }
 
@@ -31,7 +31,7 @@ export interface Patient {
   look: (path: string, key?: string) => Promise<Look>
   /** Days until the certificate at the address ends. */
   daysLeft: (url: string) => Promise<number | undefined>
-  /** How many commands the API document gives. Throws what refuses it. */
+  /** Number of commands in the API document. Throws what rejects the document. */
   countCommands: () => Promise<number>
 }
 
@@ -113,7 +113,7 @@ const transport = async ({ settings, daysLeft }: Patient): Promise<Finding> => {
   }
 }
 
-/** Within a major version both sides understand each other. */
+/** Check of the two versions; the same major version is compatible. */
 const versions = (server: string): Finding => {
   const name = 'version'
   const [ours, theirs] = [VERSION.split('.'), server.split('.')]

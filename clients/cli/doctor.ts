@@ -52,7 +52,7 @@ const line = ({ name, state, says, next }: Finding, columns: number): string => 
   return `${first}${''.padEnd(MARGIN)}-> ${wrapped(visible(next), columns, MARGIN + 3)}\n`
 }
 
-/** On several lines where one does not hold it, all but the first this far in. */
+/** Wraps a text at `columns`, with all lines but the first indented by `margin`. */
 const wrapped = (text: string, columns: number, margin: number): string => {
   const width = Math.max(20, columns - margin - 1)
   const lines = ['']
@@ -64,7 +64,7 @@ const wrapped = (text: string, columns: number, margin: number): string => {
   return lines.join(`\n${''.padEnd(margin)}`)
 }
 
-/** With settings that cannot be used there is nothing more to look at. */
+/** Runs the checks in order; unusable settings end the examination. */
 async function* findings(options: Options, env: Environment): AsyncGenerator<Finding> {
   let session: OpenSession
   try {

@@ -20,7 +20,7 @@ export const FieldSchema = z.looseObject({
 })
 export type FieldSchema = z.infer<typeof FieldSchema>
 
-/** What the program ends with, by the value of one field of the answer. */
+/** Exit codes by the value of one field of the answer. */
 const ExitCodes = z.object({ field: Name, codes: z.record(z.string(), z.int().min(0).max(125)) })
 export type ExitCodes = z.infer<typeof ExitCodes>
 
@@ -84,7 +84,7 @@ export interface DescribedOperation {
   words: string[]
   /** Fields of the path, in order. */
   arguments: string[]
-  /** What is said about them. */
+  /** Help text per argument. */
   argumentNotes: Record<string, string>
   fields: Field[]
   exit: ExitCodes | undefined

@@ -4,7 +4,7 @@ import { visible, visibleJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import type { Session, WithSession } from './session.ts'
 
-/** What of an event is shown; a gap has these too. */
+/** Fields of an event that are shown; a gap has them too. */
 interface Event {
   time: string
   type: string
@@ -18,7 +18,7 @@ interface WatchOptions {
   once?: boolean
 }
 
-/** Between the end of a stream and the next one. */
+/** Pause before a stream that ended is opened again. */
 const AGAIN_MS = 2000
 
 /** `shoal events watch`: every event as it comes, until Ctrl-C; a stream that is cut goes on. */

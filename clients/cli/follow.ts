@@ -6,9 +6,9 @@ import type { DescribedOperation } from './document.ts'
 import type { OpenSession } from './session.ts'
 import { Guided } from './tell.ts'
 
-/** What the answer to a call leaves to be waited for. */
+/** Work that continues after the answer and can be waited for. */
 interface Pursuit {
-  /** For people: `task task_1`. */
+  /** Display name, such as `task task_1`. */
   name: string
   /** The command that looks at it later. */
   later: string
@@ -23,7 +23,7 @@ interface State {
   answer: Printable
 }
 
-/** How it ended, and what the program ends with. */
+/** Outcome of the work and the exit code for it. */
 export interface Followed {
   answer: Printable
   exit: number
@@ -82,7 +82,7 @@ interface TaskView {
   details: { progress_percent?: unknown; code?: unknown } | null
 }
 
-/** What people have to do first ends the waiting as well. */
+/** States that end the wait, with their error; a state that needs people ends it too. */
 const TASK_ENDS: Record<string, ErrorCode | undefined> = {
   failed: 'internal',
   rejected: 'forbidden',

@@ -15,14 +15,14 @@ interface GateRequest {
   plan_text: string
   plan_hash: string
   evidence_text: string | null
-  /** Why it can never pass, when that is so. */
+  /** Reason why the request can never be approved; null when it can. */
   reason: string | null
   approvals_missing: number
   votes: { person_id: string; decision: string }[]
   expires_at: string
 }
 
-/** How a person is asked; a pipe has nobody to ask and only sees what waits. */
+/** Asks an operator for a decision; absent on a pipe, where requests are only listed. */
 export interface Judge {
   ask: ((question: string) => Promise<string>) | undefined
   signal: AbortSignal
@@ -80,7 +80,10 @@ const waiting = async ({ api }: Session): Promise<GateRequest[]> => {
   return all.toReversed()
 }
 
-/** All that is approved by a yes, long plans in lines. What came over the network is made visible once more. */
+/**
+ * Everything that a yes approves, with long plans over several lines and control characters
+ * escaped.
+ */
 const shown = (request: GateRequest): string => {
   const votes = request.votes.map(vote => `${vote.person_id} (${vote.decision})`).join(', ')
   const lines = [
@@ -132,7 +135,7 @@ const decide = async (
     const after = (await api.call({ method: 'POST', path, body })) as { state: string }
     write(`${visible(after.state)}\n`)
   } catch (error) {
-    // one's own request, or decided by somebody else in between: the next one still waits
+    // The request is the operator's own or was decided meanwhile; continue with the next one.
     if (!(error instanceof ShoalError) || error.code === 'coordinator_unavailable') throw error
     write(`${visible(error.message)}\n`)
   }

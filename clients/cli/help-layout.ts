@@ -5,7 +5,7 @@ import { argumentTerm } from './command-example.ts'
 const WIDEST_TERM = 28
 const INDENT = 2
 const GAP = 2
-/** What does not fit beside its term stands below it, this far in. */
+/** Indent of a description that does not fit beside its term. */
 const BELOW = 6
 
 /** Every help fits the terminal, also a narrow one: 80 columns where there is none. */

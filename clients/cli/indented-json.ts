@@ -1,6 +1,6 @@
 /** A string, a sign that JSON is made of, or what stands between them. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^"[\]{},:]+/gs
-/** What fits is left on one line. */
+/** Width up to which a list or object stays on a single line. */
 const LINE = 76
 /** Deeper nesting is not moved further to the right. */
 const MAX_INDENT = 32
@@ -37,7 +37,10 @@ export const indentedJson = (json: string): string => {
 const isOpening = (token: string): boolean => token === '{' || token === '['
 const isClosing = (token: string): boolean => token === '}' || token === ']'
 
-/** Where the list or object ends that opens at `start`; undefined when that is not on its line. */
+/**
+ * Index of the token that closes the list or object opened at `start`; undefined when that is not
+ * on the same line.
+ */
 const endOfShort = (tokens: readonly string[], start: number): number | undefined => {
   let open = 0
   let length = 0

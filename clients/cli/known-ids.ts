@@ -15,8 +15,8 @@ const LISTS: Record<string, readonly string[]> = {
 }
 
 /**
- * What a field of this name may be: the ids that its list shows now. `cell_id` and `cell` are from
- * `cells list`, as the coordinator describes it, so that new lists need nothing here.
+ * Ids that a field of this name can take, from its list operation. The coordinator describes which
+ * list that is (`cell_id` and `cell` from `cells list`), so new lists need no change here.
  */
 export const knownIds = async (
   name: string,

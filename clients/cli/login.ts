@@ -51,7 +51,7 @@ const addressOf = (text: string): string => {
   throw new ShoalError('wrong_usage', `${text} is not an address: give http://… or https://…`)
 }
 
-/** What was believed at an address before is believed there again. */
+/** Certificate authority for an address; one that was trusted there before is used again. */
 const authority = async (
   { caFile, pin }: LoginOptions,
   url: string,

@@ -60,7 +60,9 @@ const requireCommand = (program: Command, argv: readonly string[]): void => {
     )
 }
 
-/** Known before the words are understood: what is wrong with them is told in it too. */
+/**
+ * True when --json was typed. Read before parsing, because parse errors are printed as JSON too.
+ */
 const isJson = (argv: readonly string[]): boolean =>
   argv.some(
     (word, i) => word === '--format=json' || (word === '--format' && argv[i + 1] === 'json'),

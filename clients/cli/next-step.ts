@@ -2,7 +2,7 @@ import type { ErrorCode, ShoalError } from '../../shared/errors.ts'
 import type { Settings } from './settings.ts'
 import { isUnbelieved, NotCoordinator, reasonCode } from './unreachable.ts'
 
-/** What is known about who asked, and where that was said. */
+/** Settings in use and where each came from, as far as known. */
 export type About = Partial<
   Pick<Settings, 'url' | 'urlFrom' | 'key' | 'keyFrom' | 'keyHeldBack' | 'profile'>
 >
@@ -54,7 +54,7 @@ const steps: Partial<Record<ErrorCode, Step>> = {
   coordinator_unavailable: (error, about) => reach(error, about),
 }
 
-/** What the user can do about an error; undefined where the message says it all. */
+/** Suggestion for the user; undefined where the message is sufficient. */
 export const nextStep = (error: ShoalError, about: About = {}): string | undefined => {
   const { code, retryAfterSeconds } = error
   if (code === 'rate_limited' || code === 'draining')

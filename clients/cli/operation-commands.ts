@@ -77,7 +77,7 @@ const describe = (group: Command): void => {
   if (group.description() === '') group.description(listed([...first, ...others]))
 }
 
-/** As many as are read at a glance. */
+/** Number of commands that can be read at a glance. */
 const MANY = 20
 const SOME = 8
 
@@ -86,7 +86,7 @@ const listed = (names: readonly string[]): string =>
     ? names.join(', ')
     : `${names.slice(0, SOME).join(', ')} and ${names.length - SOME} more`
 
-/** What one looks for first. */
+/** Commands listed first. */
 const FIRST = ['list', 'show']
 
 const hasBody = ({ method }: DescribedOperation): boolean => method === 'POST' || method === 'PUT'

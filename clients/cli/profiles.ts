@@ -30,8 +30,8 @@ export const profilesFile = (env: Record<string, string | undefined>): string =>
   join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'shoal', 'profiles.json')
 
 /**
- * What is kept; nothing when there is no file. Throws `config_invalid` for a damaged one, and for
- * one that others may read or that somebody else put there: its keys are not ours alone then.
+ * Stored profiles; empty when there is no file. Throws `config_invalid` for a damaged file and for
+ * one that other users can read or own, as its keys are no longer secret.
  */
 export const readProfiles = (file: string): Profiles => {
   try {

@@ -1,4 +1,4 @@
-/** What a person sees on the standard error while something takes long; others see nothing. */
+/** Progress of a long operation on standard error, shown on terminals only. */
 export interface Progress {
   /** Says what is done now; `percent` is 0-100 where it is known. */
   show(text: string, percent?: number | null): void
@@ -19,7 +19,7 @@ export interface ProgressOptions {
   every?: (ms: number, tick: () => void) => () => void
 }
 
-/** What is over sooner shows nothing: a line that only flickers disturbs. */
+/** Ticks before anything is shown, so that short operations do not flicker. */
 const QUIET_TICKS = 4
 const TICK_MS = 100
 /** ASCII, for terminals of every character set. */

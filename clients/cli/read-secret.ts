@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 
-/** Where a secret is typed or piped in. */
+/** Input from which a secret is typed or piped. */
 export interface SecretInput {
   isTTY?: boolean
   setRawMode?: (raw: boolean) => unknown

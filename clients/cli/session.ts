@@ -9,7 +9,7 @@ import { readSecret } from './read-secret.ts'
 import { type Settings, settingsOf } from './settings.ts'
 import { believeOnly, readAuthorities } from './trust.ts'
 
-/** What a command gets. */
+/** Environment of a command. */
 export interface Session {
   api: Api
   format: Format
@@ -20,11 +20,11 @@ export interface Session {
 
 /** The session of this process. */
 export interface OpenSession extends Session {
-  /** What is written goes to a screen, not into a file or another program. */
+  /** True when standard output is a terminal, and not a file or pipe. */
   isTerminal: boolean
   settings: Settings
   progress: Progress
-  /** What the coordinator says that it can be asked. */
+  /** Operations described by the coordinator. */
   operations: () => Promise<DescribedOperation[]>
 }
 

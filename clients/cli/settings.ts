@@ -4,10 +4,10 @@ import type { Profile, Profiles } from './profiles.ts'
 
 export const DEFAULT_URL = 'http://127.0.0.1:7070'
 
-/** Which coordinator, who one is there, and where each of it was said. */
+/** Coordinator, key and trust in use, with the source of each. */
 export interface Settings {
   url: string
-  /** In words: `--url`, `SHOAL_URL`, `the profile work`, `the default`. */
+  /** Source of the URL: `--url`, `SHOAL_URL`, `the profile work` or `the default`. */
   urlFrom: string
   key: string | undefined
   keyFrom: string | undefined
@@ -16,7 +16,7 @@ export interface Settings {
   ca: string | undefined
   caFile: string | undefined
   profile: string | undefined
-  /** Why the key of the profile is not used. */
+  /** Reason why the profile's key is not used. */
   keyHeldBack: string | undefined
 }
 

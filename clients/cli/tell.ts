@@ -7,7 +7,7 @@ import { helpForField } from './field-help.ts'
 import { listOf } from './known-ids.ts'
 import { type About, nextStep } from './next-step.ts'
 
-/** What a failed command was about. */
+/** Context of a failed command. */
 export interface Scene extends About {
   format: 'text' | 'json'
   /** The command that was meant, as far as its words lead somewhere. */
@@ -24,7 +24,7 @@ export class Guided extends ShoalError {
   }
 }
 
-/** What is written on the standard error, and the exit code. */
+/** Text for standard error and exit code of an error. */
 export const told = (error: unknown, scene: Scene): { text: string; code: number } => {
   const known = error instanceof CommanderError ? usageOf(error, scene.command) : knownOf(error)
   const steps = stepsOf(known, scene).map(clean)
@@ -39,7 +39,7 @@ export const told = (error: unknown, scene: Scene): { text: string; code: number
   return { text: `${[first, ...steps].join('\n')}\n`, code }
 }
 
-/** What nobody has thought of is a fault of this program or of what it was answered. */
+/** Any other error is a fault of this program or of the answer it received. */
 const knownOf = (error: unknown): ShoalError =>
   error instanceof ShoalError
     ? error
@@ -56,7 +56,7 @@ const stepsOf = (error: ShoalError, scene: Scene): string[] => {
   return [...helpForField(scene.command, error.param), ...(step === undefined ? [] : [step])]
 }
 
-/** What was named is not there: the command that lists what is. */
+/** For something that does not exist: the command that lists what does. */
 const listStep = ({ code, param }: ShoalError, command: Command): string | undefined => {
   const name = param?.endsWith('_id') === true ? param : command.registeredArguments.at(-1)?.name()
   if (code !== 'not_found' || name === undefined) return undefined
@@ -65,7 +65,7 @@ const listStep = ({ code, param }: ShoalError, command: Command): string | undef
   return list.name() === words.at(-1) ? `${pathOf(list)} shows what is there, by id` : undefined
 }
 
-/** What was named stands otherwise than the call needs: the command that shows how. */
+/** For something in a conflicting state: the command that shows its state. */
 const showStep = ({ code }: ShoalError, command: Command): string | undefined => {
   if (code !== 'conflict') return undefined
   const show =

@@ -28,7 +28,7 @@ const certificatesOf = (text: string): string[] => {
   return found
 }
 
-/** From now on this process believes these authorities and no others. Throws `config_invalid`. */
+/** Makes this process trust these authorities and no others. Throws `config_invalid`. */
 export const believeOnly = (pem: string): void => {
   // since Node 22.19 and 24.5 (tls.setDefaultCACertificates in its documentation)
   if (typeof tls.setDefaultCACertificates !== 'function')

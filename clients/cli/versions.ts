@@ -10,7 +10,9 @@ import { settingsOf } from './settings.ts'
 /** Nobody waits long for a version. */
 const ASK_MS = 1000
 
-/** This program's version, and the coordinator's if it tells at once. It needs no key. */
+/**
+ * Prints the version of this program and of the coordinator, if it answers at once. Needs no key.
+ */
 export const showVersions = async (options: Options, env: Environment): Promise<void> => {
   const { key: _key, ...others } = options
   const server = await serverVersion(others, env).catch(() => undefined)

@@ -8,7 +8,7 @@ export interface Command {
   help: CommandHelp
 }
 
-/** What `shoald` does besides running; without a word it runs. */
+/** Commands of `shoald`; without one it runs the daemon. */
 export const commands: ReadonlyMap<string, Command> = new Map([
   ['join', { run: joinCommand, help: JOIN_HELP }],
   ['leave', { run: leaveCommand, help: LEAVE_HELP }],

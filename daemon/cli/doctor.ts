@@ -32,7 +32,7 @@ export const doctorCommand: DaemonCommand = async context => {
   return healthy ? 0 : exitCode('cell_unavailable')
 }
 
-/** Without a configuration or with a damaged identity there is nothing more to look at. */
+/** Runs the checks; a missing configuration or a damaged identity ends them. */
 async function* checks(context: CommandContext, argv: string[]): AsyncGenerator<Checked> {
   let patient: Patient
   try {

@@ -4,7 +4,7 @@ import { ShoalError } from '../../shared/errors.ts'
 export interface Flags<V extends string, S extends string> {
   values: Partial<Record<V, string>>
   switches: Record<S, boolean>
-  /** What stands on its own. */
+  /** Positional arguments. */
   words: string[]
   /** The flags that are left, for the configuration. */
   rest: string[]
@@ -40,7 +40,7 @@ export const takeFlags = <V extends string, S extends string>(
   return flags
 }
 
-/** For commands that take no word of their own. */
+/** Rejects positional arguments, for commands that take none. */
 export const requireNoWords = (
   { words }: Pick<Flags<never, never>, 'words'>,
   usage: string,

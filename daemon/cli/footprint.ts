@@ -11,8 +11,8 @@ export interface Footprint {
 }
 
 /**
- * Takes back what came into a state folder: a signing key since it was locked, and the folders
- * themselves since this was called, as far as they are empty again. What was there before stays.
+ * Undoes what was created in a state folder: a signing key created since it was locked, and the
+ * folders created since this call, if they are empty again. Existing files stay.
  */
 export const footprint = (stateDir: string): Footprint => {
   const key = signingKeyFile(stateDir)
@@ -37,7 +37,7 @@ const removeEmpty = async (folder: string, top: string): Promise<void> => {
   try {
     await rmdir(folder)
   } catch {
-    // somebody else uses it by now
+    // The folder is in use by now
     return
   }
   if (folder !== top) await removeEmpty(dirname(folder), top)

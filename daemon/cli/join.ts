@@ -104,7 +104,9 @@ const writeSettings = async (
   return { path: wanted, made: await createPrivate(wanted, text) }
 }
 
-/** Root may join for a daemon that runs as somebody else: whoever owns the folder owns the files. */
+/**
+ * Gives new files to the owner of the state folder, as root may join for a daemon of another user.
+ */
 const giveToOwner = async (stateDir: string): Promise<void> => {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = await stat(stateDir)

@@ -74,10 +74,10 @@ const tell = async (
   }
 }
 
-/** What belongs to one life as a cell, besides its identity. */
+/** Files of one membership, besides the identity. */
 const LEFT_BEHIND = ['spool', 'commands.journal', 'desired.json']
 
-/** The identity last: whoever is interrupted can leave again. */
+/** Deletes the identity last, so that an interrupted leave can be repeated. */
 const forget = async (stateDir: string): Promise<void> => {
   for (const name of LEFT_BEHIND) await rm(join(stateDir, name), { recursive: true, force: true })
   await rm(signingKeyFile(stateDir), { force: true })

@@ -12,8 +12,8 @@ export interface Settings {
 }
 
 /**
- * The daemon's own configuration, as it would find it. A file that was named and is not there is
- * refused, or counts as empty where it `mayMiss`: for whoever is about to write it.
+ * The configuration the daemon would use. A named file that does not exist is an error, or counts
+ * as empty with `mayMiss`, for a caller that is about to write it.
  */
 export const settingsOf = (
   { env }: Pick<CommandContext, 'env'>,

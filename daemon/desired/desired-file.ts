@@ -30,8 +30,8 @@ const NOTHING: Kept = { good: { version: 0, document: {} } }
 const fileOf = (stateDir: string): string => join(stateDir, 'desired.json')
 
 /**
- * What held when the daemon ended. What was on probation then has failed: it may be the reason.
- * A file that cannot be used is as none: the coordinator sends everything again.
+ * Settings in force when the daemon ended. Settings that were on trial then have failed, as they
+ * may be the reason. An unusable file counts as missing: the coordinator sends everything again.
  */
 export const readDesired = async (
   stateDir: string,
@@ -55,7 +55,10 @@ const understand = (text: string | undefined): Kept => {
   }
 }
 
-/** On the disk when it resolves; a disk that fails costs the memory of it, not the cell. */
+/**
+ * Resolves when the settings are on disk. A disk error loses them at the next start but does not
+ * stop the cell.
+ */
 export const writeDesired = async (
   stateDir: string,
   { good, trial, failure }: State,

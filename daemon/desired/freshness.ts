@@ -13,7 +13,7 @@ export class OpenBirths {
     this.#ids = [...this.#ids, id].slice(-MAX_OPEN)
   }
 
-  /** Whether this is the answer to an open one; it and those before are closed then. */
+  /** True when this answers an open birth; closes that one and all earlier ones. */
   take(id: string | undefined): boolean {
     const at = id === undefined ? -1 : this.#ids.indexOf(id)
     if (at < 0) return false

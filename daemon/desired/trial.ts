@@ -6,22 +6,22 @@ import { faultsOf, overlay, type SettingFault } from './settings.ts'
 export const PROBATION_MS = 60_000
 /** Shorter trouble at its end, as a connection that is made again, says nothing. */
 export const LASTING_MS = 15_000
-/** For so long after it an engine may still be loading. */
+/** Time after a change in which an engine may still be loading. */
 export const LOADING_MS = 600_000
 
-/** What the coordinator wants. */
+/** Settings requested by the coordinator. */
 export interface Wanted {
   version: number
   document: Record<string, unknown>
 }
 
-/** What settings are made of: the cell's own file and what the coordinator wants. */
+/** Sources of the settings: the cell's own file and the coordinator's request. */
 export interface Basis {
   local: CellSettings
   wanted: Wanted
 }
 
-/** What came last and is not in force. */
+/** Newest request that is not in force, with the reason. */
 export interface Failure {
   wanted: Wanted
   state: Extract<ReportedState, 'refused' | 'rolled_back'>
@@ -31,12 +31,12 @@ export interface Failure {
 export interface State {
   /** The last that held. */
   good: Basis
-  /** In force, but not proven yet. */
+  /** Settings in force but not yet proven. */
   trial?: { basis: Basis; untilMs: number }
   failure?: Failure
 }
 
-/** What does not run now, though it did before the trial. */
+/** Services that ran before the trial and do not run now. */
 export interface Trouble {
   what: string
   lastsMs: number
@@ -74,13 +74,13 @@ const tick = (state: State, trouble: Trouble | undefined, nowMs: number): Step =
   return rollBack(state, trouble.what)
 }
 
-/** What the coordinator wanted and the cell did not take is as it was. */
+/** Applies the cell's own file; a rejected request of the coordinator stays rejected. */
 const reload = (state: State, local: CellSettings, nowMs: number): Step => {
   const { state: next, ...rest } = attempt(state, { ...current(state), local }, nowMs)
   return { state: { ...next, ...(state.failure && { failure: state.failure }) }, ...rest }
 }
 
-/** Whether only the cell's own file is being tried. */
+/** True when only the cell's own file is on trial. */
 export const isOwnTrial = ({ good, trial }: State): boolean =>
   trial !== undefined && isSame(trial.basis.wanted, good.wanted)
 
@@ -98,7 +98,7 @@ const desired = (state: State, wanted: Wanted, nowMs: number): Step => {
   return attempt(state, { local: current(state).local, wanted }, nowMs)
 }
 
-/** What changes nothing needs no probation, and neither does what held before. */
+/** Starts a trial, unless nothing changes or the settings held before. */
 const attempt = (state: State, basis: Basis, nowMs: number): Step => {
   const before = settingsIn(current(state))
   const after = settingsIn(basis)

@@ -4,9 +4,9 @@ import type { Identity } from '../identity.ts'
 export interface Finding {
   /** `skip` is what could not be looked at because something before it is wrong. */
   state: 'ok' | 'warn' | 'fail' | 'skip'
-  /** What was seen, in plain words. */
+  /** Finding, in plain words. */
   says: string
-  /** What to do about it. */
+  /** Suggested remedy. */
   remedy?: string
 }
 
@@ -14,14 +14,14 @@ export interface Checked extends Finding {
   name: string
 }
 
-/** What the checks may look at. */
+/** Parts of the machine that the checks examine. */
 export interface Patient {
   config: DaemonConfig
   identity: Identity | undefined
   /** Address of the coordinator. */
   url: string
   path: string | undefined
-  /** Where the kernel shows its devices: /sys. */
+  /** Folder in which the kernel shows its devices: /sys. */
   sysFolder: string
   signal: AbortSignal
   /** Unix time, milliseconds. */

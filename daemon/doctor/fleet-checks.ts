@@ -83,7 +83,7 @@ export const selfChecks = (
 interface Seen {
   credential: Finding
   answer?: SelfAnswer
-  /** This cell's clock before the coordinator's, within half a round trip. */
+  /** Offset of this cell's clock from the coordinator's, accurate to half a round trip. */
   aheadMs: number
 }
 
@@ -133,7 +133,7 @@ const clockOf = (aheadMs: number): Finding => {
     : ok(says)
 }
 
-/** What stands in the way is the credential, not the way. */
+/** Errors that are caused by the credential and not by the network path. */
 const OF_CREDENTIAL: readonly ErrorCode[] = ['auth_required', 'forbidden']
 
 const plane =

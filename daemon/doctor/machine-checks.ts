@@ -71,7 +71,7 @@ export const spool: Check = async ({ config }) => {
     : ok(says)
 }
 
-/** Their headers; the whole files are checked when they are loaded. */
+/** Checks the headers of weights files; digests are verified when a file is loaded. */
 export const weights: Check = async ({ config }) => {
   const faults: string[] = []
   const files = new Set<string>()

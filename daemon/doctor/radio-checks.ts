@@ -48,7 +48,7 @@ const findingOf = async (radios: Radio[], none: string, kind: string): Promise<F
 
 const BY_HAND = 'switched off by hand'
 
-/** How it is kept off the air; undefined when it is not. */
+/** Reason why a radio is blocked; undefined when it is not. */
 const switchedOff = async ({ folder }: Radio): Promise<string | undefined> => {
   const switches = (await namesIn(folder)).filter(name => /^rfkill\d+$/.test(name))
   for (const name of switches) {

@@ -60,7 +60,7 @@ export const withProcesses = (sampler: GpuSampler, options: ProcessesOptions): G
   }
 }
 
-/** By the GPU's UUID, the largest first. A line that is no process is skipped. */
+/** Processes per GPU UUID, the largest first. A line that describes no process is skipped. */
 export const parseProcesses = (text: string): Map<string, GpuProcess[]> => {
   const lists = new Map<string, GpuProcess[]>()
   for (const line of text.split('\n')) {

@@ -14,11 +14,11 @@ export interface GpuSampler {
 export interface GpuReading {
   gpus: GpuSample[]
   reason?: string
-  /** When the oldest of them was taken: milliseconds of a clock that never goes back. */
+  /** Time of the oldest value, in milliseconds of a monotonic clock. */
   takenAt?: number
 }
 
-/** For a cell without a GPU that we know how to watch. */
+/** Sampler for a cell without a supported GPU. */
 export const noGpus: GpuSampler = { start: () => {}, facts: () => [], sample: () => ({ gpus: [] }) }
 
 /** A GPU of which nothing but its size is known. */

@@ -7,13 +7,13 @@ export const quantity = (text: string | undefined): number | null => {
   return Number(text)
 }
 
-/** As `quantity`, and unknown outside 0 to 100. */
+/** A `quantity` from 0 to 100; null outside that range. */
 export const percent = (text: string | undefined): number | null => {
   const value = quantity(text)
   return value !== null && value >= 0 && value <= 100 ? value : null
 }
 
-/** As `quantity`, times the bytes of its unit; unknown when negative. */
+/** A `quantity` in bytes, given in units of `unitBytes`; null when negative. */
 export const bytes = (text: string | undefined, unitBytes: number): number | null => {
   const value = quantity(text)
   return value !== null && value >= 0 ? Math.round(value * unitBytes) : null

@@ -14,15 +14,15 @@ export interface Ticket {
   bytes: number
   /** Part of a request that was let in already: it waits without a bound. */
   follows?: boolean | undefined
-  /** What the client asked for. */
+  /** Model id as requested by the client. */
   model?: string | undefined
-  /** Called once, when a slot is taken for this request. */
+  /** Called once, when a slot is assigned to this request. */
   onSlot: () => void
-  /** Called instead when it waited too long or the engine went away. */
+  /** Called instead of `onSlot` when the wait was too long or the engine ended. */
   onRefused: (error: ShoalError) => void
 }
 
-/** What a request is, beside its work. */
+/** Properties of a request, without its callbacks. */
 export type Asked = Pick<Ticket, 'model' | 'follows'>
 
 interface Waiting extends Ticket {
@@ -31,7 +31,7 @@ interface Waiting extends Ticket {
 
 const RETRY_SECONDS = 1
 
-/** Why somebody is refused while the engine is not ready. */
+/** Error for requests that arrive while the engine is not ready. */
 export type Away = (ticket: Pick<Ticket, 'model'>) => ShoalError
 
 /** Gives out the slots of one engine in the order of arrival, and refuses what it cannot serve. */
@@ -52,7 +52,7 @@ export class Admission {
     this.#lastUsedAt = clock.now()
   }
 
-  /** When the last request came or ended, by the clock. */
+  /** Time of the last arrival or end of a request, by the clock. */
   get lastUsedAt(): number {
     return this.#lastUsedAt
   }
@@ -139,7 +139,7 @@ export class Admission {
     }
   }
 
-  /** While the engine loads, that is what it takes to know. */
+  /** Error for a full queue; while the engine loads, its progress is the more useful message. */
   #full(ticket: Ticket, message: string): ShoalError {
     if (!this.#open && this.#away !== undefined) return this.#away(ticket)
     return new ShoalError('cell_unavailable', message, { retryAfterSeconds: RETRY_SECONDS })

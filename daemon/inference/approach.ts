@@ -15,7 +15,7 @@ export class Approach {
   /** Chat requests at the same time, and CPU threads: as set, or as measured. */
   slots: number
   threads: number
-  /** What the engine will take; undefined before the header was seen. */
+  /** Memory the engine will need; undefined before the header was read. */
   needBytes: number | undefined
   /** The memory counts as taken, though there is no process yet. */
   isPromised = false
@@ -68,13 +68,13 @@ export class Approach {
     return this.#parts.makeRoom({ name, needBytes, mayEvict, signal, promise })
   }
 
-  /** It has come to its end, whichever. */
+  /** Marks the step as finished, successfully or not. */
   settle(): void {
     this.isPromised = false
     this.progress.end()
   }
 
-  /** Whatever is on its way is not wanted any more. */
+  /** Cancels the step under way. */
   end(): void {
     this.#abort.abort()
   }

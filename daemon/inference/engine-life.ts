@@ -26,7 +26,7 @@ const LEFTOVER = 'the process before cannot be ended; another starts when it is 
 const NO_ROOM_RETRY_SECONDS = 10
 const MINUTE_MS = 60_000
 
-/** How an engine gets from cold to ready and back, and what follows when it fails. */
+/** Life cycle of an engine: cold, loading, ready, and the retries after a failure. */
 export class EngineLife {
   /** Engines of the same name want the same memory. */
   readonly name: string
@@ -43,9 +43,9 @@ export class EngineLife {
   #process: EngineProcess | undefined
   #device: string | undefined
   #readyAt: number | undefined
-  /** How long the process took to load, the last time. */
+  /** Duration of the last load, in milliseconds. */
   #loadMs: number | undefined
-  /** From `start` to `stop`. */
+  /** Aborted by `stop`; undefined before `start`. */
   #life: AbortController | undefined
   #settled: (() => void)[] = []
 
@@ -69,7 +69,7 @@ export class EngineLife {
     return this.#state
   }
 
-  /** Why it is as it is, where that needs a word. */
+  /** Explanation of the current state, where one is needed. */
   get reason(): string | undefined {
     return this.#reason
   }
@@ -78,12 +78,12 @@ export class EngineLife {
     return this.#process
   }
 
-  /** What the process computed on when it was ready last. */
+  /** Device on which the process computed when it was last ready. */
   get device(): string | undefined {
     return this.#device
   }
 
-  /** When the process was ready last, by the clock. */
+  /** Time of the last change to ready, by the clock. */
   get readyAt(): number | undefined {
     return this.#readyAt
   }
@@ -92,7 +92,7 @@ export class EngineLife {
     return this.#life !== undefined
   }
 
-  /** How long nobody has needed it; 0 while somebody does. */
+  /** Time since the engine was last needed; 0 while it is needed. */
   get idleMs(): number {
     return this.#admission.idle ? this.#parts.clock.now() - this.#admission.lastUsedAt : 0
   }
@@ -140,7 +140,7 @@ export class EngineLife {
     this.#become('cold')
   }
 
-  /** What a request hears while it has failed. */
+  /** Error for requests while the engine has failed. */
   unavailable(): ShoalError {
     return new ShoalError('cell_unavailable', this.#reason ?? 'the engine is away', {
       retryAfterSeconds: this.#retry.seconds,
@@ -166,7 +166,7 @@ export class EngineLife {
     }
   }
 
-  /** As many slots as were measured to be best; the queue keeps its proportion. */
+  /** Adopts the measured number of slots; the queue keeps its proportion. */
   #resize(): void {
     const { slots: asked, queue } = this.#options.limits
     const { slots } = this.approach
@@ -180,7 +180,7 @@ export class EngineLife {
     this.#fail(`${this.#options.weights.label}: ${error.message}`)
   }
 
-  /** Not a failure: the next request asks again, and a pinned model asks by itself. */
+  /** Waits for memory. This is not a failure: the next request, or the pin, tries again. */
   #waitForRoom(reason: string, life: AbortSignal): void {
     this.#tenure.preloaded = false
     this.#become('cold', reason)
@@ -256,7 +256,7 @@ export class EngineLife {
     this.#fail(`the engine ${why}; it ${next} ${seconds} s`)
   }
 
-  /** What comes next is planned already. */
+  /** Records a failure; the next step is already planned. */
   #fail(reason: string): void {
     this.#process = undefined
     this.#tenure.end()
@@ -282,12 +282,12 @@ export class EngineLife {
   }
 }
 
-/** Only other weights would help. Everything else, such as a disk that fails, may pass. */
+/** True when only other weights would help; other errors, such as a failing disk, may pass. */
 const isForGood = (error: Error): boolean =>
   error instanceof GgufError ||
   error instanceof NoRoom ||
   (error instanceof DownloadError && error.again === 'never')
 
-/** What a request hears while it is stopped. */
+/** Error for requests while the engine is stopped. */
 export const stopped = (): ShoalError =>
   new ShoalError('draining', 'the cell does not serve now', { retryAfterSeconds: 1 })

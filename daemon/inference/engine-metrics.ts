@@ -4,7 +4,7 @@ import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import type { JobFigures } from './job-figures.ts'
 import type { StepCounts } from './protocol.ts'
 
-/** As much of an engine as its metrics need. */
+/** Parts of an engine that its metrics read. */
 export interface MeasuredEngine {
   report(): EngineReport
   readonly figures: JobFigures

@@ -22,7 +22,7 @@ export interface EngineOptions {
   contextLength: number
   limits: AdmissionLimits
   threads: number
-  /** What is to be measured, where somebody measures. */
+  /** Limits to be measured, where measuring is enabled. */
   auto?: { slots: boolean; threads: boolean }
   gpu: 'auto' | 'off'
   loadTimeoutSeconds: number
@@ -40,7 +40,7 @@ export interface RoomSeeker {
   mayEvict: boolean
   /** Aborts when it is not wanted any more. */
   signal: AbortSignal
-  /** From now on the memory counts as taken. */
+  /** Counts the memory as taken from now on. */
   promise(): void
 }
 

@@ -18,13 +18,16 @@ export interface ProcessOptions {
 }
 
 export interface ProcessListener {
-  /** Of the weights, how much is loaded. */
+  /** Called with the loaded share of the weights. */
   onProgress: (percent: number) => void
   onReady: (reply: ReadyReply) => void
   /** The model cannot be loaded, and not because others use the memory. */
   onRefused: (reply: FailedReply) => void
   onStep: (reply: StepReply) => void
-  /** It is gone, or lost: it cannot be killed. `why` continues a sentence that begins with `the engine`. */
+  /**
+   * Called when the process has ended, or cannot be killed. `why` continues a sentence that begins
+   * with `the engine`.
+   */
   onEnd: (why: string) => void
   /** The process is no more, also after `stop`. */
   onGone: () => void
@@ -39,7 +42,7 @@ export class EngineProcess {
   readonly #child: EngineChild
   #jobs = 0
   #heardAt = 0
-  /** Why we ended it ourselves. */
+  /** Reason why the daemon ended the process. */
   #ending: string | undefined
   #stopped = false
   #callOff = (): void => {}

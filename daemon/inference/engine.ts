@@ -14,7 +14,7 @@ export class Engine {
   readonly #admission: Admission
   readonly #jobs: Jobs
   readonly #life: EngineLife
-  /** What its requests were like. */
+  /** Statistics of its requests. */
   readonly figures = new JobFigures()
 
   constructor(options: EngineOptions, parts: EngineParts) {
@@ -30,17 +30,17 @@ export class Engine {
     return this.#life.process?.pid
   }
 
-  /** How full the batches of the current process were. */
+  /** Batch statistics of the current process. */
   get counts(): StepCounts | undefined {
     return this.#life.process?.counts
   }
 
-  /** What the process computed on when it was ready last. */
+  /** Device on which the process computed when it was last ready. */
   get device(): string | undefined {
     return this.#life.device
   }
 
-  /** Its weights have to be fetched first, as far as the catalogue tells. */
+  /** True when the catalogue says that its weights must be downloaded first. */
   get isRemote(): boolean {
     return this.#options.weights.url !== undefined
   }
@@ -92,7 +92,7 @@ export class Engine {
     }
   }
 
-  /** From now on requests are taken; the first one loads the model. */
+  /** Accepts requests from now on; the first one loads the model. */
   start(): void {
     this.#life.start()
   }

@@ -30,7 +30,7 @@ export interface EnginesParts {
   places: WeightsPlaces
 }
 
-/** What can be changed by a restart of the engines. */
+/** Limits that a restart of the engines can change. */
 export type EngineLimits = Pick<InferenceConfig, 'slots' | 'threads'>
 
 interface Served {
@@ -79,7 +79,7 @@ export class Engines {
     })
   }
 
-  /** What serves a model id. */
+  /** Engine that serves a model id. */
   find(model: string): ReturnType<EngineView['find']> {
     const found = this.#byModel.get(model)
     if (found === undefined) return undefined
@@ -94,35 +94,37 @@ export class Engines {
     return this.#byModel.get(model)?.engine
   }
 
-  /** These models stay loaded, and no others. */
+  /** Keeps these models loaded, and unpins all others. */
   pin(models: ReadonlySet<string>): void {
     this.#pinned = models
     for (const engine of this.#engines)
       engine.pin(engine.report().models.some(model => models.has(model)))
   }
 
-  /** Never starts an engine. */
+  /** Reports of all engines; reading them never starts one. */
   reports(): EngineReport[] {
     const { memory_limit_percent } = this.#config
     return this.#engines.map(engine => ({ ...engine.report(), memory_limit_percent }))
   }
 
-  /** Of the engine processes that run now. */
+  /** Ids of the running engine processes. */
   pids(): number[] {
     return this.#engines.flatMap(engine => engine.pid ?? [])
   }
 
-  /** How full the batches of each running engine were. */
+  /** Batch statistics of each running engine. */
   counts(): StepCounts[] {
     return this.#engines.flatMap(engine => engine.counts ?? [])
   }
 
-  /** What Prometheus is told of them. */
+  /** Metrics of all engines for Prometheus. */
   metrics(): Metric[] {
     return engineMetrics(this.#engines)
   }
 
-  /** Called after each change of an engine's state; the answer ends it. */
+  /**
+   * Calls the listener after each change of an engine's state; the returned function removes it.
+   */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -161,7 +163,7 @@ export class Engines {
     await Promise.all(engines.map(engine => engine.survey()))
   }
 
-  /** What has to be fetched must not keep what is there already waiting. */
+  /** Engines to preload, those with local weights first, so that downloads do not delay them. */
   #toPreload(): Engine[] {
     const wanted = this.#engines.filter(({ pinned }) => this.#config.preload || pinned)
     const rank = ({ pinned, isRemote }: Engine): number => (isRemote ? 2 : 0) - (pinned ? 1 : 0)
@@ -188,7 +190,7 @@ export class Engines {
   }
 }
 
-/** What the report of a cell has room for: so many engines, and so many ids of each. */
+/** Maximum number of engines in a cell's report, and of ids per engine. */
 const MOST = 256
 
 const groupByWeights = (catalogue: Catalogue, places: WeightsPlaces): CatalogueEntry[][] => {
@@ -208,7 +210,7 @@ const groupByWeights = (catalogue: Catalogue, places: WeightsPlaces): CatalogueE
 
 const tooMany = (why: string): ShoalError => new ShoalError('config_invalid', `catalogue: ${why}`)
 
-/** Where nothing is measured. */
+/** Number of slots where nothing is measured. */
 const DEFAULT_SLOTS = 8
 
 const isSet = (value: number | 'auto' | undefined): value is number => typeof value === 'number'

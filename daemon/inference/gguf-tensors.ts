@@ -6,11 +6,11 @@ export interface GgufTensor {
   shape: readonly number[]
   /** `ggml_type` of ggml.h. */
   type: number
-  /** From the start of the tensor data, bytes. */
+  /** Offset from the start of the tensor data, in bytes. */
   offset: number
 }
 
-/** By `ggml_type`: values and bytes of one block (ggml.h, ggml-common.h). */
+/** Values and bytes of one block per `ggml_type` (ggml.h, ggml-common.h). */
 const BLOCKS: Record<number, readonly [values: number, bytes: number]> = {
   0: [1, 4], // F32
   1: [1, 2], // F16

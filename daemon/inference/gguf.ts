@@ -1,7 +1,7 @@
 import { GgufError, GgufReader } from './gguf-reader.ts'
 import { type GgufTensor, tensorBytes } from './gguf-tensors.ts'
 
-/** What the daemon wants to know about weights before an engine sees them. */
+/** Facts about weights that the daemon needs before an engine loads them. */
 export interface GgufFacts {
   architecture: string
   contextLength: number

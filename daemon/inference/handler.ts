@@ -60,7 +60,10 @@ export const createHandler = (
   }
 }
 
-/** A peer that goes away is told by `close`; without a listener its error would end the daemon. */
+/**
+ * Ignores errors of a disconnected peer, which `close` reports; without a listener they would end
+ * the daemon.
+ */
 const ignoreErrors = (request: HttpRequest, response: HttpResponse): void => {
   request.on('error', () => {})
   response.on('error', () => {})

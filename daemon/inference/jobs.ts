@@ -6,7 +6,7 @@ import type { ChatOrder, EmbedOrder, JobEvent, Order } from './protocol.ts'
 /** A request without the number that the engine gives it. */
 export type Work = Omit<ChatOrder, 'job'> | Omit<EmbedOrder, 'job'>
 
-/** What the caller of the engine hears. After `end`, `vectors` or `error` nothing follows. */
+/** Events for the caller of the engine. Nothing follows `end`, `vectors` or `error`. */
 export type EngineEvent =
   | Exclude<JobEvent, { type: 'refused' }>
   | { type: 'error'; error: ShoalError }
@@ -19,7 +19,7 @@ interface Job {
   times: JobTimes
 }
 
-/** Where the orders go. */
+/** Process to which orders are sent. */
 export interface JobProcess {
   send(order: Order): void
   /** One of the orders is done. */

@@ -6,9 +6,8 @@ import type { Engines } from './engines.ts'
 import type { Pins } from './pins.ts'
 
 /**
- * What an operator can do with one model of a cell. Each can be repeated without harm.
- *
- * All throw ShoalError model_not_found for a model that is not in the cell's catalogue.
+ * Operations on one model of a cell, all idempotent. They throw ShoalError model_not_found for a
+ * model that is not in the cell's catalogue.
  */
 export interface ModelControl {
   /** Begins to load it; answers when it is loaded, or soon. */
@@ -24,7 +23,9 @@ export interface ModelControl {
   unpin(model: string): Promise<ModelStanding>
 }
 
-/** A small model is loaded by then, and its state can be told in the answer. */
+/**
+ * Time to wait before answering: a small model is loaded by then, and the answer shows its state.
+ */
 const LOOK_MS = 2000
 
 export interface ModelControlParts {

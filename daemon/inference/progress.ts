@@ -9,17 +9,17 @@ interface Step {
   startedAt: number
   firstPercent: number | undefined
   percent: number | undefined
-  /** How long the whole step took before, milliseconds. */
+  /** Duration of the whole step the last time, in milliseconds. */
   usualMs: number | undefined
 }
 
-/** Steps of progress are told this often. */
+/** Interval between progress reports. */
 const TELL_MS = 1000
-/** Without any sign of the speed. */
+/** Estimate while the speed is unknown. */
 const UNKNOWN_SECONDS = 5
 const MOST_SECONDS = 3600
 
-/** How far a model has come on its way to being ready. */
+/** Progress of a model towards being ready. */
 export class Progress {
   readonly #clock: Clock
   readonly #onChange: () => void
@@ -49,7 +49,7 @@ export class Progress {
     if (this.#clock.now() - this.#toldAt >= TELL_MS) this.#tell()
   }
 
-  /** It is ready, or on no way any more. */
+  /** Ends the progress: the model is ready, or its load was abandoned. */
   end(): void {
     this.#step = undefined
   }
@@ -61,14 +61,14 @@ export class Progress {
     return percent === undefined ? word : `${word}, ${Math.floor(percent)} %`
   }
 
-  /** Until the step is done, whole seconds; undefined when nothing tells the speed. */
+  /** Estimate for the rest of the step in whole seconds; undefined while the speed is unknown. */
   get remainingSeconds(): number | undefined {
     const ms = this.#step && remainingMs(this.#step, this.#clock.now())
     if (ms === undefined) return undefined
     return Math.min(MOST_SECONDS, Math.max(1, Math.ceil(ms / 1000)))
   }
 
-  /** What a refused caller is told to wait, seconds. */
+  /** Wait suggested to a refused caller, in seconds. */
   get retryAfterSeconds(): number {
     return this.remainingSeconds ?? UNKNOWN_SECONDS
   }

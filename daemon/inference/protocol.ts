@@ -1,6 +1,6 @@
 /**
- * What the daemon and an engine child say to each other over the child's IPC channel. Both run
- * the same version, so nothing here is negotiated.
+ * Messages between the daemon and an engine child over the child's IPC channel. Both run the same
+ * version, so nothing here is negotiated.
  */
 import type { CallShape } from './tool-syntax.ts'
 import type { Measured } from './tuning/choose.ts'
@@ -29,16 +29,16 @@ export interface MeasureOrder {
   /** Numbers to try, each with each. */
   slots: readonly number[]
   threads: readonly number[]
-  /** For all of it, loading excluded. */
+  /** Time limit for the whole measurement, excluding loading. */
   budgetMs: number
 }
 
 export interface PlainMessage {
   role: 'system' | 'user' | 'assistant' | 'tool'
   text: string
-  /** Of an assistant that called functions. */
+  /** Calls of an assistant message. */
   calls?: readonly PlainCall[]
-  /** Of a tool: which call it answers. */
+  /** For a tool message: id of the call it answers. */
   callId?: string
 }
 
@@ -57,7 +57,7 @@ export interface PlainTool {
   parameters: Readonly<Record<string, unknown>>
 }
 
-/** What an answer must look like. */
+/** Grammar that an answer must match. */
 export interface Grammar {
   /** GBNF (llama.cpp, grammars/README.md) with the rule `root`. */
   text: string
@@ -65,15 +65,15 @@ export interface Grammar {
   param: string
 }
 
-/** Which functions an answer may call, and what must stand in it besides. */
+/** Functions that an answer may call, and the form of such answers. */
 export interface CallRules {
   /** GBNF without the rule `root`. */
   rules: string
-  /** Those that may be called; `rule` is the name of the rule for the arguments. */
+  /** Callable functions; `rule` is the name of the rule for the arguments. */
   functions: readonly { name: string; rule: string }[]
   /** Absent: the model may call or write what it likes, and each call is held once it has begun. */
   whole?: boolean
-  /** With `whole`: the name of a rule for what may stand instead of calls. */
+  /** With `whole`: name of a rule for text that is allowed in place of calls. */
   instead?: string
   /** More than one call in an answer. */
   parallel: boolean
@@ -110,11 +110,11 @@ export interface ChatOrder {
   grammar?: Grammar
   /** Put into the prompt. */
   tools?: readonly PlainTool[]
-  /** With `tools`, and instead of a grammar. */
+  /** Rules for calls, with `tools` and in place of a grammar. */
   calls?: CallRules
   /** The tokens and their log-probabilities are wanted, with so many alternatives each. */
   topLogprobs?: number
-  /** Only of so many tokens at the beginning; what follows comes without. */
+  /** Number of leading tokens with log probabilities; later tokens have none. */
   logprobTokens?: number
 }
 
@@ -132,7 +132,7 @@ export interface CancelOrder {
 
 export type Reply = ProgressReply | ReadyReply | FailedReply | StepReply | MeasuredReply
 
-/** How much of the weights is loaded; a few times a second. */
+/** Loaded share of the weights, sent a few times a second. */
 export interface ProgressReply {
   type: 'progress'
   percent: number
@@ -160,7 +160,7 @@ export interface FailedReply {
   transient: boolean
 }
 
-/** At most one per engine step, with what happened in all slots since the last one. */
+/** Events of all slots since the previous message; at most one message per engine step. */
 export interface StepReply {
   type: 'step'
   events: readonly JobEvent[]
@@ -200,10 +200,10 @@ export type JobEvent =
       cachedTokens: number
       /** The bound that holds: asked, or what the context leaves. */
       maxTokens: number
-      /** With `tools`: the form in which the answer calls them. */
+      /** With `tools`: form in which the answer calls them. */
       callShape?: CallShape
     }
-  /** With `topLogprobs` also the tokens; their texts together are the text. */
+  /** With `topLogprobs` also the tokens, whose texts joined are the text. */
   | { type: 'text'; job: number; text: string; tokens?: readonly TokenInfo[] }
   | {
       type: 'end'

@@ -17,7 +17,7 @@ export interface RestartPlan {
  */
 export class Restarts {
   #crashes: number[] = []
-  /** Since the daemon started. */
+  /** Number of crashes since the daemon started. */
   total = 0
 
   crashed(now: number): RestartPlan {

@@ -19,7 +19,7 @@ export class Retry {
     this.#callOff = this.#clock.after(ms, run)
   }
 
-  /** As soon as the file has another stamp; that is looked for so often. */
+  /** Runs once the file's stamp changes; the file is checked every `everyMs`. */
   whenReplaced(file: string, stamp: string, everyMs: number, run: () => void): void {
     this.later(everyMs, async () => {
       const turn = this.#turn
@@ -35,7 +35,7 @@ export class Retry {
     this.#callOff()
   }
 
-  /** Until the next try, at least 1. */
+  /** Seconds until the next try, at least 1. */
   get seconds(): number {
     return Math.max(1, Math.ceil((this.#at - this.#clock.now()) / 1000))
   }

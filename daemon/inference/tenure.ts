@@ -7,17 +7,17 @@ export interface TenureOptions {
   clock: Clock
   /** 0 is never. */
   limitMs: number
-  /** How long nobody has needed it; 0 while somebody does. */
+  /** Time since the model was last needed; 0 while it is needed. */
   idleMs: () => number
   /** Called once when the limit is reached. */
   onIdle: () => void
 }
 
-/** How long a loaded model stays: for ever, or until nobody has used it for a while. */
+/** How long a loaded model stays: for ever, or until it has been idle for some time. */
 export class Tenure {
   /** An operator wants it to stay. */
   pinned = false
-  /** It was loaded at the start, to stay. */
+  /** True when the model was loaded at the start, to stay. */
   preloaded = false
   readonly #options: TenureOptions
   #callOff = (): void => {}
@@ -26,7 +26,7 @@ export class Tenure {
     this.#options = options
   }
 
-  /** To be called when it is loaded, and after each change of what was wanted. */
+  /** Must be called when the model is loaded and after each change of the pins. */
   watch(): void {
     this.end()
     const { clock, limitMs, idleMs, onIdle } = this.#options
@@ -36,7 +36,7 @@ export class Tenure {
     else this.#callOff = clock.after(Math.min(restMs, MOST_MS), () => this.watch())
   }
 
-  /** It is not loaded any more. */
+  /** Stops watching a model that is no longer loaded. */
   end(): void {
     this.#callOff()
   }

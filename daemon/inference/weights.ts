@@ -11,20 +11,20 @@ import { DownloadError } from './downloads/download-error.ts'
 import { checkGguf, type GgufFacts } from './gguf.ts'
 import { GgufError } from './gguf-reader.ts'
 
-/** Where a model's weights lie and what they must be. */
+/** Location of a model's weights and the expected contents. */
 export interface Weights {
-  /** As the catalogue writes it, without what may be secret in an address. */
+  /** Name from the catalogue, without secrets in an address. */
   label: string
   /** Absolute. */
   file: string
   sha256: string | undefined
-  /** Where they are fetched from when the file is not there. */
+  /** Address from which a missing file is downloaded. */
   url?: URL
-  /** That is the hub. */
+  /** True when that address is the hub. */
   fromHub?: boolean
 }
 
-/** What places of weights depend on, besides the catalogue. */
+/** Settings besides the catalogue that determine the location of weights. */
 export interface WeightsPlaces {
   /** Folder of the weights that were downloaded. */
   modelsDir: string
@@ -32,7 +32,7 @@ export interface WeightsPlaces {
   hubUrl: string
 }
 
-/** Where downloads of a daemon lie, and where they come from. */
+/** Download folder and sources of a daemon. */
 export const placesOf = (
   { models_dir, hub_url }: Pick<InferenceConfig, 'models_dir' | 'hub_url'>,
   stateDir: string,
@@ -73,7 +73,7 @@ const addressOf = (
   }
 }
 
-/** By the digest, so that the same weights from two places are one file. */
+/** File name by digest, so that the same weights from two sources share a file. */
 const fileName = (url: URL, sha256: string | undefined): string =>
   sha256 === undefined ? `unchecked-${hash('sha256', url.href)}.gguf` : `sha256-${sha256}.gguf`
 
@@ -137,7 +137,7 @@ export const digest = async (
   return sha256
 }
 
-/** Of a file that was hashed while it was written. */
+/** Stores the digest of a file that was hashed while it was written. */
 export const rememberDigest = async (path: string, sha256: string): Promise<void> => {
   digests.set(path, { stamp: await fileStamp(path), sha256 })
 }

@@ -13,7 +13,7 @@ export const cellMetrics = (
   ...processMetrics,
 ]
 
-/** What a driver does not tell has no value. */
+/** Metrics of the GPUs; a reading that the driver does not report has no value. */
 const gpuMetrics = (gpus: readonly GpuSample[]): Metric[] => {
   const gauge = (name: string, help: string, of: (gpu: GpuSample) => number | null): Metric => ({
     name,

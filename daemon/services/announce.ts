@@ -7,13 +7,13 @@ import type { Uplink } from '../uplink/uplink.ts'
 
 export interface AnnounceOptions {
   uplink: Pick<Uplink, 'onConnect' | 'onRebirth' | 'publish'>
-  /** What this cell is now. */
+  /** Current description of this cell. */
   describe: () => Announce
   /** Pause between two looks whether that has changed. */
   intervalSeconds: number
   /**
-   * It is said at least this often, because the answer tells the coordinator's time; up to half
-   * earlier, so that a fleet does not speak in one instant.
+   * Longest interval between announcements, whose answers carry the coordinator's time. Each comes
+   * up to half an interval earlier, so that a fleet does not announce itself all at once.
    */
   repeatSeconds?: number
   /** Tells of changes that should be announced at once. */

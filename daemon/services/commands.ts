@@ -37,7 +37,7 @@ export const commandsService = (options: CommandsOptions): Service => ({
         () => {
           if (unconfirmed.get(command_id) === ack) unconfirmed.delete(command_id)
         },
-        // neither the coordinator nor the disk has it: it is told after the next connect
+        // Neither the coordinator nor the disk accepted it: it is published after the next connect
         () => {},
       )
     }

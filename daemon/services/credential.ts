@@ -19,7 +19,7 @@ export interface CredentialOptions {
   /** Age at which the credential is replaced. */
   credentialDays: number
   uplink: Pick<Uplink, 'on'>
-  /** Called when the cell believes in another signing key than before. */
+  /** Called when the cell trusts a different signing key. */
   believed?: () => void
   /** Rung when another credential may help those who wait. */
   nudge: Pick<Nudge, 'ring'>
@@ -30,11 +30,11 @@ export interface CredentialOptions {
   questions?: RenewalQuestions
 }
 
-/** Between two looks at the age. */
+/** Interval between checks of the credential's age. */
 const LOOK_MS = 3_600_000
-/** After a renewal that did not work. */
+/** Delay after a failed renewal. */
 const AGAIN_MS = 60_000
-/** After one that may have ended the credential with which the others connect. */
+/** Delay after a renewal that may have invalidated the credential of the open connections. */
 const SOON_MS = 5000
 
 /** Keeps the credential young, and believes in the coordinator's keys as they follow one another. */
@@ -119,7 +119,7 @@ const isOld = ({ identity, credentialDays, now = Date.now }: CredentialOptions):
   return ageMs < 0 || ageMs > credentialDays * DAY_MS
 }
 
-/** Asked over REST. */
+/** Questions to the coordinator, asked over REST. */
 export const questionsOf = (
   options: Pick<CredentialOptions, 'identity' | 'url' | 'connectTimeoutSeconds' | 'logger'>,
   signal: AbortSignal,

@@ -28,7 +28,7 @@ export interface DesiredOptions {
   apply: (settings: CellSettings) => Promise<void>
   health: Pick<Health, 'view'>
   engines: () => EngineReport[]
-  /** Whom the cell believes; everybody, without it. */
+  /** Keys that the cell trusts; without it, every publisher is trusted. */
   believing?: () => Believing
   births?: Pick<OpenBirths, 'take'>
   /** Has the coordinator say again what it wants, by another birth. */
@@ -45,7 +45,7 @@ export interface DesiredService extends Service {
 }
 
 const TICK_MS = 1000
-/** Between two births that are only sent because something was not believed. */
+/** Interval between births that are only sent because settings were not trusted. */
 const ASK_AGAIN_MS = 10_000
 
 /** Takes settings from the coordinator, tries them, and goes back to the last that held. */
@@ -54,7 +54,7 @@ export const desiredService = (options: DesiredOptions): DesiredService => {
   const { nowMs = () => performance.now(), wait = realWait } = options
   let state: State = { good: { local: options.local, wanted: { version: 0, document: {} } } }
   let last: Promise<void> = Promise.resolve()
-  /** What was well when the trial began. */
+  /** Services that were healthy when the trial began. */
   let sound: string[] = []
   let troubleSinceMs: number | undefined
   let highest = 0
@@ -71,7 +71,7 @@ export const desiredService = (options: DesiredOptions): DesiredService => {
   ]
 
   const report = (): void => {
-    // without a connection it is told after the next connect
+    // Without a connection the report goes out after the next connect
     uplink.publish('reported', reportOf(state)).catch(() => {})
   }
 
@@ -97,7 +97,9 @@ export const desiredService = (options: DesiredOptions): DesiredService => {
     report()
   }
 
-  /** What is tried is on the disk before it is in force, so that a crash by it is known as such. */
+  /**
+   * Writes a trial to disk before it takes effect, so that a crash it causes is attributed to it.
+   */
   const enter = async ({ state: next, apply: settings }: Step): Promise<void> => {
     const changed = next !== state
     state = next
@@ -110,7 +112,7 @@ export const desiredService = (options: DesiredOptions): DesiredService => {
   const missing = (): string | undefined => {
     const now = new Set(well('ready', 'cold'))
     const gone = sound.filter(name => !now.has(name))
-    // the wishes came from the coordinator; for the own file it may have been away before
+    // The request came over this connection; before a trial of the own file it may have been down
     if (!now.has('uplink connection') && !isOwnTrial(state))
       return 'the coordinator was not reached'
     return gone.length === 0 ? undefined : `not running any more: ${gone.join(', ')}`
@@ -133,7 +135,7 @@ export const desiredService = (options: DesiredOptions): DesiredService => {
     await writeDesired(stateDir, state, logger, highest)
   }
 
-  /** What is not believed may be right and only early or late: the next answer is surely right. */
+  /** Rejects settings that may be genuine but early or late, and asks for a fresh answer. */
   const disbelieve = (reason: string, version?: number): void => {
     logger.warn({ reason, version, highest }, 'settings are not believed')
     if (nowMs() - askedAtMs < ASK_AGAIN_MS) return

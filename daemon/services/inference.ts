@@ -23,16 +23,18 @@ import type { Service } from '../service.ts'
 
 export interface InferenceService extends Service {
   reports(): EngineReport[]
-  /** Called after each change of an engine's state; the answer ends it. */
+  /**
+   * Calls the listener after each change of an engine's state; the returned function removes it.
+   */
   onChange(listener: () => void): () => void
   /** Process ids of the engines that run now. */
   pids(): number[]
-  /** How full the batches of each running engine were. */
+  /** Batch statistics of each running engine. */
   counts(): StepCounts[]
   metrics(): Metric[]
   /** Ends the engines and starts them again, with other limits when they are given. */
   restart(limits?: EngineLimits): Promise<void>
-  /** Where the memory of GPUs is read from now on; until then it is not known. */
+  /** Sets the source of GPU memory readings; before this call the memory is unknown. */
   watchGpus(gpus: Pick<GpuSampler, 'sample'>): void
   models: ModelControl
   /** Answers one request of the link or of a listener on loopback. */
@@ -49,7 +51,7 @@ export const inferenceService = ({
 }: {
   catalogue: Catalogue
   config: InferenceConfig
-  /** Of the daemon: what is downloaded and what is pinned is kept in it. */
+  /** State folder of the daemon, with downloads and pinned models. */
   stateDir: string
   logger: Logger
   /** Absent: nothing is measured. */

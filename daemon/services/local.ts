@@ -9,9 +9,8 @@ const ADDRESS = '127.0.0.1'
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i
 
 /**
- * The same answers for programs on this machine, without a key. Web pages that a person of this
- * machine looks at must not reach it: neither under a name that was made to point here, nor from
- * another origin.
+ * The same API for programs on this machine, without a key. Web pages opened on this machine must
+ * not reach it: neither by DNS rebinding nor from another origin.
  */
 export const localService = (port: number, handle: Handle): Service => ({
   name: 'local server',

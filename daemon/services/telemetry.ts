@@ -17,7 +17,7 @@ export interface TelemetryOptions {
   after?: (milliseconds: number, call: () => void) => () => void
 }
 
-/** Changes within this time are told in one sample. */
+/** Window in which changes are combined into one sample. */
 const GATHER_MS = 100
 
 const realAfter = (milliseconds: number, call: () => void): (() => void) => {

@@ -17,7 +17,7 @@ export interface DialOptions {
   protocol: string
   identity: Pick<OwnIdentity, 'cell_id' | 'credential' | 'next_credential' | 'coordinator_ca'> &
     Partial<Pick<OwnIdentity, 'boot_id'>>
-  /** Only tries whether it would work: the coordinator closes the connection. */
+  /** True to only test the connection: the coordinator then closes it. */
   probe?: boolean
   /** Longest time until the coordinator has switched protocols. */
   timeoutSeconds: number

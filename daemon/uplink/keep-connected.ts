@@ -26,7 +26,7 @@ export interface ConnectionOptions {
 
 /** A connection that held this long was sound: the next try is quick again. */
 const SOUND_MS = 5000
-/** Where only a person can help, for instance after a revocation that may be taken back. */
+/** Retry interval for states that need operator action, such as after a revocation. */
 const SLOW_MS = 60_000
 const needsPerson: ErrorCode[] = ['auth_required', 'forbidden', 'upgrade_required']
 

@@ -14,11 +14,11 @@ const DOWN = (Object.keys(TOPICS) as TopicName[]).filter(
   name => TOPICS[name].direction === 'down' && TOPICS[name].path.startsWith('cells/'),
 )
 
-/** A message as it came: nothing of it is checked but its topic. */
+/** Received message; only its topic has been checked. */
 export interface Arrived {
   name: TopicName
   payload: Buffer
-  /** It was kept by the broker from an earlier time. */
+  /** True when the broker had retained the message. */
   retained: boolean
 }
 

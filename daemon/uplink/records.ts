@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 
 /**
  * Records in a segment file: length and CRC-32 of the text as little-endian 32-bit numbers, then
- * the text in UTF-8. What a crash left half written is told from a record by its checksum.
+ * the text in UTF-8. The checksum reveals a record that a crash left half written.
  */
 const HEADER_BYTES = 8
 

@@ -21,7 +21,7 @@ const Position = z.object({
 })
 export type Position = z.infer<typeof Position>
 
-/** Where the disk may fail; tests put a failing one in its place. */
+/** Writes to a segment; tests replace it with one that fails. */
 export type Append = (file: FileHandle, data: Buffer) => Promise<void>
 
 /** The files of a spool: numbered segments, and `cursor`, the place up to which all is done. */
@@ -63,12 +63,12 @@ export class SegmentFiles {
     }
   }
 
-  /** What was added is on the disk when this resolves. */
+  /** Resolves when all appended records are on disk. */
   async sync(): Promise<void> {
     await this.#active?.file.datasync()
   }
 
-  /** At most `bytes` from a place on. */
+  /** Reads at most `bytes` from a position. */
   async read({ segment, offset }: Position, bytes: number): Promise<Buffer> {
     const file = await open(this.#path(segment), 'r')
     try {
@@ -119,7 +119,7 @@ export class SegmentFiles {
     return { number, bytes, size, records: texts.length }
   }
 
-  /** After a loss of power the cursor may be empty: then everything is sent again. */
+  /** Stored position. It may be empty after a power loss; then everything is sent again. */
   async #readCursor(): Promise<Position | undefined> {
     try {
       return Position.parse(JSON.parse(await readFile(join(this.#folder, 'cursor'), 'utf8')))

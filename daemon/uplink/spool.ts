@@ -7,7 +7,7 @@ export interface SpoolOptions {
   folder: string
   /** The files never take more than this on the disk. */
   maxBytes: number
-  /** What makes room when it is full; `nothing` refuses what is new and keeps what it has. */
+  /** Records dropped when the spool is full; `nothing` rejects new ones instead. */
   makesRoom?: 'oldest' | 'nothing'
   /** Records that are sent together. */
   batchRecords?: number
@@ -22,7 +22,7 @@ export interface Batch {
   id: string
   texts: string[]
   bytes: number
-  /** How often a connection ended while this was under way. */
+  /** Number of connections that ended while this record was in flight. */
   attempts: number
 }
 
@@ -55,7 +55,7 @@ export class Spool {
   readonly #maxAttempts: number
   readonly #logger: Logger
   #segments: Segment[] = []
-  /** Where the next unread record is. */
+  /** Position of the next unread record. */
   #at: Position = { segment: 0, offset: 0, record: 0 }
   #claims: Claim[] = []
   #dropped = 0

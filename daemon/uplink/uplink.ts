@@ -23,7 +23,7 @@ export interface UplinkOptions {
   connectTimeoutSeconds: number
   /** Samples of the time without a connection: the oldest make way when it is full. */
   spool: { folder: string; maxBytes: number; drainBytesPerSecond: number }
-  /** What must reach the coordinator: nothing makes way, and it is sent first. */
+  /** Messages that must reach the coordinator: never dropped, and sent first. */
   outbox?: { folder: string; maxBytes: number }
   health: Health
   nudge: Nudge
@@ -52,7 +52,9 @@ interface Kept {
 /** A spool opens in far less time than it takes to make so many samples. */
 const MAX_EARLY = 32
 
-/** What is given up after so many ended connections is refused by the coordinator, not by chance. */
+/**
+ * A message that outlives so many connections was rejected by the coordinator, not lost by chance.
+ */
 const OUTBOX = { makesRoom: 'nothing', batchRecords: 10, maxAttempts: 20 } as const
 
 const DRAINING: StateBody = { state: 'draining' }
@@ -100,24 +102,27 @@ export class Uplink implements Service {
       .catch(fail)
   }
 
-  /** Called after every connect, before anything else is sent. */
+  /** Calls the listener after every connect, before anything else is sent. */
   onConnect(greet: () => Promise<void>): () => void {
     this.#greetings.add(greet)
     return () => this.#greetings.delete(greet)
   }
 
-  /** Called after every connect, when samples are sent live again. */
+  /** Calls the listener after every connect, once samples are sent live again. */
   onReady(listener: () => void): () => void {
     this.#readyListeners.add(listener)
     return () => this.#readyListeners.delete(listener)
   }
 
-  /** Called when the coordinator asks what this cell is. */
+  /** Calls the listener when the coordinator asks for a new announcement. */
   onRebirth(listener: () => void): () => void {
     return this.on('rebirth', listener)
   }
 
-  /** Called for every message of the coordinator on a topic; its body is not checked yet. */
+  /**
+   * Calls the listener for every message of the coordinator on a topic; bodies are not validated
+   * here.
+   */
   on(name: TopicName, listener: (message: Envelope) => void): () => void {
     const listeners = this.#listeners.get(name) ?? new Set()
     this.#listeners.set(name, listeners.add(listener))
@@ -136,8 +141,9 @@ export class Uplink implements Service {
   }
 
   /**
-   * As `publish`, for what must not get lost: resolves when the coordinator has it, or when it is on
-   * the disk and goes out after the next connect, also one of a later process. Rejects when neither.
+   * Publishes a message that must not get lost. Resolves when the coordinator has it, or when it is
+   * on disk and will be sent after the next connect, possibly by a later process. Rejects when
+   * neither is possible.
    */
   async deliver(name: TopicName, body: unknown, id?: string): Promise<void> {
     try {
@@ -205,7 +211,7 @@ export class Uplink implements Service {
     session.end()
   }
 
-  /** From the greeting to the end of the connection. */
+  /** Serves a connection from the greeting to its end. */
   async #use(
     session: MqttSession,
     spool: Spool | undefined,
@@ -248,7 +254,7 @@ export class Uplink implements Service {
     if (spool) await drain({ ...how, spool, send })
   }
 
-  /** What a broker kept from an earlier time is not what the coordinator wants now. */
+  /** Ignores retained messages: they do not reflect the coordinator's current state. */
   #onMessage({ name, payload, retained }: Arrived): void {
     const { logger } = this.#options
     try {

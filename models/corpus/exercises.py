@@ -34,7 +34,7 @@ def device_name(random):
 
 
 def percent(random):
-    """Often near the thresholds, sometimes with a decimal."""
+    """A percentage, often near the thresholds, sometimes with a decimal."""
     low, high = random.choice([(0, 100), (80, 100), (88, 98)])
     value = random.randint(low, high)
     return f'{value}.{random.randint(1, 9)}' if random.random() < 0.1 and value < 100 else str(value)
@@ -135,7 +135,7 @@ def key_format(random):
     return ask('key', random, key=key), f'{answer}: a key starts with svc-dev-.'
 
 
-#: How often each kind of exercise comes.
+#: Weight of each kind of exercise.
 EXERCISES = {
     vram_level: 5, busy_choice: 2.5, arithmetic: 2.7, comparison: 1.3, echo: 5, counting: 1,
     formation: 1.5, command: 2, key_format: 0.7,

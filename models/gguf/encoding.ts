@@ -1,4 +1,4 @@
-/** How the numbers of a tensor are stored. Numbers: `ggml_type` in ggml.h. */
+/** Storage formats of tensors; the numbers are `ggml_type` in ggml.h. */
 export const TENSOR_TYPES = { F32: 0, F16: 1, Q8_0: 8 } as const
 export type TensorType = keyof typeof TENSOR_TYPES
 
@@ -17,7 +17,7 @@ export const encodedBytes = (type: TensorType, valueCount: number): number => {
   }
 }
 
-/** For Q8_0 the number of values must be a multiple of 32. */
+/** Encodes values for storage; Q8_0 needs a multiple of 32. */
 export const encodeValues = (type: TensorType, values: Float32Array): Uint8Array => {
   switch (type) {
     case 'F32':

@@ -10,7 +10,7 @@ import { type GgufTensor, writeGguf } from './writer.ts'
 
 const USAGE = 'usage: node export.ts <model id> <weights.safetensors> <tokenizer.json>'
 
-/** What the exporter needs to know about a bundled model besides its trained weights. */
+/** Facts about a bundled model that its trained weights do not contain. */
 const MODELS: Record<string, { kind: BundledEntry['kind']; description: string }> = {
   'shoal-demo-large': { kind: 'chat', description: 'The larger demonstration model of shoal.' },
   'shoal-demo-small': { kind: 'chat', description: 'The smaller demonstration model of shoal.' },

@@ -14,7 +14,7 @@ export interface LlamaShape {
   contextLength: number
 }
 
-/** How a text becomes one vector: `llama_pooling_type` in llama.h. */
+/** How token vectors are pooled into one: `llama_pooling_type` in llama.h. */
 export type PoolingType = 'mean' | 'cls' | 'last'
 const POOLING_NUMBERS = { mean: 1, cls: 2, last: 3 } as const
 

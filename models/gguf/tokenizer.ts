@@ -7,7 +7,7 @@ export interface Tokenizer {
   merges: readonly string[]
 }
 
-/** These come first in every vocabulary here. */
+/** First entries of every vocabulary here. */
 export const CONTROL_TOKENS = ['<|endoftext|>', '<|im_start|>', '<|im_end|>'] as const
 const START_ID = 0
 const TURN_END_ID = 2

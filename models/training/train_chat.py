@@ -27,12 +27,12 @@ SHAPES = {
 CONTEXT_LENGTH = 2048
 SEED = 5
 WARM_UP_STEPS = 100
-#: Until this part of the time the model has half its blocks and reads single questions: it learns
-#: to tell them apart, at several times the speed.
+#: Share of the training time with half the blocks and single questions, in which the model learns
+#: to distinguish them at several times the speed.
 GROW_AT = 0.4
-#: After that so many batches still hold single questions.
+#: Number of batches after that which still hold single questions.
 SINGLE_SHARE = 0.5
-#: From this part of the time on, half of the chats are long.
+#: Share of the training time after which half of the chats are long.
 LONG_FROM = 0.85
 SAVE_SECONDS = 60
 

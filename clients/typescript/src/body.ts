@@ -4,7 +4,7 @@ import type { Patience } from './patience.ts'
 /** An answer of more text than this, in UTF-16 units, is none of a coordinator's. */
 const MAX_LENGTH = 64 * 1024 * 1024
 
-/** What came, and how long each further piece is waited for. */
+/** Answer whose body is still arriving, and the time limit for each further piece. */
 export interface Answer {
   response: Response
   patience: Patience
@@ -18,7 +18,7 @@ export async function* textOf({ response, patience }: Answer): AsyncGenerator<st
     for (;;) {
       patience.begin()
       const { done, value } = await reader.read()
-      // whoever reads may take as long as it likes
+      // The time a consumer takes between reads does not count
       patience.end()
       if (done) return
       yield value as string

@@ -35,8 +35,8 @@ export const isRepeatable = (method: string, path: string): boolean =>
   method === 'GET' || !UNKEYED.test(path)
 
 /**
- * What `Retry-After` asks for: seconds, or a date as proxies send it (RFC 9110, section 10.2.3).
- * `now` is Unix time in milliseconds.
+ * Seconds requested by `Retry-After`, given in seconds or, by proxies, as a date (RFC 9110, section
+ * 10.2.3). `now` is Unix time in milliseconds.
  */
 export const retryAfterSeconds = (text: string | null, now: number): number | undefined => {
   if (text === null) return undefined

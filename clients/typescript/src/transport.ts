@@ -17,7 +17,7 @@ export interface Call {
   signal?: AbortSignal
 }
 
-/** What a header may hold without being changed. */
+/** Characters a header can carry unchanged. */
 const WORD = /^[\x21-\x7e]+$/
 
 /** Requests to one coordinator. */
@@ -76,7 +76,7 @@ export class Transport {
   }
 }
 
-/** Without its slash a path would change the name of the host. */
+/** URL of a call. A base URL without its final slash would make the path part of the host name. */
 const addressOf = (baseUrl: string, path: string, { query = {} }: Call): URL => {
   if (!path.startsWith('/')) throw new TypeError(`${path} must begin with /`)
   const url = new URL(baseUrl.replace(/\/+$/, '') + path)

@@ -47,7 +47,7 @@ export class AnswerHold {
     return this.#state
   }
 
-  /** To be told what each token has added to the text. */
+  /** Must be called with the text each token has added. */
   follow(piece: string): void {
     this.#isChoosing = false
     const turn = this.#watch?.push(piece)

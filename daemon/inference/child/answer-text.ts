@@ -2,9 +2,9 @@ import { StopMatcher } from './stop.ts'
 import { type Detokenize, TokenText } from './text.ts'
 
 export interface Shown {
-  /** What may be shown now. */
+  /** Text that may be shown now. */
   text: string
-  /** What the token itself has added, shown or not. */
+  /** Text added by the token itself, shown or not. */
   piece: string
   /** No more tokens are wanted. */
   stopped: boolean
@@ -25,7 +25,7 @@ export class AnswerText<Token> {
     return { piece, ...this.#stop.push(piece) }
   }
 
-  /** What was held back, when no more tokens come. */
+  /** Flushes buffered text at the end of the stream. */
   end(): Shown {
     const piece = this.#text.flush()
     const last = this.#stop.push(piece)

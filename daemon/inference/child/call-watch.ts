@@ -3,7 +3,7 @@ import { ArgumentsText } from '../openai/arguments-text.ts'
 import type { CallRules } from '../protocol.ts'
 import { CALL_ARGUMENTS, CALL_SYNTAX, type CallShape, type CallSyntax } from '../tool-syntax.ts'
 
-/** What becomes of an answer with its newest text. */
+/** Decision about an answer after its newest text. */
 export type Turn =
   /** A call has begun: what follows is held by this grammar. */
   | { type: 'hold'; grammar: string }
@@ -82,7 +82,7 @@ export class CallWatch {
 class CallEnd {
   readonly #end: string
   readonly #json = new ArgumentsText()
-  /** What stands before the JSON; undefined when there is nothing to wait for. */
+  /** Text that precedes the JSON; undefined when there is nothing to wait for. */
   #before: string | undefined
   #after = ''
 

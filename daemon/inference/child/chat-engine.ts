@@ -104,7 +104,7 @@ export class ChatEngine {
   }
 }
 
-/** Of the whole prompt, at least. */
+/** Lower bound of the prompt's length in characters. */
 const charactersOf = ({ messages, prompt, tools = [] }: ChatOrder): number => {
   if (prompt !== undefined) return prompt.length
   const calls = messages.flatMap(message => message.calls ?? [])

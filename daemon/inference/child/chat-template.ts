@@ -8,7 +8,7 @@ import { SPELLED_SHAPE, spellOutTools } from './spelled-tools.ts'
 
 export interface Rendered {
   pieces: Piece[]
-  /** How calls stand in the prompt, and so in the answer. */
+  /** Form of calls in the prompt, and therefore in the answer. */
   callShape: CallShape
 }
 
@@ -16,7 +16,10 @@ export interface Rendered {
 export class ChatTemplate {
   readonly #template: Template
   readonly #variables: TemplateVariables
-  /** How the template writes calls; undefined when it knows no tools, or in no form of ours. */
+  /**
+   * Form in which the template writes calls; undefined when it supports no tools or an unknown
+   * form.
+   */
   readonly callShape: CallShape | undefined
 
   /** @throws when the template cannot be parsed or cannot render one plain message */
@@ -109,7 +112,7 @@ export const mergeLeadingSystem = (messages: readonly PlainMessage[]): readonly 
   return [{ role: 'system', text }, ...messages.slice(count)]
 }
 
-/** For templates that know no system role: its text goes before the first user message. */
+/** Moves system text before the first user message, for templates without a system role. */
 export const foldSystem = (
   messages: readonly PlainMessage[],
 ): readonly PlainMessage[] | undefined => {

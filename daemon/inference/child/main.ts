@@ -12,7 +12,7 @@ import { Outbox } from './outbox.ts'
 import { progressTeller } from './progress-teller.ts'
 import { Refusal } from './refusal.ts'
 
-/** After so many requests in a row that the engine itself failed, it is taken for broken. */
+/** Consecutive engine failures after which the process counts as broken. */
 const MAX_FAILURES = 3
 
 const send = (reply: Reply): void => {

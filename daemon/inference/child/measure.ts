@@ -6,7 +6,7 @@ import { createChatContext } from './context.ts'
 import { isTransient } from './model.ts'
 import type { Slot } from './slot.ts'
 
-/** What every stream begins with. */
+/** Length of each stream's prompt. */
 const PROMPT_TOKENS = 8
 /** Each stream makes these first; the reading of its prompt is in them. */
 const WARM_UP_TOKENS = 2
@@ -34,7 +34,7 @@ export const measure = async (model: LlamaModel, order: MeasureOrder): Promise<M
   return rows
 }
 
-/** With the most slots there is memory for; undefined when there is none for one. */
+/** Context with as many slots as fit in memory; undefined when not even one fits. */
 const largestContext = async (
   model: LlamaModel,
   { slots: counts, contextLength }: MeasureOrder,

@@ -26,12 +26,12 @@ export class Outbox {
     this.#now = options.now
   }
 
-  /** Sent with the next step. */
+  /** Queues an event for the next step's message. */
   push(event: JobEvent): void {
     this.#events.push(event)
   }
 
-  /** What waits is sent soon, with or without a step. */
+  /** Sends queued events soon, even without a step. */
   hurry(): void {
     this.#schedule()
   }

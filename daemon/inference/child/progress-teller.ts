@@ -1,6 +1,6 @@
 import type { ProgressReply } from '../protocol.ts'
 
-/** At most one message in this time. */
+/** Minimum interval between progress messages. */
 const TELL_MS = 200
 
 /** Tells the daemon how much of the weights is loaded, a few times a second. */

@@ -16,9 +16,9 @@ export interface TemplateVariables {
 /**
  * Renders the model's own chat template.
  *
- * @param nonce unguessable and new for each prompt
- * @param tools absent: the template is not told of any
- * @throws what the template throws, for instance at roles that do not alternate
+ * @param nonce unguessable and different for each prompt
+ * @param tools tools offered to the template; none when absent
+ * @throws any error of the template, for instance for roles that do not alternate
  */
 export const renderPrompt = (
   template: Template,
@@ -37,7 +37,10 @@ export const renderPrompt = (
   return splitAtMarks(marks.split(rendered), marks.texts)
 }
 
-/** As `apply_chat_template` of Hugging Face's transformers hands messages to a template. */
+/**
+ * Message in the form that `apply_chat_template` of Hugging Face's transformers passes to
+ * templates.
+ */
 const templateMessage = ({ role, text, calls, callId }: PlainMessage, marks: Marks) => ({
   role,
   content: marks.text(text),

@@ -1,6 +1,6 @@
 import type { RefusalCode } from '../protocol.ts'
 
-/** A request that this model cannot serve; told to the caller as it stands. */
+/** Error for a request that this model cannot serve; its message is shown to the caller. */
 export class Refusal extends Error {
   readonly code: RefusalCode
   readonly param: string | undefined

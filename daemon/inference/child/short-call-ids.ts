@@ -8,7 +8,7 @@ const LENGTH = 9
 export const hasShortIds = (shape: CallShape): boolean =>
   shape === 'mistral' || shape === 'mistral-args'
 
-/** The same conversation with such ids; an answer keeps the id of its call. */
+/** Copy of a conversation with short ids; a tool's answer keeps the id of its call. */
 export const shortenCallIds = (messages: readonly PlainMessage[]): PlainMessage[] =>
   messages.map(message => ({
     ...message,

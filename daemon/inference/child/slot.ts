@@ -43,7 +43,7 @@ export class Slot implements SlotView {
 
   /**
    * Drops what the cache holds beyond the first `length` tokens and returns how many it holds now.
-   * Models whose cache cannot be cut in the middle start anew.
+   * Models whose cache cannot be truncated lose all of it.
    */
   async keep(length: number): Promise<number> {
     const held = this.#sequence.nextTokenIndex
@@ -66,7 +66,7 @@ export class Slot implements SlotView {
     }
   }
 
-  /** To be called between steps. Undefined when nobody asks the slots to stand still. */
+  /** Must be awaited between steps. Undefined unless the slots are asked to pause. */
   pause(): Promise<void> | undefined {
     const closed = this.#turnstile.closed
     if (closed === undefined) return undefined

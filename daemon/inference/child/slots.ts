@@ -1,8 +1,8 @@
 export interface SlotView {
-  /** From 0; also the engine's sequence id. */
+  /** Number from 0; also the engine's sequence id. */
   id: number
   busy: boolean
-  /** What the slot's cache holds. */
+  /** Tokens in the slot's cache. */
   tokens: readonly number[]
 }
 

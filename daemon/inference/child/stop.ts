@@ -27,7 +27,7 @@ export class StopMatcher {
     return { text: text.slice(0, shown), stopped: false }
   }
 
-  /** What was held back, when no more text comes. */
+  /** Flushes buffered text at the end of the stream. */
   flush(): string {
     const text = this.#held
     this.#held = ''

@@ -1,6 +1,6 @@
 import type { Piece } from './prompt.ts'
 
-/** What is needed of the model to make tokens. */
+/** Tokenizer functions used from a model. */
 export interface Tokenizer<Token> {
   /** `special`: names of special tokens become those tokens. */
   tokenize(text: string, special: boolean): readonly Token[]

@@ -1,4 +1,4 @@
-/** When it may be tried again: at once, after a while, or not before somebody has done something. */
+/** When to retry: at once, after a delay, or only after an operator has acted. */
 export type Again = 'now' | 'later' | 'never'
 
 /** Weights that could not be fetched; the message says why, in plain words. */

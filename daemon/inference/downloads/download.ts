@@ -9,13 +9,13 @@ import { type PartAnswer, requestPart, UnusablePart } from './request-part.ts'
 export interface Download {
   url: URL
   authorization?: string | undefined
-  /** Where it shall lie; beside it stands what has come so far. */
+  /** Path of the finished file; the partial file lies beside it. */
   file: string
   /** Absent when nobody knows what it must be. */
   sha256: string | undefined
   stallSeconds: number
   clock: Clock
-  /** Called before bytes come; rejects when there is no room for them. */
+  /** Called before the body is read; rejects when there is not enough disk space. */
   makeRoom: (size: { totalBytes: number | undefined; haveBytes: number }) => Promise<void>
   /** The most that it may be when its size is not known. */
   maxBytes: number

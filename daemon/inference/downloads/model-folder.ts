@@ -26,7 +26,7 @@ export interface ModelFolderOptions {
 
 export type OnProgress = (bytes: number, totalBytes: number | undefined) => void
 
-/** Left free on the disk for everything else. */
+/** Disk space left free for everything else. */
 const RESERVE_BYTES = 256 * 1024 * 1024
 
 /** Weights that were downloaded. What several engines want is fetched once. */
@@ -65,14 +65,14 @@ export class ModelFolder {
     await this.#downloads.join(file, begin, at => onProgress(...at), signal)
   }
 
-  /** Of two that look at once, each would take what there is for its own. */
+  /** Runs one check at a time, as two at once would claim the same free space. */
   #inTurn(run: () => Promise<void>): Promise<void> {
     const done = this.#turn.then(run)
     this.#turn = done.catch(() => {})
     return done
   }
 
-  /** What others that are on their way will take besides. */
+  /** Disk space that other running downloads still need. */
   #restBytes(file: string, held: readonly { path: string; bytes: number }[]): number {
     let restBytes = 0
     for (const [other, totalBytes] of this.#coming) {
@@ -140,7 +140,7 @@ const freeOf = async (folder: string): Promise<number | undefined> => {
   return space && space.bavail * space.bsize
 }
 
-/** Only what a download has put there. */
+/** Names of files that downloads created. */
 const OURS = /^(sha256|unchecked)-[0-9a-f]{64}\.gguf(\.part)?$/
 
 const filesOf = async (folder: string) => {

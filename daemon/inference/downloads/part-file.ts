@@ -52,7 +52,9 @@ export class PartFile {
     this.#hash = createHash('sha256')
   }
 
-  /** What follows is of this version; without a name it cannot be gone on with later. */
+  /**
+   * Records the version of the following bytes; without a validator the download cannot be resumed.
+   */
   async belongsTo(validator: string | undefined): Promise<void> {
     this.validator = validator
     if (validator !== undefined) await writeFile(validatorName(this.#target), validator)

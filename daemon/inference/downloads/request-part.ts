@@ -12,7 +12,7 @@ export interface PartRequest {
   authorization: string | undefined
   /** Bytes that are there already. */
   from: number
-  /** What the server called the version those bytes are of. */
+  /** The server's name for the version of those bytes. */
   validator: string | undefined
   /** Time in which a server must send at least a little. */
   stallSeconds: number
@@ -21,13 +21,13 @@ export interface PartRequest {
 }
 
 export interface PartAnswer {
-  /** Where the body begins: as asked, or 0 when the server sends everything. */
+  /** Offset of the body: as requested, or 0 when the server sends the whole file. */
   from: number
-  /** Of the whole file. */
+  /** Size of the whole file. */
   totalBytes: number | undefined
   /** A name of this version that later requests can refer to. */
   validator: string | undefined
-  /** What a hub says of the file before it redirects to where the bytes are. */
+  /** Facts that a hub states about the file before it redirects to the bytes. */
   promised: { sha256?: string; totalBytes?: number }
   body: AsyncIterable<Buffer>
   /** Lets go of the connection. */
@@ -166,8 +166,8 @@ const understood = (response: http.IncomingMessage, at: URL, { from, url }: Part
 }
 
 /**
- * Of a file in large file storage, the hub tells its sha256 and its size with the redirect
- * (huggingface_hub, `get_hf_file_metadata`). The tag of any other file is no sha256.
+ * Facts about a file in large file storage: the hub sends sha256 and size with the redirect
+ * (huggingface_hub, `get_hf_file_metadata`). The tag of any other file is not a sha256.
  */
 const linked = (headers: http.IncomingHttpHeaders): PartAnswer['promised'] => {
   const tag = /^"?([0-9a-f]{64})"?$/.exec(String(headers['x-linked-etag'] ?? ''))?.[1]
@@ -180,14 +180,14 @@ const linked = (headers: http.IncomingHttpHeaders): PartAnswer['promised'] => {
 
 const MAX_SAID_LENGTH = 200
 
-/** Why the hub refuses: a repository that is gated or not there, a revision that is none. */
+/** The hub's reason for a refusal: a gated or missing repository, or an unknown revision. */
 const saidBy = (headers: http.IncomingHttpHeaders): string => {
   const said = String(headers['x-error-message'] ?? headers['x-error-code'] ?? '')
   const plain = said.replace(/[^\x20-\x7e]/g, '').slice(0, MAX_SAID_LENGTH)
   return plain === '' ? '' : `: ${plain}`
 }
 
-/** The server cannot go on from where we are: begin anew. */
+/** The server cannot resume from this offset; restart the download. */
 export class UnusablePart extends Error {}
 
 const lengthOf = ({ 'content-length': length }: http.IncomingHttpHeaders): number | undefined =>

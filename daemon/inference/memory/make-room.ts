@@ -26,7 +26,7 @@ export interface MakeRoomParts {
   limitPercent: number
 }
 
-/** What a process that has ended held is seen to be free after this time: samples have their age. */
+/** Age at which a memory sample no longer includes a process that has ended. */
 const SETTLE_MS = 15_000
 const LOOK_MS = 1000
 
@@ -73,7 +73,7 @@ const look = (clock: Clock): Promise<void> =>
 const isOlder = (memory: MemoryReading | undefined, at: number): boolean =>
   memory?.takenAt !== undefined && memory.takenAt < at
 
-/** It fits, or might, only when other engines end. */
+/** True when the engine fits, or may fit, only after other engines end. */
 const hasToEnd = (plan: RoomPlan | undefined): boolean =>
   plan !== undefined && (plan.fits ? plan.evict.length > 0 : plan.ever)
 
@@ -95,8 +95,9 @@ const planFor = (seeker: RoomSeeker, parts: MakeRoomParts, memory: MemoryReading
 }
 
 /**
- * What was loaded on a GPU before the sample is in its sum, whatever the list of its processes says:
- * that is older, and some drivers have none. Of the host's memory weights are never seen.
+ * True when the sample includes an engine's memory. What was loaded on a GPU before the sample is
+ * in its sum, whatever its list of processes says: that list is older, and some drivers have none.
+ * Weights in host memory are never visible.
  */
 const isShown = (
   { readyAt }: Omit<Resident, 'seenBytes'>,

@@ -1,6 +1,6 @@
 import type { GgufFacts } from '../gguf.ts'
 
-/** What of a model decides how much memory its engine takes. */
+/** Properties of a model that determine its engine's memory. */
 export type ModelShape = Pick<
   GgufFacts,
   | 'fileBytes'

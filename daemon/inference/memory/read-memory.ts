@@ -6,9 +6,9 @@ import type { Memory } from './plan-room.ts'
 /** The memory that engines share, as the machine shows it now. */
 export interface MemoryReading extends Memory {
   kind: 'gpu' | 'host'
-  /** What of it a process has; undefined when the machine does not tell. */
+  /** Memory of a process; undefined when the machine does not report it. */
   seenBytes(pid: number): number | undefined
-  /** When it was read, by the clock of the engines; absent when that is now. */
+  /** Time of the reading, by the clock of the engines; absent for a current one. */
   takenAt?: number
 }
 

@@ -1,8 +1,8 @@
-/** What the engine made of so many streams with so many threads. */
+/** Measured throughput for a number of streams and threads. */
 export interface Measured {
   slots: number
   threads: number
-  /** Of all streams together. */
+  /** Sum over all streams. */
   tokensPerSecond: number
 }
 
@@ -11,7 +11,7 @@ export interface Limits {
   threads: number
 }
 
-/** What may be chosen; one value where the configuration has fixed it. */
+/** Values to choose from; a single one where the configuration fixes it. */
 export interface Candidates {
   slots: readonly number[]
   threads: readonly number[]

@@ -12,19 +12,19 @@ export interface TuningRequest {
   weights: Weights
   contextLength: number
   gpu: 'auto' | 'off'
-  /** What the configuration has fixed. */
+  /** Values fixed by the configuration. */
   slots: number | undefined
   threads: number | undefined
   timeoutSeconds: number
   /**
-   * Called before a process that measures is made; the answer is called when it is no more. What
-   * it throws is thrown on.
+   * Called before a measuring process is started; the returned function is called when it has
+   * ended. Its errors are passed on.
    */
   reserve?: () => Promise<() => void>
 }
 
 export interface TunerOptions {
-  /** Where results are kept. */
+  /** File with the results. */
   file: string
   /** Measure again whatever is kept. */
   again: boolean
@@ -41,7 +41,7 @@ export interface TunerParts {
 /** Smaller weights take less time for a token than is lost around it; nothing is to be gained. */
 export const LEAST_BYTES = 64 * 1024 * 1024
 
-/** Of all that is measured for one engine. */
+/** Time limit for all measurements of one engine. */
 const BUDGET_MS = 4000
 
 /** Finds out how many slots and threads serve some weights best on this machine, once. */
@@ -49,7 +49,7 @@ export class Tuner {
   readonly #options: TunerOptions
   readonly #parts: TunerParts
   readonly #measured = new Set<string>()
-  /** What could not be measured is not tried again at every load. */
+  /** Keys whose measurement failed; they are not measured again at every load. */
   readonly #failed = new Set<string>()
 
   constructor(options: TunerOptions, parts: TunerParts) {
@@ -99,7 +99,7 @@ export class Tuner {
     return limits
   }
 
-  /** Without it the next start measures again; that is no reason not to serve. */
+  /** Stores a result. A failure only means that the next start measures again. */
   async #keep(key: string, limits: Limits, measured_at: number): Promise<void> {
     await keep(this.#options.file, key, { ...limits, measured_at }).catch((error: Error) =>
       this.#parts.logger.warn({ reason: error.message }, 'measurement not kept'),
