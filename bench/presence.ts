@@ -13,7 +13,7 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { stringify } from 'yaml'
 import { freePort } from '../test/support/mosquitto.ts'
-import { type Row, report } from './measure.ts'
+import { type ReportRow, report } from './measure.ts'
 
 const bin = join(import.meta.dirname, '..', 'bin')
 const SETTLE_MS = 3000
@@ -66,7 +66,7 @@ const watch = (coordinator: ChildProcess) => {
     if (msg === 'coordinator is up') changes.push({ at: time, to: 'up' })
     wake()
   })
-  const until = async (since: number, ...wanted: string[]): Promise<number> => {
+  const waitForState = async (since: number, ...wanted: string[]): Promise<number> => {
     for (;;) {
       const found = changes.find(({ at, to }) => at >= since && wanted.includes(to))
       if (found) return found.at
@@ -75,10 +75,10 @@ const watch = (coordinator: ChildProcess) => {
       })
     }
   }
-  return until
+  return waitForState
 }
 
-const ended = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
+const endChild = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
   const exit = once(child, 'exit')
   child.kill(signal)
   await exit
@@ -156,8 +156,8 @@ export const main = async (argv: string[]): Promise<void> => {
     daemon = startDaemon()
     await until(startedAt, 'ready')
   }
-  await ended(daemon, 'SIGTERM')
-  await ended(coordinator, 'SIGTERM')
+  await endChild(daemon, 'SIGTERM')
+  await endChild(coordinator, 'SIGTERM')
   cable.remove()
   rmSync(folder, { recursive: true })
   report('presence', { rounds: Number(values.rounds) }, [
@@ -168,7 +168,7 @@ export const main = async (argv: string[]): Promise<void> => {
   ])
 }
 
-const row = (what: string, tookMs: number[], promisedMs: number): Row => ({
+const row = (what: string, tookMs: number[], promisedMs: number): ReportRow => ({
   what,
   'least ms': Math.min(...tookMs),
   'most ms': Math.max(...tookMs),

@@ -11,7 +11,7 @@ import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { cpuMs, percentile, type Row, report } from './measure.ts'
+import { cpuMs, percentile, type ReportRow, report } from './measure.ts'
 
 interface Case {
   what: string
@@ -60,12 +60,12 @@ const CASES: Case[] = [
 export const main = async (argv: string[]): Promise<void> => {
   const options = { calls: { type: 'string', default: '500' } } as const
   const calls = Number(parseArgs({ args: argv, options }).values.calls)
-  const { child, url, keys } = await started(Math.ceil(calls / 50))
+  const { child, url, keys } = await startServer(Math.ceil(calls / 50))
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   try {
     const ask = asker(url, keys, agent)
-    const rows: Row[] = []
-    for (const each of CASES) rows.push(await measured(each, calls, ask, child.pid ?? 0))
+    const rows: ReportRow[] = []
+    for (const each of CASES) rows.push(await measureCalls(each, calls, ask, child.pid ?? 0))
     report('surfaces', { calls }, rows)
   } finally {
     agent.destroy()
@@ -77,7 +77,12 @@ export const main = async (argv: string[]): Promise<void> => {
 
 type Ask = (asked: Case, n: number) => Promise<void>
 
-const measured = async (asked: Case, calls: number, ask: Ask, pid: number): Promise<Row> => {
+const measureCalls = async (
+  asked: Case,
+  calls: number,
+  ask: Ask,
+  pid: number,
+): Promise<ReportRow> => {
   for (let n = 0; n < calls / 10; n++) await ask(asked, -n - 1)
   const times: number[] = []
   const before = cpuMs(pid)
@@ -86,12 +91,12 @@ const measured = async (asked: Case, calls: number, ask: Ask, pid: number): Prom
     await ask(asked, n)
     times.push(performance.now() - begun)
   }
-  const inMs = (value: number): number => Math.round(value * 1000) / 1000
+  const roundMs = (value: number): number => Math.round(value * 1000) / 1000
   return {
     what: asked.what,
-    'CPU ms per call': inMs((cpuMs(pid) - before) / calls),
-    'median ms': inMs(percentile(times, 50)),
-    '99 % ms': inMs(percentile(times, 99)),
+    'CPU ms per call': roundMs((cpuMs(pid) - before) / calls),
+    'median ms': roundMs(percentile(times, 50)),
+    '99 % ms': roundMs(percentile(times, 99)),
     promised: asked.promised ?? '',
   }
 }
@@ -113,7 +118,7 @@ const asker =
       throw new Error(`${what} answered ${response.statusCode}: ${text.slice(0, 300)}`)
   }
 
-const started = async (
+const startServer = async (
   keys: number,
 ): Promise<{ child: ChildProcess; url: string; keys: string[] }> => {
   const script = join(import.meta.dirname, 'surfaces', 'server.ts')

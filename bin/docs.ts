@@ -142,7 +142,7 @@ const PAGES = {
 }
 
 /** The made files that do not say what the lists say. */
-export const outdated = (): string[] =>
+export const listOutdated = (): string[] =>
   Object.entries(PAGES)
     .filter(([path, page]) => !existsSync(join(ROOT, path)) || read(path) !== page())
     .map(([path]) => path)

@@ -2,13 +2,13 @@ import { accessSync, constants, mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { exitCode, ShoalError } from '../shared/errors.ts'
 import { onStopSignals } from '../shared/stop-signals.ts'
-import { HELP, type Options, parseOptions } from './up/options.ts'
+import { EXIT, LaunchError } from './up/launch-error.ts'
+import { HELP, parseOptions, type UpOptions } from './up/options.ts'
 import { checkPorts } from './up/ports.ts'
 import { removeReadyFile } from './up/ready-file.ts'
-import { EXIT, Refusal } from './up/refusal.ts'
-import { createScreen, printable, type Screen } from './up/screen.ts'
+import { createScreen, type LaunchScreen, printable } from './up/screen.ts'
 import { Stack } from './up/stack.ts'
-import { keysFileOf, openState, type State } from './up/state.ts'
+import { keysFileOf, type LaunchState, openState } from './up/state.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -34,11 +34,11 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
 }
 
 const codeOf = (error: unknown): number | undefined => {
-  if (error instanceof Refusal) return error.exitCode
+  if (error instanceof LaunchError) return error.exitCode
   return error instanceof ShoalError ? exitCode(error.code) : undefined
 }
 
-const bringUp = async (options: Options, env: Environment): Promise<void> => {
+const bringUp = async (options: UpOptions, env: Environment): Promise<void> => {
   const screen = createScreen(process.stdout)
   const { stop, hurry } = stopOnSignals(screen)
   if (options.readyFile !== undefined) checkReadyFile(options.readyFile)
@@ -48,7 +48,7 @@ const bringUp = async (options: Options, env: Environment): Promise<void> => {
   await new Stack({ options, state, screen, env, root, stop, hurry }).run()
 }
 
-const tellNewKeys = ({ folder, issued, firstStart }: State, screen: Screen): void => {
+const tellNewKeys = ({ folder, issued, firstStart }: LaunchState, screen: LaunchScreen): void => {
   if (firstStart || issued.length === 0) return
   screen.say(
     `new keys for ${issued.join(', ')}: they were not in ${keysFileOf(folder)}, or revoked`,
@@ -63,11 +63,11 @@ const checkReadyFile = (path: string): void => {
     removeReadyFile(path)
   } catch (cause) {
     const { message } = cause as Error
-    throw new Refusal(EXIT.cannotCreate, `cannot write ${path}: ${message}`, cause)
+    throw new LaunchError(EXIT.cannotCreate, `cannot write ${path}: ${message}`, cause)
   }
 }
 
-const stopOnSignals = (screen: Screen): { stop: AbortSignal; hurry: AbortSignal } => {
+const stopOnSignals = (screen: LaunchScreen): { stop: AbortSignal; hurry: AbortSignal } => {
   const stop = new AbortController()
   const hurry = new AbortController()
   onStopSignals({

@@ -17,11 +17,11 @@ export const closureOf = (root: string, names: Iterable<string>): string[] => {
   const found = new Set<string>()
 
   const visit = (from: string, name: string): void => {
-    const folder = resolved(locked, from, name)
+    const folder = resolvePackage(locked, from, name)
     // packages for other systems are in the lockfile and not on the disk
     if (folder === undefined || found.has(folder) || !existsSync(join(root, folder))) return
     found.add(folder)
-    for (const wanted of neededBy(locked[folder] ?? {})) visit(folder, wanted)
+    for (const wanted of requiredBy(locked[folder] ?? {})) visit(folder, wanted)
   }
 
   for (const name of names) visit('', name)
@@ -29,7 +29,7 @@ export const closureOf = (root: string, names: Iterable<string>): string[] => {
 }
 
 /** Peers that a package can do without are left out. */
-const neededBy = (locked: Locked): string[] => {
+const requiredBy = (locked: Locked): string[] => {
   const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } = locked
   const peers = Object.keys(peerDependencies ?? {})
   return [
@@ -39,7 +39,7 @@ const neededBy = (locked: Locked): string[] => {
 }
 
 /** Resolves a package as Node does: beside the importing package, then one level up, and so on. */
-const resolved = (
+const resolvePackage = (
   locked: Record<string, Locked>,
   from: string,
   name: string,

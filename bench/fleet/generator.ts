@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { reconnectMs } from '../../daemon/backoff.ts'
-import { type CellLogin, SimulatedCell, type Target } from './simulated-cell.ts'
+import { type BrokerTarget, type CellLogin, SimulatedCell } from './simulated-cell.ts'
 
 /** Options of a generator process, passed as JSON in its only argument. */
 export interface GeneratorOptions {
-  target: Target
+  target: BrokerTarget
   /** JSON file of `CellLogin[]`, and the part of it that is ours. */
   loginsFile: string
   from: number
@@ -50,8 +50,8 @@ const run = (options: GeneratorOptions): void => {
         attempt = 0
         stats.readyAt = Date.now()
       },
-      acknowledged: milliseconds => acknowledgedAfterMs.push(milliseconds),
-      closed: () => {
+      onAcknowledged: milliseconds => acknowledgedAfterMs.push(milliseconds),
+      onClosed: () => {
         stats.closed++
         if (!over) setTimeout(open, reconnectMs(attempt++))
       },

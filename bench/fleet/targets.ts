@@ -11,13 +11,13 @@ import { digestOf, randomSecret } from '../../coordinator/keys/secret.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { parseTopic, wildcardFor } from '../../shared/wire/topics.ts'
 import { freePort, startMosquitto } from '../../test/support/mosquitto.ts'
-import type { CellLogin, Target } from './simulated-cell.ts'
+import type { BrokerTarget, CellLogin } from './simulated-cell.ts'
 
 /** Something that the same simulated cells can be pointed at. */
 export interface Side {
   name: string
   pid(): number
-  target: Target
+  target: BrokerTarget
   /** Changes of state that arrived behind it, by cell. */
   arrived: Map<string, number>
   /** Milliseconds from sending to arrival, where the side can tell. */
@@ -25,7 +25,7 @@ export interface Side {
   /** Longest event loop delay of each second, milliseconds, where the side can tell. */
   loopDelayMs: number[]
   /** Cells it took for gone. */
-  lost(): number
+  countLost(): number
   /** kill -9, then the same again; resolves when it serves. */
   restart?(): Promise<void>
   stop(): Promise<void>
@@ -121,7 +121,7 @@ export const coordinatorSide = async (
     arrived,
     arrivedAfterMs: [],
     loopDelayMs,
-    lost: () => lost,
+    countLost: () => lost,
     restart: async () => {
       await end('SIGKILL')
       await start()
@@ -160,7 +160,7 @@ export const mosquittoSide = async (): Promise<Side> => {
   )
   const arrived = new Map<string, number>()
   const arrivedAfterMs: number[] = []
-  const subscriber = await subscribed(port, (topic, payload) => {
+  const subscriber = await connectSubscriber(port, (topic, payload) => {
     const parsed = parseTopic(topic)
     if (parsed?.cellId === undefined) return
     const { at, body } = JSON.parse(String(payload))
@@ -174,7 +174,7 @@ export const mosquittoSide = async (): Promise<Side> => {
     arrived,
     arrivedAfterMs,
     loopDelayMs: [],
-    lost: () => 0,
+    countLost: () => 0,
     stop: async () => {
       await subscriber.endAsync(true)
       await mosquitto.stop()
@@ -182,7 +182,7 @@ export const mosquittoSide = async (): Promise<Side> => {
   }
 }
 
-const subscribed = async (
+const connectSubscriber = async (
   port: number,
   receive: (topic: string, payload: Buffer) => void,
 ): Promise<MqttClient> => {

@@ -9,15 +9,15 @@ export interface Log {
 /** Beyond this a log is put aside as `.1` when it is opened, over the one before. */
 const MAX_BYTES = 10 * 1024 * 1024
 
-/** Opens a log file for appending; `failed` is called once when it cannot be written. */
-export const openLog = (path: string, failed: (reason: string) => void): Log => {
+/** Opens a log file for appending; `onFailure` is called once when it cannot be written. */
+export const openLog = (path: string, onFailure: (reason: string) => void): Log => {
   try {
     putAside(path)
   } catch (error) {
-    failed(`${path} cannot be put aside: ${(error as Error).message}`)
+    onFailure(`${path} cannot be put aside: ${(error as Error).message}`)
   }
   const stream = createWriteStream(path, { flags: 'a', mode: 0o600 })
-  stream.once('error', error => failed(`${path} cannot be written: ${error.message}`))
+  stream.once('error', error => onFailure(`${path} cannot be written: ${error.message}`))
   stream.on('error', () => {})
   return {
     write: line => void (stream.destroyed || stream.write(`${line}\n`)),

@@ -4,16 +4,16 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LIFELINE } from '../../shared/lifeline.ts'
 
-export interface ProcessOptions {
+export interface ChildOptions {
   /** The program's launcher, a path. */
   script: string
   args: string[]
   env: Record<string, string | undefined>
   /** Every line that it writes. */
-  heard: (line: string) => void
+  onLine: (line: string) => void
 }
 
-export interface End {
+export interface ChildEnd {
   code: number | null
   signal: NodeJS.Signals | null
   /** The last thing it said to people, on standard error. */
@@ -23,7 +23,7 @@ export interface End {
 export interface RunningProcess {
   pid: number
   kill(signal: NodeJS.Signals): void
-  ended: Promise<End>
+  ended: Promise<ChildEnd>
 }
 
 /**
@@ -38,7 +38,12 @@ const EX_OSERR = 71
  * alone. Its standard input is a pipe that nobody writes to: when the launcher dies, however it
  * dies, the pipe ends and the program with it.
  */
-export const startProcess = ({ script, args, env, heard }: ProcessOptions): RunningProcess => {
+export const startProcess = ({
+  script,
+  args,
+  env,
+  onLine: heard,
+}: ChildOptions): RunningProcess => {
   const child = spawn(process.execPath, [script, ...args], {
     env: { ...env, [LIFELINE]: '1' },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -55,7 +60,9 @@ export const startProcess = ({ script, args, env, heard }: ProcessOptions): Runn
   return { pid: child.pid ?? 0, kill: signal => void child.kill(signal), ended }
 }
 
-const endOf = async (child: ChildProcess): Promise<Pick<End, 'code' | 'signal'> & Partial<End>> => {
+const endOf = async (
+  child: ChildProcess,
+): Promise<Pick<ChildEnd, 'code' | 'signal'> & Partial<ChildEnd>> => {
   const closed = once(child, 'close').catch(() => {})
   try {
     const [code, signal] = await once(child, 'exit')

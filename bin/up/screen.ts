@@ -2,12 +2,12 @@ import type { DemoKeys } from '../../coordinator/keys/bootstrap.ts'
 import type { Addresses } from './ready-file.ts'
 
 /** Output on the terminal. On a TTY the progress is a single line that is redrawn. */
-export interface Screen {
+export interface LaunchScreen {
   progress(text: string): void
   say(text: string): void
 }
 
-export interface Terminal {
+export interface LaunchTerminal {
   isTTY?: boolean
   columns?: number
   write(text: string): unknown
@@ -18,7 +18,7 @@ const CLEAR_LINE = '\r\x1b[2K'
 /** Words of children and files may hold what a terminal would obey. */
 export const printable = (text: string): string => text.replace(/[^\P{C}\n]/gu, ' ')
 
-export const createScreen = (terminal: Terminal): Screen => {
+export const createScreen = (terminal: LaunchTerminal): LaunchScreen => {
   let shown = ''
   const clear = (): void => {
     if (terminal.isTTY && shown !== '') terminal.write(CLEAR_LINE)

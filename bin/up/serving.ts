@@ -8,7 +8,7 @@ const ANSWER_TIMEOUT_MS = 2000
 const Health = z.object({ cells: z.number(), models: z.number() })
 
 /** Resolves when so many cells serve models, or when the signal aborts. */
-export const untilServing = async (
+export const waitUntilServing = async (
   baseUrl: string,
   cells: number,
   wait: Wait,

@@ -4,23 +4,23 @@ import { replacePrivate } from '../../shared/private-file.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { openLog } from './log.ts'
 import { type LogEntry, Member, type MemberOptions } from './member.ts'
-import type { Options } from './options.ts'
+import type { UpOptions } from './options.ts'
 import { type Addresses, readyText, removeReadyFile } from './ready-file.ts'
-import { bannerText, type Screen } from './screen.ts'
-import { untilServing } from './serving.ts'
+import { bannerText, type LaunchScreen } from './screen.ts'
+import { waitUntilServing } from './serving.ts'
 import {
   cellFolder,
   coordinatorFolder,
   joinToken,
   keysFileOf,
+  type LaunchState,
   logFolder,
-  type State,
 } from './state.ts'
 
 export interface StackParts {
-  options: Options
-  state: State
-  screen: Screen
+  options: UpOptions
+  state: LaunchState
+  screen: LaunchScreen
   env: Record<string, string | undefined>
   /** Folder of the project. */
   root: string
@@ -113,7 +113,7 @@ export class Stack {
       name,
       script: join(root, 'bin', `${program}.mjs`),
       log: openLog(join(logFolder(state.folder), file), screen.say),
-      changed: () => this.#changed(),
+      onChange: () => this.#onChange(),
       tell: screen.say,
       wait,
       nowMs: () => performance.now(),
@@ -160,7 +160,7 @@ export class Stack {
     return isSettled(entry)
   }
 
-  #changed(): void {
+  #onChange(): void {
     this.#serving.abort()
     if (![this.#coordinator, ...this.#cells].every(member => member.ready)) return
     this.#serving = new AbortController()
@@ -168,7 +168,7 @@ export class Stack {
     // our own coordinator: it has said where it listens, and it runs
     const { baseUrl } = this.#addresses as Addresses
     const { options, wait = realWait } = this.#parts
-    void untilServing(baseUrl, options.cells, wait, signal).then(() =>
+    void waitUntilServing(baseUrl, options.cells, wait, signal).then(() =>
       signal.aborted ? undefined : this.#isUp(),
     )
   }

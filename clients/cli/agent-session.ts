@@ -2,7 +2,7 @@ import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Printable } from '../../shared/print.ts'
-import type { Session, WithSession } from './session.ts'
+import type { CliSession, WithSession } from './session.ts'
 
 /** A session of an agent, as `GET /v1/sessions` has it. */
 interface AgentSession {
@@ -53,7 +53,7 @@ export const addAgentSession = (
 
 /** Prints the session with its scope. When the scope is not free, nothing stays behind. */
 export const startSession = async (
-  { api, print }: Session,
+  { api, print }: CliSession,
   { scope, task, role, agent }: Start,
 ): Promise<void> => {
   const docked = (await api.call({
@@ -77,10 +77,10 @@ const REPORT = { action_type: 'session.report' }
 
 /** Prints the session that has ended. Throws when there is none, or more than one. */
 export const closeSession = async (
-  { api, print }: Session,
+  { api, print }: CliSession,
   { evidence, session: id, agent }: Closeout,
 ): Promise<void> => {
-  const live = id === undefined ? await onlySession(api, agent) : await shown(api, id)
+  const live = id === undefined ? await onlySession(api, agent) : await fetchSession(api, id)
   const step = stepOf(api, live.session_id)
   if (live.step === 'claim') await requirePassed(await step('check', REPORT))
   await step('evidence', { summary: evidence })
@@ -88,16 +88,16 @@ export const closeSession = async (
 }
 
 const stepOf =
-  (api: Session['api'], id: string) =>
+  (api: CliSession['api'], id: string) =>
   (step: string, body: object = {}): Promise<unknown> =>
     api.call({ method: 'POST', path: `${pathOf(id)}/${step}`, body })
 
 const pathOf = (id: string): string => `/v1/sessions/${encodeURIComponent(id)}`
 
-const shown = async (api: Session['api'], id: string): Promise<AgentSession> =>
+const fetchSession = async (api: CliSession['api'], id: string): Promise<AgentSession> =>
   (await api.call({ method: 'GET', path: pathOf(id) })) as AgentSession
 
-const onlySession = async (api: Session['api'], agent: string): Promise<AgentSession> => {
+const onlySession = async (api: CliSession['api'], agent: string): Promise<AgentSession> => {
   const query = { live: true, agent_id: agent, limit: 10 }
   const answer = await api.call({ method: 'GET', path: '/v1/sessions', query })
   const { sessions } = answer as { sessions: AgentSession[] }

@@ -2,27 +2,27 @@ import type { Printable } from '../../shared/print.ts'
 import { inUnits } from '../../shared/print-units.ts'
 import { onStopSignals } from '../../shared/stop-signals.ts'
 import { visible, visibleText } from '../../shared/visible.ts'
-import { type Call, TextAnswer } from './api.ts'
+import { type ApiCall, TextAnswer } from './api.ts'
+import { Guided } from './describe-failure.ts'
 import type { DescribedOperation, ExitCodes } from './document.ts'
-import { follow } from './follow.ts'
-import { during } from './progress.ts'
+import { followWork } from './follow.ts'
+import { showWhile } from './progress.ts'
 import type { OpenSession } from './session.ts'
-import { Guided } from './tell.ts'
 
 /** Asks, writes the answer, and sets the exit code that it stands for. */
 export const answerCall = async (
   session: OpenSession,
-  call: Call,
+  call: ApiCall,
   { exit, units }: Pick<DescribedOperation, 'exit' | 'units'>,
   wait: boolean,
 ): Promise<void> => {
   const { api, format, print, progress, settings } = session
-  const answer = await during(progress, `waiting for ${settings.url}`, api.call(call))
+  const answer = await showWhile(progress, `waiting for ${settings.url}`, api.call(call))
   if (answer instanceof TextAnswer) return writeText(session, answer)
-  const end = wait ? await followed(session, answer as Printable) : undefined
+  const end = wait ? await followAnswer(session, answer as Printable) : undefined
   const shown = end?.answer ?? (answer as Printable)
   print(format === 'text' ? (inUnits(shown, units) as Printable) : shown)
-  if (wait && end === undefined && isPending(answer)) throw leftToPeople(answer)
+  if (wait && end === undefined && isPending(answer)) throw waitsForPeople(answer)
   process.exitCode = end?.exit ?? exitOf(answer as Printable, exit)
 }
 
@@ -40,7 +40,7 @@ const isPending = (answer: unknown): answer is PendingAnswer => {
 /**
  * Error for an approval that takes longer than the wait: a script must not continue as if approved.
  */
-const leftToPeople = ({ request_id, id }: PendingAnswer): Guided => {
+const waitsForPeople = ({ request_id, id }: PendingAnswer): Guided => {
   const request = request_id ?? id
   return new Guided(
     'client_closed',
@@ -51,10 +51,10 @@ const leftToPeople = ({ request_id, id }: PendingAnswer): Guided => {
   )
 }
 
-const followed = (session: OpenSession, answer: Printable) => {
+const followAnswer = (session: OpenSession, answer: Printable) => {
   const left = new AbortController()
   onStopSignals({ names: ['SIGINT', 'SIGTERM'], first: () => left.abort() })
-  return follow(session, answer, { signal: left.signal })
+  return followWork(session, answer, { signal: left.signal })
 }
 
 /** Media types that are JSON per line and are passed through unchanged. */

@@ -1,8 +1,8 @@
 import { type ErrorBody, isErrorCode, ShoalError } from '../../shared/errors.ts'
-import { NotCoordinator, unreachable } from './unreachable.ts'
+import { coordinatorUnreachable, NotCoordinator } from './unreachable.ts'
 
 /** One request. `query` and `body` in wire names. */
-export interface Call {
+export interface ApiCall {
   method: string
   path: string
   query?: Record<string, unknown>
@@ -26,7 +26,7 @@ export class TextAnswer {
 export interface Api {
   get(path: string): Promise<unknown>
   /** The JSON of the answer, or a `TextAnswer`. */
-  call(call: Call): Promise<unknown>
+  call(call: ApiCall): Promise<unknown>
   /** A document that may be known already: undefined when it is still the one with this tag. */
   getIfChanged(
     path: string,
@@ -35,7 +35,7 @@ export interface Api {
   /** The server-sent events of a streamed answer, as their JSON, until [DONE]. */
   stream(path: string, body: object): AsyncGenerator<unknown>
   /** Server-sent events until the coordinator ends them; `id` says where to go on. */
-  events(call: Call, lastId: string | undefined): AsyncGenerator<ServerEvent>
+  events(call: ApiCall, lastId: string | undefined): AsyncGenerator<ServerEvent>
 }
 
 export interface ServerEvent {
@@ -64,7 +64,7 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
     const target = addressOf(url, path)
     const rules = { redirect: 'error' as const, ...(signal === undefined ? {} : { signal }) }
     const response = await fetch(target, { ...rules, ...init }).catch((cause: unknown) => {
-      throw unreachable(url, cause)
+      throw coordinatorUnreachable(url, cause)
     })
     if (!response.ok && response.status !== 304) throw await errorOf(response, key)
     return response
@@ -90,7 +90,7 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
   async function* stream(path: string, body: object): AsyncGenerator<unknown> {
     const headers = { 'content-type': 'application/json', ...identity }
     const response = await ask(path, { method: 'POST', headers, body: JSON.stringify(body) })
-    const pieces = orUnreachable(response.body ?? new ReadableStream(), url)
+    const pieces = rethrowUnreachable(response.body ?? new ReadableStream(), url)
     for await (const data of eventData(pieces)) {
       if (data === '[DONE]') return
       const value = JSON.parse(data)
@@ -100,12 +100,15 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
     throw new ShoalError('cell_unavailable', 'the answer ended too early')
   }
 
-  async function* events({ path, query = {} }: Call, lastId?: string): AsyncGenerator<ServerEvent> {
+  async function* events(
+    { path, query = {} }: ApiCall,
+    lastId?: string,
+  ): AsyncGenerator<ServerEvent> {
     const since: Record<string, string> = lastId === undefined ? {} : { 'last-event-id': lastId }
     const response = await ask(withQuery(path, query), {
       headers: { accept: 'text/event-stream', ...since, ...identity },
     })
-    const pieces = orUnreachable(response.body ?? new ReadableStream(), url)
+    const pieces = rethrowUnreachable(response.body ?? new ReadableStream(), url)
     let id = lastId
     for await (const { field, value } of eventFields(pieces)) {
       if (field === 'id') id = value
@@ -119,14 +122,14 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
 
 /** Paths come from a document: none may lead the key to another host. */
 const addressOf = (url: string, path: string): URL => {
-  const base = parsed(url)
+  const base = parseAddress(url)
   const target = new URL(path, base)
   if (target.origin !== base.origin)
     throw new ShoalError('invalid_request', `${path} is not a path of the coordinator`)
   return target
 }
 
-const parsed = (url: string): URL => {
+const parseAddress = (url: string): URL => {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new ShoalError('config_invalid', `${url} is not an address: give http://… or https://…`)
   const { username, password, origin } = new URL(url)
@@ -157,14 +160,14 @@ const contentOf = async (response: Response): Promise<unknown> => {
   if (!ours && !TEXT.test(type)) return jsonOf(response)
   const next = NEXT.exec(response.headers.get('link') ?? '')?.[1]
   const text = await response.text().catch((cause: unknown) => {
-    throw unreachable(response.url, cause)
+    throw coordinatorUnreachable(response.url, cause)
   })
   return new TextAnswer(text, type, next)
 }
 
 const jsonOf = (response: Response): Promise<unknown> =>
   response.json().catch((cause: unknown) => {
-    if (!(cause instanceof SyntaxError)) throw unreachable(response.url, cause)
+    if (!(cause instanceof SyntaxError)) throw coordinatorUnreachable(response.url, cause)
     throw new NotCoordinator(response.url, cause)
   })
 
@@ -194,14 +197,14 @@ const withoutKey = (text: string, key: string | undefined): string =>
   key === undefined || key === '' ? text : text.replaceAll(key, '[key]')
 
 /** A connection that is cut in the middle of an answer is no fault of this program. */
-async function* orUnreachable(
+async function* rethrowUnreachable(
   body: AsyncIterable<Uint8Array>,
   url: string,
 ): AsyncGenerator<Uint8Array> {
   try {
     yield* body
   } catch (cause) {
-    throw unreachable(url, cause)
+    throw coordinatorUnreachable(url, cause)
   }
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { visible, visibleJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
-import type { Session, WithSession } from './session.ts'
+import type { CliSession, WithSession } from './session.ts'
 
 /** Fields of an event that are shown; a gap has them too. */
 interface Event {
@@ -37,7 +37,7 @@ export const addEventWatch = (program: Command, withSession: WithSession): void 
 }
 
 export const watchEvents = async (
-  { api, format, write }: Session,
+  { api, format, write }: CliSession,
   { types, after, once }: WatchOptions,
   signal: AbortSignal,
   wait: Wait = realWait,

@@ -2,9 +2,9 @@ import { type ErrorCode, exitCode, isErrorCode, type ShoalError } from '../../sh
 import type { Printable } from '../../shared/print.ts'
 import { visible } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import { Guided } from './describe-failure.ts'
 import type { DescribedOperation } from './document.ts'
 import type { OpenSession } from './session.ts'
-import { Guided } from './tell.ts'
 
 /** Work that continues after the answer and can be waited for. */
 interface Pursuit {
@@ -43,7 +43,7 @@ type Follower = Pick<OpenSession, 'api' | 'progress'>
  * Waits for what an answer has begun; undefined when there is nothing to wait for. Throws
  * `client_closed` after an interruption: it goes on without us.
  */
-export const follow = async (
+export const followWork = async (
   session: Follower,
   answer: Printable,
   { signal, wait = realWait }: { signal: AbortSignal; wait?: Wait },
@@ -56,23 +56,23 @@ export const follow = async (
       if (exit !== undefined) return { answer, exit }
       session.progress.show(`${pursuit.name}: ${visible(text)}`, percent)
       if (!signal.aborted) await wait(LOOK_MS, signal)
-      if (signal.aborted) throw left(pursuit)
+      if (signal.aborted) throw stillRunning(pursuit)
     }
   } finally {
     session.progress.clear()
   }
 }
 
-const left = ({ name, later }: Pursuit): ShoalError =>
+const stillRunning = ({ name, later }: Pursuit): ShoalError =>
   new Guided('client_closed', `${name} goes on`, `come back with: ${later}`)
 
 const pursuitOf = (session: Follower, answer: Record<string, unknown>): Pursuit | undefined => {
   const { task_id, id, state, cell_id, model } = answer
-  if (typeof task_id === 'string') return ofTask(session, task_id)
+  if (typeof task_id === 'string') return taskPursuit(session, task_id)
   if (typeof id === 'string' && typeof state === 'string' && 'result' in answer)
-    return ofTask(session, id)
+    return taskPursuit(session, id)
   if (typeof cell_id === 'string' && typeof model === 'string' && state !== 'ready')
-    return ofModel(session, cell_id, model)
+    return modelPursuit(session, cell_id, model)
   return undefined
 }
 
@@ -98,7 +98,7 @@ const taskExit = ({ state, details }: TaskView): number | undefined => {
   return exitCode(state === 'failed' && isErrorCode(details?.code) ? details.code : end)
 }
 
-const ofTask = ({ api }: Follower, id: string): Pursuit => ({
+const taskPursuit = ({ api }: Follower, id: string): Pursuit => ({
   name: `task ${visible(id)}`,
   later: `shoal tasks show ${visible(id)} --wait`,
   look: async () => {
@@ -128,7 +128,7 @@ const LOST = ['dead', 'revoked', 'quarantined']
 /** A sample of before the call may still say that it failed: one comes every few seconds. */
 const OLD_LOOKS = 15
 
-const ofModel = ({ api }: Follower, cellId: string, model: string): Pursuit => {
+const modelPursuit = ({ api }: Follower, cellId: string, model: string): Pursuit => {
   let looks = 0
   let began = false
   return {

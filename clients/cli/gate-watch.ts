@@ -4,7 +4,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { visible, visibleJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { indentedJson } from './indented-json.ts'
-import type { Session, WithSession } from './session.ts'
+import type { CliSession, WithSession } from './session.ts'
 
 /** A request at a gate, as `GET /v1/gates/requests` has it. */
 interface GateRequest {
@@ -23,7 +23,7 @@ interface GateRequest {
 }
 
 /** Asks an operator for a decision; absent on a pipe, where requests are only listed. */
-export interface Judge {
+export interface DecisionPrompt {
   ask: ((question: string) => Promise<string>) | undefined
   signal: AbortSignal
   wait?: Wait
@@ -35,7 +35,7 @@ const LOOK_MS = 2000
 export const addGateWatch = (
   program: Command,
   withSession: WithSession,
-  openJudge: () => Judge,
+  openJudge: () => DecisionPrompt,
 ): void => {
   program
     .command('gates')
@@ -48,17 +48,17 @@ export const addGateWatch = (
 }
 
 export const watchGates = async (
-  session: Session,
-  { ask, signal, wait = realWait }: Judge,
+  session: CliSession,
+  { ask, signal, wait = realWait }: DecisionPrompt,
   once: boolean,
 ): Promise<void> => {
   const seen = new Set<string>()
   while (!signal.aborted) {
-    for (const request of await waiting(session)) {
+    for (const request of await listPending(session)) {
       if (seen.has(request.id)) continue
       seen.add(request.id)
       const lines = session.format === 'json'
-      session.write(lines ? `${visibleJson(JSON.stringify(request))}\n` : shown(request))
+      session.write(lines ? `${visibleJson(JSON.stringify(request))}\n` : describeRequest(request))
       if (ask !== undefined && !lines) await decide(session, request, ask)
     }
     if (once) return
@@ -67,7 +67,7 @@ export const watchGates = async (
 }
 
 /** Oldest first: what has waited longest is shown first. */
-const waiting = async ({ api }: Session): Promise<GateRequest[]> => {
+const listPending = async ({ api }: CliSession): Promise<GateRequest[]> => {
   const all: GateRequest[] = []
   let before: string | undefined
   do {
@@ -84,7 +84,7 @@ const waiting = async ({ api }: Session): Promise<GateRequest[]> => {
  * Everything that a yes approves, with long plans over several lines and control characters
  * escaped.
  */
-const shown = (request: GateRequest): string => {
+const describeRequest = (request: GateRequest): string => {
   const votes = request.votes.map(vote => `${vote.person_id} (${vote.decision})`).join(', ')
   const lines = [
     ['request', request.id],
@@ -99,14 +99,14 @@ const shown = (request: GateRequest): string => {
     ['until', request.expires_at],
     ...(request.reason === null ? [] : [['void', request.reason]]),
   ]
-  return `\n${lines.map(([name = '', value = '']) => `${name.padEnd(MARGIN - 1)} ${inLines(name, visible(value))}\n`).join('')}`
+  return `\n${lines.map(([name = '', value = '']) => `${name.padEnd(MARGIN - 1)} ${indentValue(name, visible(value))}\n`).join('')}`
 }
 
 const MARGIN = 11
 const JSON_LINES = ['plan', 'evidence']
 
 /** No line of a value begins where the names stand. */
-const inLines = (name: string, value: string): string =>
+const indentValue = (name: string, value: string): string =>
   JSON_LINES.includes(name)
     ? indentedJson(value).replaceAll('\n', `\n${' '.repeat(MARGIN)}`)
     : value
@@ -121,9 +121,9 @@ const VERBS = new Map([
 ])
 
 const decide = async (
-  { api, write }: Session,
+  { api, write }: CliSession,
   { id }: GateRequest,
-  ask: NonNullable<Judge['ask']>,
+  ask: NonNullable<DecisionPrompt['ask']>,
 ): Promise<void> => {
   const answer = (await ask('approve, reject or skip? [a/r/s] ')).trim().toLowerCase()
   const verb = VERBS.get(answer)
@@ -142,7 +142,7 @@ const decide = async (
 }
 
 /** The person at this terminal, until Ctrl-C or the end of the input. */
-export const thisJudge = (): Judge => {
+export const promptHere = (): DecisionPrompt => {
   const over = new AbortController()
   const { stdin, stdout } = process
   if (!stdin.isTTY) return { ask: undefined, signal: over.signal }

@@ -6,7 +6,7 @@ import { addComplete } from './complete.ts'
 import { addCompletion } from './completion.ts'
 import { addDoctor } from './doctor.ts'
 import { addEventWatch } from './event-watch.ts'
-import { addGateWatch, thisJudge } from './gate-watch.ts'
+import { addGateWatch, promptHere } from './gate-watch.ts'
 import { helpLayout } from './help-layout.ts'
 import type { Environment } from './options.ts'
 import { addProfileCommands } from './profile-commands.ts'
@@ -61,7 +61,7 @@ export const handMade = (env: Environment, run: WithSession): Command => {
       run(session => chat(session, model, words.join(' '))),
     )
   addTop(program, run, () => thisTerminal(env))
-  addGateWatch(program, run, thisJudge)
+  addGateWatch(program, run, promptHere)
   addEventWatch(program, run)
   addAgentSession(program, run)
   addDoctor(program, env)

@@ -1,5 +1,5 @@
 import { Help, type HelpConfiguration } from 'commander'
-import { byArea } from './areas.ts'
+import { groupByArea } from './areas.ts'
 import { argumentTerm } from './command-example.ts'
 
 const WIDEST_TERM = 28
@@ -19,7 +19,7 @@ export const helpLayout: HelpConfiguration = {
     ),
   formatItem: (term, width, description, helper) =>
     `${' '.repeat(INDENT)}${item(term, width, description, helper)}`,
-  groupItems: byArea,
+  groupItems: groupByArea,
   subcommandTerm: command =>
     [
       [command.name(), ...command.aliases()].join('|'),

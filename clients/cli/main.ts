@@ -4,11 +4,11 @@ import { ShoalError } from '../../shared/errors.ts'
 import { onReaderGone } from '../../shared/reader-gone.ts'
 import { answerCall } from './answer-call.ts'
 import { pathOf } from './command-example.ts'
+import { commandOf, describeFailure, Guided, type Scene } from './describe-failure.ts'
 import { handMade } from './hand-made.ts'
 import { addOperationCommands } from './operation-commands.ts'
-import type { Environment, Options } from './options.ts'
+import type { Environment, GlobalOptions } from './options.ts'
 import { type OpenSession, openSession } from './session.ts'
-import { commandOf, Guided, type Scene, told } from './tell.ts'
 import { showVersions } from './versions.ts'
 
 /**
@@ -21,7 +21,7 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
   const words = helpLast(argv)
   let opened: Promise<OpenSession> | undefined
   const open = (): Promise<OpenSession> => {
-    opened ??= openSession(program.opts<Options>(), env)
+    opened ??= openSession(program.opts<GlobalOptions>(), env)
     return opened
   }
   const program = handMade(env, async action => action(await open()))
@@ -35,7 +35,7 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
   } catch (error) {
     if (isHelp(error)) return
     if (env.SHOAL_DEBUG) console.error(error)
-    const { text, code } = told(error, await sceneOf(program, words, json, opened))
+    const { text, code } = describeFailure(error, await sceneOf(program, words, json, opened))
     // else the help that was written says it all
     if (json || !isShort(error)) process.stderr.write(text)
     process.exitCode = code
@@ -70,7 +70,7 @@ const isJson = (argv: readonly string[]): boolean =>
 
 const isVersion = async (program: Command, argv: string[], env: Environment): Promise<boolean> => {
   const { operands, unknown } = program.parseOptions(argv)
-  const options = program.opts<Options>()
+  const options = program.opts<GlobalOptions>()
   if (options.version !== true || operands.length > 0 || unknown.length > 0) return false
   await showVersions(options, env)
   return true

@@ -1,10 +1,10 @@
 import type { ErrorCode, ShoalError } from '../../shared/errors.ts'
-import type { Settings } from './settings.ts'
+import type { CliSettings } from './settings.ts'
 import { isUnbelieved, NotCoordinator, reasonCode } from './unreachable.ts'
 
 /** Settings in use and where each came from, as far as known. */
 export type About = Partial<
-  Pick<Settings, 'url' | 'urlFrom' | 'key' | 'keyFrom' | 'keyHeldBack' | 'profile'>
+  Pick<CliSettings, 'url' | 'urlFrom' | 'key' | 'keyFrom' | 'keyHeldBack' | 'profile'>
 >
 
 type Step = string | ((error: ShoalError, about: About) => string | undefined)
@@ -67,7 +67,7 @@ const reach = (error: ShoalError, { url, urlFrom }: About): string => {
   const own = isMeantForField(url, urlFrom) ? 'for a field called url write --input-url; ' : ''
   const from = urlFrom === undefined ? '' : `the address is from ${urlFrom}; ${own}`
   if (error instanceof NotCoordinator) return `${from}a proxy in between may answer for it`
-  if (isUnbelieved(error)) return `${from}${unbelieved(error)}`
+  if (isUnbelieved(error)) return `${from}${adviseOnCertificate(error)}`
   if (reasonCode(error)?.startsWith('ERR_SSL') === true)
     return `${from}use http:// if it is meant to be without TLS`
   if (reasonCode(error) === 'UND_ERR_SOCKET') return `${from}use https:// if it speaks TLS`
@@ -78,7 +78,7 @@ const reach = (error: ShoalError, { url, urlFrom }: About): string => {
 const isMeantForField = (url = '', urlFrom = ''): boolean =>
   urlFrom === '--url' && URL.canParse(url) && new URL(url).pathname !== '/'
 
-const unbelieved = (error: ShoalError): string => {
+const adviseOnCertificate = (error: ShoalError): string => {
   const code = reasonCode(error) ?? ''
   if (/ALTNAME/.test(code)) return 'use a name that the certificate has'
   if (/EXPIRED|NOT_YET/.test(code)) return 'compare the clocks, and renew the certificate'

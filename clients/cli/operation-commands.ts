@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import { visible, visibleJson } from '../../shared/visible.ts'
-import type { Call } from './api.ts'
-import { pathOf, quoted, setExample } from './command-example.ts'
+import type { ApiCall } from './api.ts'
+import { pathOf, quoteWord, setExample } from './command-example.ts'
 import type { DescribedOperation } from './document.ts'
 import { flagOf, jsonObject, optionsOf, typedValues } from './flags.ts'
 import { mayTakeLong } from './follow.ts'
@@ -12,7 +12,7 @@ import { mayTakeLong } from './follow.ts'
 export const addOperationCommands = (
   program: Command,
   operations: readonly DescribedOperation[],
-  run: (call: Call, operation: DescribedOperation, wait: boolean) => Promise<void>,
+  run: (call: ApiCall, operation: DescribedOperation, wait: boolean) => Promise<void>,
 ): void => {
   const taken = new Set<string>()
   for (const operation of operations) {
@@ -74,14 +74,14 @@ const describe = (group: Command): void => {
   const names = group.commands.map(command => command.name())
   const first = FIRST.filter(name => names.includes(name))
   const others = names.filter(name => !first.includes(name))
-  if (group.description() === '') group.description(listed([...first, ...others]))
+  if (group.description() === '') group.description(listNames([...first, ...others]))
 }
 
 /** Number of commands that can be read at a glance. */
 const MANY = 20
 const SOME = 8
 
-const listed = (names: readonly string[]): string =>
+const listNames = (names: readonly string[]): string =>
   names.length <= MANY
     ? names.join(', ')
     : `${names.slice(0, SOME).join(', ')} and ${names.length - SOME} more`
@@ -91,7 +91,7 @@ const FIRST = ['list', 'show']
 
 const hasBody = ({ method }: DescribedOperation): boolean => method === 'POST' || method === 'PUT'
 
-const callOf = (operation: DescribedOperation, command: Command): Call => {
+const callOf = (operation: DescribedOperation, command: Command): ApiCall => {
   const { json = {}, ...values } = command.opts<{ json?: Record<string, unknown> }>()
   const typed = typedValues(
     operation.fields,
@@ -99,7 +99,7 @@ const callOf = (operation: DescribedOperation, command: Command): Call => {
     name => command.getOptionValueSource(name) === 'cli',
   )
   const input = { ...json, ...typed, ...fileOf(operation, command.args) }
-  const path = filled(operation, command.args)
+  const path = fillPath(operation, command.args)
   if (!hasBody(operation)) return { method: operation.method, path, query: input }
   const inQuery = operation.fields.filter(({ place }) => place === 'query').map(({ name }) => name)
   const entries = Object.entries(input)
@@ -114,7 +114,7 @@ const callText = (command: Command, { example, fields, file }: DescribedOperatio
   const needed = fields.filter(({ name, required }) => required && name !== file)
   const flags = needed.map(({ name }) => `--${flagOf(name)} …`)
   const json = example === undefined ? '{}' : visibleJson(JSON.stringify(example))
-  const input = json === '{}' ? flags : ['--json', quoted(json)]
+  const input = json === '{}' ? flags : ['--json', quoteWord(json)]
   return [pathOf(command), ...words, ...input].join(' ')
 }
 
@@ -131,7 +131,10 @@ const fileOf = ({ file }: DescribedOperation, args: readonly string[]): object =
 }
 
 /** The path with its arguments. `.` and `..` would be folded away on the way to the server. */
-const filled = ({ path, arguments: names }: DescribedOperation, args: readonly string[]): string =>
+const fillPath = (
+  { path, arguments: names }: DescribedOperation,
+  args: readonly string[],
+): string =>
   names.reduce((filling, name, i) => {
     const value = args[i] ?? ''
     if (value === '' || value === '.' || value === '..')

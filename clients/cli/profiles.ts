@@ -9,19 +9,19 @@ import { replacePrivate } from '../../shared/private-file.ts'
 export const ProfileName = z.string().regex(/^[a-z0-9][\w.-]{0,63}$/i)
 
 /** One coordinator and who one is there. */
-export const Profile = z.strictObject({
+export const ConnectionProfile = z.strictObject({
   url: z.string().max(2048),
   key: z.string().max(512).exactOptional(),
   tenant: z.string().max(256).exactOptional(),
   /** The authorities that are believed at this address and no others, PEM. */
   ca: z.string().max(65_536).exactOptional(),
 })
-export type Profile = z.infer<typeof Profile>
+export type ConnectionProfile = z.infer<typeof ConnectionProfile>
 
 export const Profiles = z.strictObject({
   /** The one that is used when none is named. */
   current: ProfileName.exactOptional(),
-  profiles: z.record(ProfileName, Profile),
+  profiles: z.record(ProfileName, ConnectionProfile),
 })
 export type Profiles = z.infer<typeof Profiles>
 
@@ -43,7 +43,7 @@ export const readProfiles = (file: string): Profiles => {
     const { code } = cause as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return { profiles: {} }
     // the cause may quote the file, and with it a key
-    throw new ShoalError('config_invalid', `${file} cannot be read as profiles${said(code)}`)
+    throw new ShoalError('config_invalid', `${file} cannot be read as profiles${codeSuffix(code)}`)
   }
 }
 
@@ -73,4 +73,4 @@ const requirePrivate = (file: string, mode: number, uid: number): void => {
   )
 }
 
-const said = (code: string | undefined): string => (code === undefined ? '' : ` (${code})`)
+const codeSuffix = (code: string | undefined): string => (code === undefined ? '' : ` (${code})`)

@@ -24,14 +24,14 @@ export const readSecret = async (
   say: (text: string) => void = text => void process.stderr.write(text),
 ): Promise<string> => {
   input.setEncoding('utf8')
-  const text = input.isTTY === true ? await typed(prompt, input, say) : await piped(input)
+  const text = input.isTTY === true ? await readTyped(prompt, input, say) : await readPiped(input)
   const secret = text.trim()
   if (secret === '') throw new ShoalError('wrong_usage', 'no key was given')
   if (/\s/.test(secret)) throw new ShoalError('wrong_usage', 'a key is one word on one line')
   return secret
 }
 
-const piped = (input: SecretInput): Promise<string> =>
+const readPiped = (input: SecretInput): Promise<string> =>
   new Promise((done, fail) => {
     let text = ''
     const end = () => {
@@ -50,7 +50,7 @@ const piped = (input: SecretInput): Promise<string> =>
     input.resume()
   })
 
-const typed = async (
+const readTyped = async (
   prompt: string,
   input: SecretInput,
   say: (text: string) => void,

@@ -2,15 +2,15 @@ import { columnsOf, type Format, type Printable, printed } from '../../shared/pr
 import { type Api, createApi } from './api.ts'
 import { type DescribedOperation, operationsOf } from './document.ts'
 import { cacheFolder, loadDocument } from './document-cache.ts'
-import type { Environment, Options } from './options.ts'
+import type { Environment, GlobalOptions } from './options.ts'
 import { profilesFile, readProfiles } from './profiles.ts'
-import { createProgress, type Progress } from './progress.ts'
+import { createProgress, type ProgressLine } from './progress.ts'
 import { readSecret } from './read-secret.ts'
-import { type Settings, settingsOf } from './settings.ts'
-import { believeOnly, readAuthorities } from './trust.ts'
+import { type CliSettings, resolveSettings } from './settings.ts'
+import { readAuthorities, trustOnly } from './trust.ts'
 
 /** Environment of a command. */
-export interface Session {
+export interface CliSession {
   api: Api
   format: Format
   write: (text: string) => void
@@ -19,11 +19,11 @@ export interface Session {
 }
 
 /** The session of this process. */
-export interface OpenSession extends Session {
+export interface OpenSession extends CliSession {
   /** True when standard output is a terminal, and not a file or pipe. */
   isTerminal: boolean
-  settings: Settings
-  progress: Progress
+  settings: CliSettings
+  progress: ProgressLine
   /** Operations described by the coordinator. */
   operations: () => Promise<DescribedOperation[]>
 }
@@ -32,10 +32,17 @@ export interface OpenSession extends Session {
 export type WithSession = (run: (session: OpenSession) => Promise<void>) => Promise<void>
 
 /** Throws `config_invalid` for what is configured wrongly, before anything is asked. */
-export const openSession = async (options: Options, env: Environment): Promise<OpenSession> => {
+export const openSession = async (
+  options: GlobalOptions,
+  env: Environment,
+): Promise<OpenSession> => {
   const { format } = options
-  const settings = settingsOf(await withPipedKey(options), env, readProfiles(profilesFile(env)))
-  believe(settings)
+  const settings = resolveSettings(
+    await withPipedKey(options),
+    env,
+    readProfiles(profilesFile(env)),
+  )
+  trustAuthorities(settings)
   const write = (text: string): void => void process.stdout.write(text)
   const print = (value: Printable): void => write(printed(value, format, columnsOf(process.stdout)))
   const api = createApi(settings)
@@ -50,11 +57,11 @@ export const openSession = async (options: Options, env: Environment): Promise<O
 }
 
 /** `--key -`: a key among the arguments can be read by everybody on the machine. */
-export const withPipedKey = async (options: Options): Promise<Options> =>
+export const withPipedKey = async (options: GlobalOptions): Promise<GlobalOptions> =>
   options.key === '-' ? { ...options, key: await readSecret('key: ') } : options
 
 /** A file that is named comes before what the profile keeps. */
-export const believe = ({ ca, caFile }: Pick<Settings, 'ca' | 'caFile'>): void => {
+export const trustAuthorities = ({ ca, caFile }: Pick<CliSettings, 'ca' | 'caFile'>): void => {
   const pem = caFile === undefined ? ca : readAuthorities(caFile)
-  if (pem !== undefined) believeOnly(pem)
+  if (pem !== undefined) trustOnly(pem)
 }

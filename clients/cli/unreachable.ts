@@ -28,7 +28,7 @@ const REASONS: Record<string, string> = {
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_/
 
 /** The error of a request that got no answer. */
-export const unreachable = (url: string, cause: unknown): ShoalError => {
+export const coordinatorUnreachable = (url: string, cause: unknown): ShoalError => {
   const code = reasonCode(cause)
   const reason = code === undefined ? '' : `: ${REASONS[code] ?? 'it failed'} (${code})`
   return new ShoalError('coordinator_unavailable', `no coordinator answers at ${url}${reason}`, {
@@ -49,11 +49,11 @@ export const reasonCode = (error: unknown): string | undefined => {
   if (!(error instanceof Error)) return undefined
   if (error.name === 'TimeoutError') return 'ETIMEDOUT'
   const inner = error instanceof AggregateError ? error.errors[0] : error.cause
-  return reasonCode(inner) ?? own(error)
+  return reasonCode(inner) ?? codeOf(error)
 }
 
 /** True when somebody answers whose certificate is not believed. */
 export const isUnbelieved = (error: unknown): boolean => CERTIFICATE.test(reasonCode(error) ?? '')
 
-const own = ({ code }: Error & { code?: unknown }): string | undefined =>
+const codeOf = ({ code }: Error & { code?: unknown }): string | undefined =>
   typeof code === 'string' ? code : undefined

@@ -3,7 +3,7 @@ import type { LlamaModel } from 'node-llama-cpp'
 export type Embed = (text: string) => Promise<number[]>
 
 /** Gives vectors of length 1; llama.cpp itself does not scale them. */
-export const embedder = async (model: LlamaModel): Promise<Embed & AsyncDisposable> => {
+export const createEmbedder = async (model: LlamaModel): Promise<Embed & AsyncDisposable> => {
   const context = await model.createEmbeddingContext({ contextSize: 512, threads: 1 })
   const embed = async (text: string): Promise<number[]> => {
     const { vector } = await context.getEmbeddingFor(text)

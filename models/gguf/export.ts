@@ -6,7 +6,7 @@ import { BUNDLED_LIST, type BundledEntry } from '../bundled.ts'
 import { type LlamaShape, llamaMetadata, llamaTensors } from './llama.ts'
 import { readSafetensors, type Safetensors } from './safetensors.ts'
 import { type Tokenizer, tokenizerMetadata } from './tokenizer.ts'
-import { type GgufTensor, writeGguf } from './writer.ts'
+import { type WrittenTensor, writeGguf } from './writer.ts'
 
 const USAGE = 'usage: node export.ts <model id> <weights.safetensors> <tokenizer.json>'
 
@@ -66,7 +66,7 @@ const readShape = ({ description }: Safetensors): LlamaShape => {
   }
 }
 
-const trainedTensors = (shape: LlamaShape, { tensors }: Safetensors): GgufTensor[] =>
+const trainedTensors = (shape: LlamaShape, { tensors }: Safetensors): WrittenTensor[] =>
   llamaTensors(shape, { tiedOutput: true }).map(({ name, shape }) => ({
     name,
     shape,

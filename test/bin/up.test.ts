@@ -6,7 +6,7 @@ import { openLog } from '../../bin/up/log.ts'
 import { Member, type MemberOptions } from '../../bin/up/member.ts'
 import { parseOptions } from '../../bin/up/options.ts'
 import { readyText } from '../../bin/up/ready-file.ts'
-import { isFinal, restartMs } from '../../bin/up/restarts.ts'
+import { isPermanentFailure, restartMs } from '../../bin/up/restarts.ts'
 import { bannerText, createScreen } from '../../bin/up/screen.ts'
 
 const KEYS = {
@@ -54,8 +54,9 @@ t.test('a child that dies', async t => {
     [250, 500, 1000, 8000, 10_000, 10_000],
     'is started again after a growing pause',
   )
-  for (const code of [64, 65, 69, 73, 74, 77, 78]) t.ok(isFinal(code), `${code} is final`)
-  for (const code of [null, 0, 1, 70, 75, 137]) t.notOk(isFinal(code), `${code} is not`)
+  for (const code of [64, 65, 69, 73, 74, 77, 78])
+    t.ok(isPermanentFailure(code), `${code} is final`)
+  for (const code of [null, 0, 1, 70, 75, 137]) t.notOk(isPermanentFailure(code), `${code} is not`)
 
   const folder = mkdtempSync(join(tmpdir(), 'shoal-up-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
@@ -67,7 +68,7 @@ t.test('a child that dies', async t => {
       log: openLog(join(folder, 'child.log'), reason => t.fail(reason)),
       invocation: async () => ({ args: [script], env: { PATH: process.env.PATH } }),
       isReady: entry => entry.msg === 'ready',
-      changed: () => {},
+      onChange: () => {},
       tell: () => {},
       wait: async () => {},
       nowMs: () => 0,
@@ -100,7 +101,7 @@ t.test('a child that dies', async t => {
     const lives = [29_999, 30_000, 1]
     const child = member('process.exitCode = 1', {
       nowMs: () => now,
-      changed: () => {
+      onChange: () => {
         now += lives.shift() ?? 0
       },
       wait: async milliseconds => {

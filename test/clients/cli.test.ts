@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import { Command } from 'commander'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
-import { type Call, createApi } from '../../clients/cli/api.ts'
+import { type ApiCall, createApi } from '../../clients/cli/api.ts'
 import { operationsOf } from '../../clients/cli/document.ts'
 import { loadDocument } from '../../clients/cli/document-cache.ts'
 import { nextStep } from '../../clients/cli/next-step.ts'
@@ -171,10 +171,10 @@ const operation = (id: string, more: Partial<Operation> = {}): Operation =>
   })
 
 /** What is asked when this is typed. */
-const callOf = async (declared: Operation, ...argv: string[]): Promise<Call | undefined> => {
+const callOf = async (declared: Operation, ...argv: string[]): Promise<ApiCall | undefined> => {
   const { method, path } = declared
   const document = openApi([{ method, path, access: 'key', operation: declared }], 'http://a')
-  let asked: Call | undefined
+  let asked: ApiCall | undefined
   const program = new Command('shoal').exitOverride()
   addOperationCommands(program, operationsOf(document), async call => {
     asked = call

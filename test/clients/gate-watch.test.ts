@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { Call } from '../../clients/cli/api.ts'
+import type { ApiCall } from '../../clients/cli/api.ts'
 import { watchGates } from '../../clients/cli/gate-watch.ts'
-import type { Session } from '../../clients/cli/session.ts'
+import type { CliSession } from '../../clients/cli/session.ts'
 import { ShoalError } from '../../shared/errors.ts'
 
 const request = (id: string, parts: object = {}) => ({
@@ -21,10 +21,10 @@ const request = (id: string, parts: object = {}) => ({
 
 /** A session over a list of requests, and what was called and written. */
 const scene = (requests: object[], refuse?: string) => {
-  const calls: Call[] = []
+  const calls: ApiCall[] = []
   let out = ''
   const api = {
-    call: async (call: Call) => {
+    call: async (call: ApiCall) => {
       if (call.method === 'GET') return { requests }
       calls.push(call)
       if (refuse !== undefined) throw new ShoalError('forbidden', refuse)
@@ -34,7 +34,7 @@ const scene = (requests: object[], refuse?: string) => {
   const write = (text: string) => {
     out += text
   }
-  const session = { api, format: 'text', write } as unknown as Session
+  const session = { api, format: 'text', write } as unknown as CliSession
   return { session, calls, out: () => out }
 }
 const answering = (...answers: string[]) => ({
@@ -149,11 +149,11 @@ t.test('what waits longest is seen, however many wait behind it', async t => {
     ['gate_2', { requests: [request('gate_1')], next: null }],
   ])
   const session = {
-    api: { call: async ({ query }: Call) => pages.get(query?.before) },
+    api: { call: async ({ query }: ApiCall) => pages.get(query?.before) },
     write: (text: string) => {
       out += text
     },
-  } as unknown as Session
+  } as unknown as CliSession
   await watchGates(session, { ask: undefined, signal: new AbortController().signal }, true)
   t.strictSame(out.match(/gate_\d/g), ['gate_1', 'gate_2', 'gate_3'])
 })

@@ -1,10 +1,10 @@
 import t from 'tap'
-import type { Session } from '../../clients/cli/session.ts'
+import type { CliSession } from '../../clients/cli/session.ts'
 import { top } from '../../clients/cli/top.ts'
-import { type CellSummary, type TopData, topView } from '../../clients/cli/top-view.ts'
+import { type TopCell, type TopData, topView } from '../../clients/cli/top-view.ts'
 import { ShoalError } from '../../shared/errors.ts'
 
-const cell = (name: string, other: Partial<CellSummary> = {}): CellSummary => ({
+const cell = (name: string, other: Partial<TopCell> = {}): TopCell => ({
   id: `cell_${name}`,
   name,
   presence: 'ready',
@@ -18,7 +18,7 @@ const cell = (name: string, other: Partial<CellSummary> = {}): CellSummary => ({
   ...other,
 })
 
-const fleet = (cells: CellSummary[], alerts: TopData['alerts']['alerts'] = []): TopData => ({
+const fleet = (cells: TopCell[], alerts: TopData['alerts']['alerts'] = []): TopData => ({
   cells,
   utilization: {
     composite_percent: 48.6,
@@ -86,7 +86,7 @@ t.test('the view of the fleet', async t => {
   })
 })
 
-const sessionOf = (answers: (() => unknown)[], written: string[]): Session => {
+const sessionOf = (answers: (() => unknown)[], written: string[]): CliSession => {
   const next = async (path: string) => {
     if (path === '/v1/cells') answers[0]?.()
     const { cells, utilization, alerts } = fleet([cell('a')])
@@ -95,7 +95,7 @@ const sessionOf = (answers: (() => unknown)[], written: string[]): Session => {
   }
   const api = { get: next, call: ({ path }: { path: string }) => next(path) }
   return {
-    api: api as unknown as Session['api'],
+    api: api as unknown as CliSession['api'],
     format: 'text',
     write: piece => written.push(piece),
     print: () => {},

@@ -5,13 +5,13 @@ import type { Patience } from './patience.ts'
 const MAX_LENGTH = 64 * 1024 * 1024
 
 /** Answer whose body is still arriving, and the time limit for each further piece. */
-export interface Answer {
+export interface TimedBody {
   response: Response
   patience: Patience
 }
 
 /** The text as it comes. Throws `coordinator_unavailable` when it is cut off or nothing comes. */
-export async function* textOf({ response, patience }: Answer): AsyncGenerator<string> {
+export async function* textOf({ response, patience }: TimedBody): AsyncGenerator<string> {
   if (response.body === null) return
   const reader = response.body.pipeThrough(new TextDecoderStream() as never).getReader()
   try {
@@ -33,7 +33,7 @@ export async function* textOf({ response, patience }: Answer): AsyncGenerator<st
 }
 
 /** The body as JSON, undefined when there is none. Throws `internal` for anything else. */
-export const jsonOf = async <T>(answer: Answer): Promise<T> => {
+export const jsonOf = async <T>(answer: TimedBody): Promise<T> => {
   const { status } = answer.response
   let text = ''
   for await (const piece of textOf(answer)) {
@@ -41,10 +41,10 @@ export const jsonOf = async <T>(answer: Answer): Promise<T> => {
     if (text.length > MAX_LENGTH)
       throw new ShoalError('internal', 'the answer is too large', { status })
   }
-  return text === '' ? (undefined as T) : parsed<T>(text, status)
+  return text === '' ? (undefined as T) : parseJson<T>(text, status)
 }
 
-export const parsed = <T>(text: string, status: number): T => {
+export const parseJson = <T>(text: string, status: number): T => {
   try {
     return JSON.parse(text) as T
   } catch (cause) {

@@ -1,4 +1,4 @@
-import { jsonOf, parsed, textOf } from './body.ts'
+import { jsonOf, parseJson, textOf } from './body.ts'
 import type { ChatChunk, ChatCompletion, ChatRequest, Model } from './chat.ts'
 import { ShoalError } from './errors.ts'
 import { eventData } from './event-data.ts'
@@ -93,7 +93,10 @@ export class ShoalClient {
     const { status } = answer.response
     for await (const data of eventData(textOf(answer))) {
       if (data === '[DONE]') return
-      const chunk = parsed<ChatChunk & { error?: { code: string; message: string } }>(data, status)
+      const chunk = parseJson<ChatChunk & { error?: { code: string; message: string } }>(
+        data,
+        status,
+      )
       if (chunk.error !== undefined)
         throw new ShoalError(chunk.error.code, chunk.error.message, { status })
       yield chunk

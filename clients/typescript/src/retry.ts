@@ -38,7 +38,7 @@ export const isRepeatable = (method: string, path: string): boolean =>
  * Seconds requested by `Retry-After`, given in seconds or, by proxies, as a date (RFC 9110, section
  * 10.2.3). `now` is Unix time in milliseconds.
  */
-export const retryAfterSeconds = (text: string | null, now: number): number | undefined => {
+export const parseRetryAfter = (text: string | null, now: number): number | undefined => {
   if (text === null) return undefined
   if (/^\d{1,9}$/.test(text)) return Number(text)
   const at = /^[A-Z][a-z]{2}, /.test(text) ? Date.parse(text) : Number.NaN

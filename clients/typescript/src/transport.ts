@@ -1,7 +1,7 @@
-import { type Answer, jsonOf } from './body.ts'
+import { jsonOf, type TimedBody } from './body.ts'
 import { ShoalError } from './errors.ts'
 import { Patience } from './patience.ts'
-import { retryAfterSeconds } from './retry.ts'
+import { parseRetryAfter } from './retry.ts'
 
 export interface TransportOptions {
   baseUrl: string
@@ -41,7 +41,7 @@ export class Transport {
     path: string,
     call: Call,
     more: Record<string, string> = {},
-  ): Promise<Answer> {
+  ): Promise<TimedBody> {
     const { baseUrl, timeoutMs = 60_000, fetch: ask = fetch } = this.#options
     const url = addressOf(baseUrl, path, call)
     const patience = new Patience(timeoutMs, call.signal)
@@ -88,7 +88,7 @@ const addressOf = (baseUrl: string, path: string, { query = {} }: Call): URL => 
 /** Browsers hide the status of a redirect. */
 const REDIRECT = 302
 
-const errorOf = async (answer: Answer): Promise<ShoalError> => {
+const errorOf = async (answer: TimedBody): Promise<ShoalError> => {
   const { status, headers } = answer.response
   const body = await jsonOf<{
     error?: { code?: string; message?: string; param?: string | null }
@@ -102,7 +102,7 @@ const errorOf = async (answer: Answer): Promise<ShoalError> => {
   return new ShoalError(code, message, {
     status: shown,
     param: param ?? undefined,
-    retryAfterSeconds: retryAfterSeconds(headers.get('retry-after'), Date.now()),
+    retryAfterSeconds: parseRetryAfter(headers.get('retry-after'), Date.now()),
     requestId: headers.get('x-request-id') ?? undefined,
   })
 }

@@ -2,12 +2,12 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { doctor } from '../../../clients/cli/doctor.ts'
 import {
-  examine,
-  type Finding,
+  type DoctorResult,
+  type DoctorSubject,
+  examineConnection,
   type Look,
-  type Patient,
 } from '../../../clients/cli/doctor-checks.ts'
-import { settingsOf } from '../../../clients/cli/settings.ts'
+import { resolveSettings } from '../../../clients/cli/settings.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { VERSION } from '../../../shared/version.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
@@ -47,8 +47,8 @@ const patient = (
     key?: string | undefined
     days?: number
   },
-): Patient => ({
-  settings: settingsOf(
+): DoctorSubject => ({
+  settings: resolveSettings(
     { format: 'text', url, ...(key === undefined ? {} : { key }) },
     {},
     { profiles: {} },
@@ -61,12 +61,12 @@ const patient = (
   countCommands: async () => 60,
 })
 
-const findings = async (of: Patient): Promise<Finding[]> => {
-  const all: Finding[] = []
-  for await (const finding of examine(of)) all.push(finding)
+const findings = async (of: DoctorSubject): Promise<DoctorResult[]> => {
+  const all: DoctorResult[] = []
+  for await (const finding of examineConnection(of)) all.push(finding)
   return all
 }
-const named = async (name: string, of: Patient): Promise<Finding | undefined> =>
+const named = async (name: string, of: DoctorSubject): Promise<DoctorResult | undefined> =>
   (await findings(of)).find(each => each.name === name)
 
 t.test('when all is well every check says so', async t => {
@@ -174,7 +174,7 @@ t.test('each thing that is wrong is found, with what to do', async t => {
     t.equal(found?.next !== undefined, state !== 'ok', `${name} has a next step`)
   }
   t.match(await named('service', patient()), { says: 'ok: 1 cell, 2 models' })
-  const none = settingsOf({ format: 'text' }, {}, { profiles: {} })
+  const none = resolveSettings({ format: 'text' }, {}, { profiles: {} })
   t.match(await named('key', { ...patient(), settings: none }), { state: 'fail', says: /none/ })
   const mute = {
     ...patient(),
@@ -186,7 +186,7 @@ t.test('each thing that is wrong is found, with what to do', async t => {
 t.test('the settings say once where each of them is from', async t => {
   const kept = { current: 'work', profiles: { work: { url: 'http://a', key: KEY } } }
   const said = async (flags: object, env: Record<string, string>) => {
-    const settings = settingsOf({ format: 'text', ...flags }, env, kept)
+    const settings = resolveSettings({ format: 'text', ...flags }, env, kept)
     return (await named('settings', { ...patient(), settings }))?.says
   }
   t.equal(await said({}, {}), 'http://a and the key from the profile work')
@@ -205,7 +205,7 @@ t.test('where nobody answers, or somebody else, the rest is not asked', async t 
     { name: 'settings' },
     { name: 'reach', state: 'fail', next: /npm start/ },
   ])
-  const proxy: Patient = {
+  const proxy: DoctorSubject = {
     ...patient(),
     look: async () => ({ status: 200, body: undefined, headers: new Headers(), at: NOW }),
   }
@@ -215,7 +215,7 @@ t.test('where nobody answers, or somebody else, the rest is not asked', async t 
 })
 
 t.test('the exit code is that of the first thing that is broken', async t => {
-  const run = async (all: Finding[], json = false) => {
+  const run = async (all: DoctorResult[], json = false) => {
     let out = ''
     const say = (text: string) => {
       out += text
@@ -225,9 +225,15 @@ t.test('the exit code is that of the first thing that is broken', async t => {
     }
     return { code: await doctor(each(), json, say, 60), out }
   }
-  const ok: Finding = { name: 'a', state: 'ok', says: 'x' }
-  const warn: Finding = { name: 'b', state: 'warn', says: 'x', next: 'y' }
-  const key: Finding = { name: 'key', state: 'fail', says: 'z', next: 'y', code: 'auth_required' }
+  const ok: DoctorResult = { name: 'a', state: 'ok', says: 'x' }
+  const warn: DoctorResult = { name: 'b', state: 'warn', says: 'x', next: 'y' }
+  const key: DoctorResult = {
+    name: 'key',
+    state: 'fail',
+    says: 'z',
+    next: 'y',
+    code: 'auth_required',
+  }
   t.match(await run([ok, warn]), { code: 0, out: /Nothing is broken/ })
   t.match(await run([warn, key, { ...key, code: 'store_unavailable' }]), { code: 77 })
   const { out } = await run([key], true)

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { profilesFile, readProfiles, writeProfiles } from '../../../clients/cli/profiles.ts'
-import { type Settings, settingsOf } from '../../../clients/cli/settings.ts'
+import { type CliSettings, resolveSettings } from '../../../clients/cli/settings.ts'
 import { certify, newAuthority, pemOf } from '../../../coordinator/tls/certificate.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
 import { type Asked, error, fakeCoordinator } from '../../support/fake-coordinator.ts'
@@ -22,8 +22,8 @@ t.test('what is used comes from a flag, the environment, or a profile, in that o
       b: { url: 'http://b:1', key: 'key-b' },
     },
   }
-  const of = (options: object, env: Record<string, string>): Settings =>
-    settingsOf({ format: 'text', ...options }, env, kept)
+  const of = (options: object, env: Record<string, string>): CliSettings =>
+    resolveSettings({ format: 'text', ...options }, env, kept)
   for (const [options, env, url, key, urlFrom] of [
     [{}, {}, 'http://a:1', 'key-a', 'the profile a'],
     [{}, { SHOAL_PROFILE: 'b' }, 'http://b:1', 'key-b', 'the profile b'],
@@ -39,7 +39,7 @@ t.test('what is used comes from a flag, the environment, or a profile, in that o
     t.match(of(options, env), { url, key, urlFrom }, JSON.stringify([options, env]))
   t.equal(of({}, {}).tenant, 'tenant-a')
   t.equal(of({ profile: 'b' }, {}).tenant, undefined)
-  t.match(settingsOf({ format: 'text' }, {}, { profiles: {} }), { urlFrom: 'the default' })
+  t.match(resolveSettings({ format: 'text' }, {}, { profiles: {} }), { urlFrom: 'the default' })
   t.throws(() => of({ profile: 'c' }, {}), { code: 'config_invalid', message: /no profile c/ })
   t.throws(() => of({ profile: 'constructor' }, {}), { code: 'config_invalid' })
 })
@@ -47,7 +47,7 @@ t.test('what is used comes from a flag, the environment, or a profile, in that o
 t.test('the key of a profile goes nowhere but to its own address', async t => {
   const kept = { current: 'a', profiles: { a: { url: 'http://a:1', key: 'k', ca: 'pem' } } }
   for (const url of ['http://b:1', 'https://a:1', 'http://a:2', 'http://a:1@b:1', 'rubbish']) {
-    const { key, ca, keyHeldBack } = settingsOf({ format: 'text', url }, {}, kept)
+    const { key, ca, keyHeldBack } = resolveSettings({ format: 'text', url }, {}, kept)
     t.strictSame([key, ca], [undefined, undefined], url)
     t.match(keyHeldBack, /profile a is for http:\/\/a:1 alone/)
   }

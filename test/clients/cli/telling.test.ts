@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { nextStep } from '../../../clients/cli/next-step.ts'
-import { unreachable } from '../../../clients/cli/unreachable.ts'
+import { coordinatorUnreachable } from '../../../clients/cli/unreachable.ts'
 import { type ErrorCode, errorCodes, isForPrograms, ShoalError } from '../../../shared/errors.ts'
 import { VERSION } from '../../../shared/version.ts'
 import { temporaryFolder, temporaryStore } from '../../coordinator/store/temporary.ts'
@@ -54,18 +54,18 @@ t.test('when nobody answers, the reason and the origin of the address are told',
     ['ERR_SSL_WRONG_VERSION_NUMBER', /no TLS/, /http:\/\//],
     ['EODD', /EODD/, /npm start/],
   ] as const) {
-    const told = unreachable('http://a', failed(code))
+    const told = coordinatorUnreachable('http://a', failed(code))
     t.match(told.message, says)
     t.match(nextStep(told, { urlFrom: 'SHOAL_URL' }), next, code)
     t.match(nextStep(told, { urlFrom: 'SHOAL_URL' }), /the address is from SHOAL_URL/)
   }
-  const refused = unreachable('http://a', failed('ECONNREFUSED'))
+  const refused = coordinatorUnreachable('http://a', failed('ECONNREFUSED'))
   const step = (url: string, urlFrom = '--url') => nextStep(refused, { url, urlFrom })
   t.match(step('http://a/hook'), /for a field called url write --input-url; start it/)
   for (const [url, from] of [['http://a/'], ['nonsense'], ['http://a/hook', 'SHOAL_URL']] as const)
     t.notMatch(step(url, from), 'input-url')
   const timeout = Object.assign(new Error('x'), { name: 'TimeoutError' })
-  t.match(unreachable('http://a', timeout).message, /there is no answer/)
+  t.match(coordinatorUnreachable('http://a', timeout).message, /there is no answer/)
 })
 
 t.test('the program', async t => {

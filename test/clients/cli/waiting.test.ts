@@ -1,6 +1,6 @@
 import t from 'tap'
-import { follow, mayTakeLong } from '../../../clients/cli/follow.ts'
-import { createProgress, during } from '../../../clients/cli/progress.ts'
+import { followWork, mayTakeLong } from '../../../clients/cli/follow.ts'
+import { createProgress, showWhile } from '../../../clients/cli/progress.ts'
 import type { Printable } from '../../../shared/print.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
 import { documentOf, fakeCoordinator } from '../../support/fake-coordinator.ts'
@@ -13,7 +13,7 @@ const terminal = (more: object = {}) => {
   const progress = createProgress({
     output: { isTTY: true, columns: 40, write: text => written.push(text), ...more },
     env: {},
-    every: (_ms, next) => {
+    repeat: (_ms, next) => {
       tick = next
       return () => {
         tick = undefined
@@ -40,7 +40,7 @@ t.test('progress is a line that comes late, fits, and goes away', async t => {
   progress.clear()
   t.equal(written.at(-1), '\r\u001b[K')
   t.notOk(isTicking())
-  const failed = during(progress, 'x', Promise.reject(new Error('no')))
+  const failed = showWhile(progress, 'x', Promise.reject(new Error('no')))
   await t.rejects(failed, /no/)
   t.notOk(isTicking(), 'also after a failure')
 })
@@ -67,7 +67,7 @@ const followed = async (answer: Printable, looks: object[]) => {
     },
   } as never
   const progress = { ...idle, show: (text: string, at?: number | null) => shown.push([text, at]) }
-  return { end: await follow({ api, progress }, answer, { signal, wait }), asked, shown }
+  return { end: await followWork({ api, progress }, answer, { signal, wait }), asked, shown }
 }
 
 const task = (state: string, more: object = {}) => ({
@@ -125,7 +125,7 @@ t.test('a model is followed until it is loaded; an old failure is not believed',
 t.test('whoever leaves is told how to come back', async t => {
   const left = AbortSignal.abort()
   const api = { get: async () => task('working') } as never
-  await t.rejects(follow({ api, progress: idle }, { task_id: 't1' }, { signal: left, wait }), {
+  await t.rejects(followWork({ api, progress: idle }, { task_id: 't1' }, { signal: left, wait }), {
     code: 'client_closed',
     message: 'task t1 goes on',
     step: 'come back with: shoal tasks show t1 --wait',

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { GateCheck, GateNotApproved, ShoalClient } from '../../../clients/typescript/src/index.ts'
-import { retryAfterSeconds } from '../../../clients/typescript/src/retry.ts'
+import { parseRetryAfter } from '../../../clients/typescript/src/retry.ts'
 import { answering, events, json, refusal } from './answers.ts'
 
 const clientOf = (baseUrl: string, pauses: number[] = []) =>
@@ -163,7 +163,7 @@ t.test('Retry-After may be a date, and nothing else is believed', async t => {
     ['', undefined],
     [null, undefined],
   ] as const)
-    t.equal(retryAfterSeconds(text, now), seconds, String(text))
+    t.equal(parseRetryAfter(text, now), seconds, String(text))
 })
 
 t.test(

@@ -2,7 +2,7 @@ import { type Command, CommanderError } from 'commander'
 import { errorBody, exitCode, ShoalError } from '../../shared/errors.ts'
 import { visible, visibleJson } from '../../shared/visible.ts'
 import { wrongValue } from '../../shared/wrong-value.ts'
-import { argumentTerm, pathOf, quoted } from './command-example.ts'
+import { argumentTerm, pathOf, quoteWord } from './command-example.ts'
 import { helpForField } from './field-help.ts'
 import { listOf } from './known-ids.ts'
 import { type About, nextStep } from './next-step.ts'
@@ -25,8 +25,9 @@ export class Guided extends ShoalError {
 }
 
 /** Text for standard error and exit code of an error. */
-export const told = (error: unknown, scene: Scene): { text: string; code: number } => {
-  const known = error instanceof CommanderError ? usageOf(error, scene.command) : knownOf(error)
+export const describeFailure = (error: unknown, scene: Scene): { text: string; code: number } => {
+  const known =
+    error instanceof CommanderError ? usageOf(error, scene.command) : toShoalError(error)
   const steps = stepsOf(known, scene).map(clean)
   const code = exitCode(known.code)
   if (scene.format === 'json') {
@@ -40,7 +41,7 @@ export const told = (error: unknown, scene: Scene): { text: string; code: number
 }
 
 /** Any other error is a fault of this program or of the answer it received. */
-const knownOf = (error: unknown): ShoalError =>
+const toShoalError = (error: unknown): ShoalError =>
   error instanceof ShoalError
     ? error
     : new Guided(
@@ -75,7 +76,7 @@ const showStep = ({ code }: ShoalError, command: Command): string | undefined =>
   const places = show?.registeredArguments.map(argument => given.indexOf(argument.name())) ?? []
   const words = places.map(place => command.args[place])
   if (show === undefined || words.length === 0 || words.includes(undefined)) return undefined
-  return `${[pathOf(show), ...words.map(word => quoted(word ?? ''))].join(' ')} tells how it stands`
+  return `${[pathOf(show), ...words.map(word => quoteWord(word ?? ''))].join(' ')} tells how it stands`
 }
 
 /** `shoal cells` of `shoal cells config set`. */

@@ -1,5 +1,5 @@
 /** Error that ends the launcher with a single line and an exit code of sysexits.h. */
-export class Refusal extends Error {
+export class LaunchError extends Error {
   readonly exitCode: number
 
   constructor(exitCode: number, message: string, cause?: unknown) {
