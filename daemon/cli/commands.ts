@@ -3,13 +3,13 @@ import { DOCTOR_HELP, doctorCommand } from './doctor.ts'
 import { JOIN_HELP, joinCommand } from './join.ts'
 import { LEAVE_HELP, leaveCommand } from './leave.ts'
 
-export interface Command {
+export interface CliCommand {
   run: DaemonCommand
   help: CommandHelp
 }
 
 /** Commands of `shoald`; without one it runs the daemon. */
-export const commands: ReadonlyMap<string, Command> = new Map([
+export const commands: ReadonlyMap<string, CliCommand> = new Map([
   ['join', { run: joinCommand, help: JOIN_HELP }],
   ['leave', { run: leaveCommand, help: LEAVE_HELP }],
   ['doctor', { run: doctorCommand, help: DOCTOR_HELP }],

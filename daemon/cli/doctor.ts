@@ -1,11 +1,11 @@
 import { exitCode, ShoalError } from '../../shared/errors.ts'
 import { DEFAULT_COORDINATOR_URL } from '../config.ts'
-import type { Checked, Patient } from '../doctor/check.ts'
-import { examine } from '../doctor/examine.ts'
+import type { Checked, CheckSubject } from '../doctor/check.ts'
+import { examineCell } from '../doctor/examine.ts'
 import { readIdentity } from '../identity.ts'
 import type { CommandContext, DaemonCommand } from './command.ts'
 import { requireNoWords, takeFlags } from './flags.ts'
-import { settingsOf } from './settings.ts'
+import { readSettings } from './settings.ts'
 
 export const DOCTOR_HELP = {
   usage: 'shoald doctor [--format json]',
@@ -34,9 +34,9 @@ export const doctorCommand: DaemonCommand = async context => {
 
 /** Runs the checks; a missing configuration or a damaged identity ends them. */
 async function* checks(context: CommandContext, argv: string[]): AsyncGenerator<Checked> {
-  let patient: Patient
+  let patient: CheckSubject
   try {
-    const { config, file } = settingsOf(context, argv)
+    const { config, file } = readSettings(context, argv)
     const identity = await readIdentity(config.state_dir)
     const url = config.coordinator.url ?? identity?.coordinator_url ?? DEFAULT_COORDINATOR_URL
     const { signal, env } = context
@@ -52,7 +52,7 @@ async function* checks(context: CommandContext, argv: string[]): AsyncGenerator<
     yield { name, state: 'fail', says: error.message, remedy }
     return
   }
-  yield* examine(patient)
+  yield* examineCell(patient)
 }
 
 const line = ({ name, state, says, remedy }: Checked): string => {

@@ -5,7 +5,7 @@ import { signingKeyFile } from '../identity.ts'
 
 export interface Footprint {
   /** The folder is ours alone now: a key that is there is somebody's. */
-  locked(): void
+  markLocked(): void
   /** `unlock` lets others in: from then on a key may be theirs. */
   takeBack(unlock: () => void): Promise<void>
 }
@@ -16,10 +16,10 @@ export interface Footprint {
  */
 export const footprint = (stateDir: string): Footprint => {
   const key = signingKeyFile(stateDir)
-  const top = firstMissing(stateDir)
+  const top = findFirstMissing(stateDir)
   let hadKey = true
   return {
-    locked: () => {
+    markLocked: () => {
       hadKey = existsSync(key)
     },
     takeBack: async unlock => {
@@ -30,8 +30,8 @@ export const footprint = (stateDir: string): Footprint => {
   }
 }
 
-const firstMissing = (path: string): string | undefined =>
-  existsSync(path) ? undefined : (firstMissing(dirname(path)) ?? path)
+const findFirstMissing = (path: string): string | undefined =>
+  existsSync(path) ? undefined : (findFirstMissing(dirname(path)) ?? path)
 
 const removeEmpty = async (folder: string, top: string): Promise<void> => {
   try {

@@ -19,7 +19,7 @@ import {
 import type { DaemonCommand } from './command.ts'
 import { takeFlags } from './flags.ts'
 import { footprint } from './footprint.ts'
-import { settingsOf } from './settings.ts'
+import { readSettings } from './settings.ts'
 
 export const JOIN_HELP = {
   usage: 'shoald join URL --token TOKEN',
@@ -43,12 +43,12 @@ export const joinCommand: DaemonCommand = async context => {
   const fault = addressFault(url)
   if (fault !== undefined) throw wrongUsage(`${url}: ${fault}`)
   const token = values.token ?? (await tokenIn(values['token-file']))
-  const { config, file } = settingsOf(context, rest, { mayMiss: true })
+  const { config, file } = readSettings(context, rest, { mayMiss: true })
 
   const left = footprint(config.state_dir)
   const held = new AbortController()
   await lockState(config.state_dir, AbortSignal.any([context.signal, held.signal]))
-  left.locked()
+  left.markLocked()
   const known = await readIdentity(config.state_dir)
   if (known !== undefined)
     throw new ShoalError(
@@ -72,7 +72,7 @@ export const joinCommand: DaemonCommand = async context => {
   await writeIdentity(config.state_dir, identity)
   const settings = await writeSettings(file, config, url)
   await giveToOwner(config.state_dir)
-  context.write(told(identity, config, settings))
+  context.write(describeJoin(identity, config, settings))
   return 0
 }
 
@@ -113,7 +113,11 @@ const giveToOwner = async (stateDir: string): Promise<void> => {
   for (const path of [identityFile(stateDir), signingKeyFile(stateDir)]) await chown(path, uid, gid)
 }
 
-const told = (identity: Identity, { state_dir }: DaemonConfig, { path, made }: Written): string =>
+const describeJoin = (
+  identity: Identity,
+  { state_dir }: DaemonConfig,
+  { path, made }: Written,
+): string =>
   [
     `This machine is ${identity.cell_id} of ${identity.coordinator_url} now.`,
     `Identity: ${identityFile(state_dir)}. Whoever has this file is this cell: keep it, copy it nowhere.`,

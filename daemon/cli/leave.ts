@@ -16,7 +16,7 @@ import {
 } from '../identity.ts'
 import type { CommandContext, DaemonCommand } from './command.ts'
 import { requireNoWords, takeFlags } from './flags.ts'
-import { settingsOf } from './settings.ts'
+import { readSettings } from './settings.ts'
 
 export const LEAVE_HELP = {
   usage: 'shoald leave --yes [--force]',
@@ -32,7 +32,7 @@ export const LEAVE_HELP = {
 export const leaveCommand: DaemonCommand = async context => {
   const { switches, words, rest } = takeFlags(context.argv, [], ['yes', 'force'])
   requireNoWords({ words }, LEAVE_HELP.usage)
-  const { config } = settingsOf(context, rest)
+  const { config } = readSettings(context, rest)
   const identity = await readIdentity(config.state_dir)
   if (identity === undefined)
     throw new ShoalError('not_found', `${config.state_dir} holds no identity: this is no cell`)

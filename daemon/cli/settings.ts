@@ -5,7 +5,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { DaemonConfig } from '../config.ts'
 import type { CommandContext } from './command.ts'
 
-export interface Settings {
+export interface CliSettings {
   config: DaemonConfig
   /** The configuration file that was named, whether it is there or not. */
   file: string | undefined
@@ -15,11 +15,11 @@ export interface Settings {
  * The configuration the daemon would use. A named file that does not exist is an error, or counts
  * as empty with `mayMiss`, for a caller that is about to write it.
  */
-export const settingsOf = (
+export const readSettings = (
   { env }: Pick<CommandContext, 'env'>,
   argv: string[],
   { mayMiss = false }: { mayMiss?: boolean } = {},
-): Settings => {
+): CliSettings => {
   const at = argv.indexOf('--config')
   const file = at < 0 ? env.SHOAL_CONFIG : argv[at + 1]
   const missing = mayMiss && file !== undefined && !existsSync(file)

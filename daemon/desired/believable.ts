@@ -19,7 +19,7 @@ export const genuineDesired = (
   return trusted.some(key => isGenuineDesired(desired, cellId, key)) ? desired : undefined
 }
 
-export interface Standing {
+export interface SettingsStanding {
   /** The highest version that this cell has ever believed, also before a restart. */
   highest: number
   /** True when the settings answer a birth message that was still open. */
@@ -37,5 +37,5 @@ export interface Standing {
  */
 export const isStale = (
   { version }: Pick<Desired, 'version'>,
-  { highest, isAnswer, isNothingNew }: Standing,
+  { highest, isAnswer, isNothingNew }: SettingsStanding,
 ): boolean => !isAnswer && !isNothingNew && version <= highest

@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
 import type { DaemonConfig } from '../config.ts'
 import { faultsOf, overlay, settingsOf, withSettings } from './settings.ts'
-import type { Failure, State, Wanted } from './trial.ts'
+import type { TrialFailure, TrialState, Wanted } from './trial.ts'
 
 const WantedText = z.object({ version: z.int(), document: z.record(z.string(), z.unknown()) })
 
@@ -35,7 +35,7 @@ const fileOf = (stateDir: string): string => join(stateDir, 'desired.json')
  */
 export const readDesired = async (
   stateDir: string,
-): Promise<{ good: Wanted; failure?: Failure; highest: number }> => {
+): Promise<{ good: Wanted; failure?: TrialFailure; highest: number }> => {
   const text = await readPrivate(fileOf(stateDir)).catch(() => undefined)
   const { good, trying, failure, highest: kept = 0 } = understand(text)
   const versions = [good, trying, failure?.wanted].map(wanted => wanted?.version ?? 0)
@@ -61,7 +61,7 @@ const understand = (text: string | undefined): Kept => {
  */
 export const writeDesired = async (
   stateDir: string,
-  { good, trial, failure }: State,
+  { good, trial, failure }: TrialState,
   logger: Logger,
   highest = 0,
 ): Promise<void> => {

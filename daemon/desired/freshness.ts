@@ -9,7 +9,7 @@ export class OpenBirths {
   #ids: string[] = []
 
   /** A birth with this id leaves now. */
-  sent(id: string): void {
+  add(id: string): void {
     this.#ids = [...this.#ids, id].slice(-MAX_OPEN)
   }
 

@@ -1,7 +1,7 @@
 import type { DaemonConfig } from '../config.ts'
 import type { Identity } from '../identity.ts'
 
-export interface Finding {
+export interface CheckResult {
   /** `skip` is what could not be looked at because something before it is wrong. */
   state: 'ok' | 'warn' | 'fail' | 'skip'
   /** Finding, in plain words. */
@@ -10,12 +10,12 @@ export interface Finding {
   remedy?: string
 }
 
-export interface Checked extends Finding {
+export interface Checked extends CheckResult {
   name: string
 }
 
 /** Parts of the machine that the checks examine. */
-export interface Patient {
+export interface CheckSubject {
   config: DaemonConfig
   identity: Identity | undefined
   /** Address of the coordinator. */
@@ -28,9 +28,9 @@ export interface Patient {
   now: () => number
 }
 
-export type Check = (patient: Patient) => Promise<Finding>
+export type DoctorCheck = (patient: CheckSubject) => Promise<CheckResult>
 
-export const ok = (says: string): Finding => ({ state: 'ok', says })
-export const warn = (says: string, remedy: string): Finding => ({ state: 'warn', says, remedy })
-export const fail = (says: string, remedy: string): Finding => ({ state: 'fail', says, remedy })
-export const skip = (says: string): Finding => ({ state: 'skip', says })
+export const ok = (says: string): CheckResult => ({ state: 'ok', says })
+export const warn = (says: string, remedy: string): CheckResult => ({ state: 'warn', says, remedy })
+export const fail = (says: string, remedy: string): CheckResult => ({ state: 'fail', says, remedy })
+export const skip = (says: string): CheckResult => ({ state: 'skip', says })

@@ -7,7 +7,7 @@ import { chooseSampler, thisMachine } from '../gpu/choose.ts'
 import { type GpuReading, type GpuSampler, noGpus } from '../gpu/sampler.ts'
 import { checkGguf } from '../inference/gguf.ts'
 import { placesOf, resolveWeights, type WeightsPlaces } from '../inference/weights.ts'
-import { type Check, fail, ok, warn } from './check.ts'
+import { type DoctorCheck, fail, ok, warn } from './check.ts'
 
 /* What can be seen without the coordinator. */
 
@@ -16,7 +16,7 @@ const GIB = 1024 * MIB
 /** A sampler that has said nothing after this time is waiting for its driver. */
 const GPU_WAIT_MS = 5000
 
-export const gpus: Check = async ({ path, signal }) => {
+export const gpus: DoctorCheck = async ({ path, signal }) => {
   const stop = new AbortController()
   const sampler = await chooseSampler(thisMachine(path, 1))
   sampler.start(AbortSignal.any([signal, stop.signal]))
@@ -44,8 +44,8 @@ const firstReading = async (sampler: GpuSampler): Promise<GpuReading> => {
   }
 }
 
-export const disk: Check = async ({ config }) => {
-  const space = await statfs(existing(config.state_dir))
+export const disk: DoctorCheck = async ({ config }) => {
+  const space = await statfs(nearestExisting(config.state_dir))
   const freeBytes = space.bavail * space.bsize
   const says = `${(freeBytes / GIB).toFixed(1)} GiB free for ${config.state_dir}`
   if (freeBytes < 16 * MIB) return fail(says, 'make room: the daemon cannot keep its identity')
@@ -55,9 +55,10 @@ export const disk: Check = async ({ config }) => {
 }
 
 /** The folder itself, or the nearest one above it that is there. */
-const existing = (path: string): string => (existsSync(path) ? path : existing(dirname(path)))
+const nearestExisting = (path: string): string =>
+  existsSync(path) ? path : nearestExisting(dirname(path))
 
-export const spool: Check = async ({ config }) => {
+export const spool: DoctorCheck = async ({ config }) => {
   const folder = join(config.state_dir, 'spool')
   const names = await readdir(folder, { recursive: true }).catch(() => [])
   let bytes = 0
@@ -72,7 +73,7 @@ export const spool: Check = async ({ config }) => {
 }
 
 /** Checks the headers of weights files; digests are verified when a file is loaded. */
-export const weights: Check = async ({ config }) => {
+export const weights: DoctorCheck = async ({ config }) => {
   const faults: string[] = []
   const files = new Set<string>()
   const places = placesOf(config.inference, config.state_dir)

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path'
 import { amdSampler, readAmdGpus } from './amd-sysfs.ts'
 import { withProcesses } from './nvidia-processes.ts'
 import { nvidiaSampler } from './nvidia-smi.ts'
-import { combined, type GpuSampler, noGpus } from './sampler.ts'
+import { combineSamplers, type GpuSampler, noGpus } from './sampler.ts'
 import { jetsonSampler } from './tegrastats.ts'
 
 export interface Machine {
@@ -39,7 +39,7 @@ export const chooseSampler = async (machine: Machine): Promise<GpuSampler> => {
   }
   if ((await readAmdGpus(drmFolder)).length > 0)
     samplers.push(amdSampler({ drmFolder, intervalSeconds }))
-  return samplers.length === 0 ? noGpus : combined(samplers)
+  return samplers.length === 0 ? noGpus : combineSamplers(samplers)
 }
 
 const findProgram = async (name: string, path: string): Promise<string | undefined> => {

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { backoffMs } from '../backoff.ts'
 
-export interface FollowOptions {
+export interface ChildFollowOptions {
   command: string
   args: string[]
   /** A line of the child's output, without its end. */
@@ -23,7 +23,7 @@ const MAX_LINE_CHARACTERS = 4096
  * Keeps one long-lived child running and hands on its lines. There is never a second child: one
  * that cannot be killed (a driver that hangs in the kernel) is waited for.
  */
-export const follow = async (options: FollowOptions): Promise<void> => {
+export const followChild = async (options: ChildFollowOptions): Promise<void> => {
   const { onEnd, signal, wait = realWait } = options
   for (let failures = 0; !signal.aborted; failures++) {
     let spoke = false
@@ -38,7 +38,7 @@ export const follow = async (options: FollowOptions): Promise<void> => {
 }
 
 /** One life of the child; resolves with the reason of its end. */
-const runOnce = async (options: FollowOptions, onSpoke: () => void): Promise<string> => {
+const runOnce = async (options: ChildFollowOptions, onSpoke: () => void): Promise<string> => {
   const { command, args, onLine, silenceMs, signal } = options
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,5 +1,5 @@
 import type { Wait } from '../../shared/wait.ts'
-import { follow } from './follow.ts'
+import { followChild } from './follow.ts'
 import { Latest, type Seen } from './latest.ts'
 import type { GpuSampler } from './sampler.ts'
 import { bytes, MIB, percent, quantity } from './values.ts'
@@ -44,7 +44,7 @@ export const nvidiaSampler = (options: NvidiaOptions): GpuSampler => {
   }
   return {
     start: signal =>
-      void follow({
+      void followChild({
         command,
         args: [
           `--query-gpu=${FIELDS.join(',')}`,

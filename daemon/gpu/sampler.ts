@@ -35,7 +35,7 @@ export const unknownSample = (facts: GpuFacts): GpuSample => ({
 })
 
 /** Several vendors in one cell. */
-export const combined = (samplers: GpuSampler[]): GpuSampler => ({
+export const combineSamplers = (samplers: GpuSampler[]): GpuSampler => ({
   start: signal => {
     for (const sampler of samplers) sampler.start(signal)
   },

@@ -1,5 +1,5 @@
 import type { Wait } from '../../shared/wait.ts'
-import { follow } from './follow.ts'
+import { followChild } from './follow.ts'
 import { Latest, type Seen } from './latest.ts'
 import type { GpuSampler } from './sampler.ts'
 import { bytes, MIB, percent, quantity } from './values.ts'
@@ -21,7 +21,7 @@ export const jetsonSampler = (options: TegrastatsOptions): GpuSampler => {
   const latest = new Latest(periodMs, now)
   return {
     start: signal =>
-      void follow({
+      void followChild({
         command,
         args: ['--interval', String(periodMs)],
         onLine: line => {

@@ -105,7 +105,7 @@ export class Helper {
     for (let job = this.#next(); job !== undefined; job = this.#next()) this.#run(job)
     if (this.#running.size > 0) return
     this.#callOff()
-    this.#callOff = this.#clock.after(this.#idleMs, () => this.#endChild())
+    this.#callOff = this.#clock.callAfter(this.#idleMs, () => this.#endChild())
   }
 
   #dropOld(): void {
@@ -130,7 +130,7 @@ export class Helper {
     const { deadlineSeconds, module, function: name, input } = job.call
     this.#callOff()
     this.#running.set(job.id, job)
-    job.callOff = this.#clock.after(deadlineSeconds * 1000, () => this.#hung(job))
+    job.callOff = this.#clock.callAfter(deadlineSeconds * 1000, () => this.#hung(job))
     this.#child?.send({ id: job.id, module, function: name, input })
   }
 
@@ -154,7 +154,7 @@ export class Helper {
       this.#lost(`could not be started: ${(error as Error).message}`)
       return
     }
-    this.#callOff = this.#clock.after(START_MS, () => this.#lost('did not start in time'))
+    this.#callOff = this.#clock.callAfter(START_MS, () => this.#lost('did not start in time'))
   }
 
   #reply(reply: HelperReply): void {

@@ -23,7 +23,7 @@ export interface Ticket {
 }
 
 /** Properties of a request, without its callbacks. */
-export type Asked = Pick<Ticket, 'model' | 'follows'>
+export type SlotRequest = Pick<Ticket, 'model' | 'follows'>
 
 interface Waiting extends Ticket {
   callOff: () => void
@@ -35,7 +35,7 @@ const RETRY_SECONDS = 1
 export type Away = (ticket: Pick<Ticket, 'model'>) => ShoalError
 
 /** Gives out the slots of one engine in the order of arrival, and refuses what it cannot serve. */
-export class Admission {
+export class SlotAdmission {
   #limits: AdmissionLimits
   readonly #clock: Clock
   readonly #away: Away | undefined
@@ -132,15 +132,15 @@ export class Admission {
     const { slots, queue, queueBytes } = this.#limits
     const places = this.#open ? queue : queue + slots
     if (this.#waiting.size >= places) {
-      throw this.#full(ticket, `${this.#waiting.size} requests wait for ${slots} slots`)
+      throw this.#queueFull(ticket, `${this.#waiting.size} requests wait for ${slots} slots`)
     }
     if (this.#waiting.size > 0 && this.#waitingBytes + ticket.bytes > queueBytes) {
-      throw this.#full(ticket, `the waiting requests hold ${this.#waitingBytes} bytes of text`)
+      throw this.#queueFull(ticket, `the waiting requests hold ${this.#waitingBytes} bytes of text`)
     }
   }
 
   /** Error for a full queue; while the engine loads, its progress is the more useful message. */
-  #full(ticket: Ticket, message: string): ShoalError {
+  #queueFull(ticket: Ticket, message: string): ShoalError {
     if (!this.#open && this.#away !== undefined) return this.#away(ticket)
     return new ShoalError('cell_unavailable', message, { retryAfterSeconds: RETRY_SECONDS })
   }
@@ -155,12 +155,12 @@ export class Admission {
     return () => this.#remove(waiting)
   }
 
-  #refuseLate(late: () => Waiting): () => void {
+  #refuseLate(findLate: () => Waiting): () => void {
     const seconds = this.#limits.queueTimeoutSeconds
-    return this.#clock.after(seconds * 1000, () => {
-      const waiting = late()
+    return this.#clock.callAfter(seconds * 1000, () => {
+      const waiting = findLate()
       this.#remove(waiting)
-      waiting.onRefused(this.#full(waiting, `no slot became free within ${seconds} s`))
+      waiting.onRefused(this.#queueFull(waiting, `no slot became free within ${seconds} s`))
     })
   }
 

@@ -1,7 +1,7 @@
 import type { EngineOptions, EngineParts } from './engine-options.ts'
 import { checkGguf, type GgufFacts } from './gguf.ts'
 import { memoryNeedBytes } from './memory/need.ts'
-import { Progress } from './progress.ts'
+import { LoadProgress } from './progress.ts'
 import { checkWeights } from './weights.ts'
 
 type Parts = Pick<EngineParts, 'clock' | 'fetch' | 'leftovers' | 'makeRoom' | 'onChange' | 'tuner'>
@@ -9,7 +9,7 @@ type Options = Omit<EngineOptions, 'models' | 'watchdogSeconds' | 'idleUnloadMin
 
 /** The way of a model from its weights, wherever they are, to an engine that may start. */
 export class Approach {
-  readonly progress: Progress
+  readonly progress: LoadProgress
   /** Tokens of one request, as far as it is known. */
   contextLength: number
   /** Chat requests at the same time, and CPU threads: as set, or as measured. */
@@ -30,7 +30,7 @@ export class Approach {
     this.contextLength = options.contextLength
     this.slots = options.limits.slots
     this.threads = options.threads
-    this.progress = new Progress(parts.clock, parts.onChange)
+    this.progress = new LoadProgress(parts.clock, parts.onChange)
   }
 
   /** The answer aborts when the life does, or at `end`. */
@@ -46,8 +46,8 @@ export class Approach {
    */
   async run(name: string, mayEvict: boolean, signal: AbortSignal): Promise<void> {
     const { weights, kind } = this.#options
-    await this.#parts.fetch(weights, this.#during('downloading'), signal)
-    const facts = await checkWeights(weights, kind, signal, this.#during('checking'))
+    await this.#parts.fetch(weights, this.#trackStep('downloading'), signal)
+    const facts = await checkWeights(weights, kind, signal, this.#trackStep('checking'))
     if (signal.aborted) return
     const room = () => this.#room(name, mayEvict, signal)
     await this.#tune(facts, signal, async () => {
@@ -85,10 +85,10 @@ export class Approach {
     if (facts !== undefined && this.needBytes === undefined) this.#know(facts)
   }
 
-  #during(phase: 'downloading' | 'checking') {
+  #trackStep(phase: 'downloading' | 'checking') {
     return (doneBytes: number, totalBytes?: number): void => {
       this.progress.begin(phase)
-      if (totalBytes !== undefined) this.progress.at((100 * doneBytes) / totalBytes)
+      if (totalBytes !== undefined) this.progress.setPercent((100 * doneBytes) / totalBytes)
     }
   }
 

@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { ModelState } from '../../shared/wire/telemetry.ts'
-import type { Admission } from './admission.ts'
+import type { SlotAdmission } from './admission.ts'
 import { Approach } from './approach.ts'
 import { DownloadError } from './downloads/download-error.ts'
 import type { EngineOptions, EngineParts } from './engine-options.ts'
@@ -34,7 +34,7 @@ export class EngineLife {
   readonly restarts = new Restarts()
   readonly #options: EngineOptions
   readonly #parts: EngineParts
-  readonly #admission: Admission
+  readonly #admission: SlotAdmission
   readonly #jobs: Jobs
   readonly #tenure: Tenure
   readonly #retry: Retry
@@ -49,7 +49,7 @@ export class EngineLife {
   #life: AbortController | undefined
   #settled: (() => void)[] = []
 
-  constructor(options: EngineOptions, parts: EngineParts, admission: Admission, jobs: Jobs) {
+  constructor(options: EngineOptions, parts: EngineParts, admission: SlotAdmission, jobs: Jobs) {
     this.name = `${options.kind} ${options.weights.file}`
     this.#options = options
     this.#parts = parts
@@ -136,7 +136,7 @@ export class EngineLife {
     this.#tenure.preloaded = false
     this.#process?.stop()
     this.#process = undefined
-    this.#drop(stopped())
+    this.#drop(engineStopped())
     this.#become('cold')
   }
 
@@ -155,7 +155,7 @@ export class EngineLife {
     this.approach.progress.begin('loading', this.#loadMs)
     this.#become('loading')
     try {
-      if (leftovers.has(this.name) && !(await leftovers.none(this.name)))
+      if (leftovers.has(this.name) && !(await leftovers.waitForNone(this.name)))
         return signal.aborted ? undefined : this.#waitForLeftover(life)
       await this.approach.run(this.name, !this.#tenure.preloaded, signal)
       if (signal.aborted) return
@@ -207,11 +207,11 @@ export class EngineLife {
     }
     this.approach.progress.begin('loading', this.#loadMs)
     const started = new EngineProcess({ ...this.#options, load }, this.#parts, {
-      onProgress: percent => this.approach.progress.at(percent),
+      onProgress: percent => this.approach.progress.setPercent(percent),
       onReady: reply => this.#ready(reply),
       onRefused: ({ reason }) => void this.#refuseWeights(reason, life, signal),
       onStep: ({ events }) => this.#jobs.handle(events),
-      onEnd: why => this.#crashed(why, life),
+      onEnd: why => this.#onCrash(why, life),
       onGone: this.#parts.leftovers.add(this.name),
     })
     this.#process = started
@@ -244,12 +244,12 @@ export class EngineLife {
     const { label, file } = this.#options.weights
     const stamp = await fileStamp(file)
     if (signal.aborted) return
-    this.#retry.whenReplaced(file, stamp, RECHECK_MS, () => void this.#load(life))
+    this.#retry.onReplaced(file, stamp, RECHECK_MS, () => void this.#load(life))
     this.#fail(`${label}: ${reason}`)
   }
 
-  #crashed(why: string, life: AbortSignal): void {
-    const { waitMs, open } = this.restarts.crashed(this.#parts.clock.now())
+  #onCrash(why: string, life: AbortSignal): void {
+    const { waitMs, open } = this.restarts.planAfterCrash(this.#parts.clock.now())
     const seconds = Math.ceil(waitMs / 1000)
     const next = open ? 'crashed too often and rests for' : 'starts again in'
     this.#retry.later(waitMs, () => void this.#load(life))
@@ -289,5 +289,5 @@ const isForGood = (error: Error): boolean =>
   (error instanceof DownloadError && error.again === 'never')
 
 /** Error for requests while the engine is stopped. */
-export const stopped = (): ShoalError =>
+export const engineStopped = (): ShoalError =>
   new ShoalError('draining', 'the cell does not serve now', { retryAfterSeconds: 1 })

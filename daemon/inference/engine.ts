@@ -1,17 +1,17 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
-import { Admission, type Asked } from './admission.ts'
-import { EngineLife, stopped } from './engine-life.ts'
+import { SlotAdmission, type SlotRequest } from './admission.ts'
+import { EngineLife, engineStopped } from './engine-life.ts'
 import type { EngineOptions, EngineParts } from './engine-options.ts'
 import { JobFigures } from './job-figures.ts'
-import { type EngineEvent, Jobs, type Work } from './jobs.ts'
+import { type EngineEvent, Jobs, type JobWork } from './jobs.ts'
 import type { Resident } from './memory/plan-room.ts'
 import type { StepCounts } from './protocol.ts'
 
 /** One weights file and the process that serves it. */
 export class Engine {
   readonly #options: EngineOptions
-  readonly #admission: Admission
+  readonly #admission: SlotAdmission
   readonly #jobs: Jobs
   readonly #life: EngineLife
   /** Statistics of its requests. */
@@ -19,8 +19,8 @@ export class Engine {
 
   constructor(options: EngineOptions, parts: EngineParts) {
     this.#options = options
-    this.#admission = new Admission(options.limits, parts.clock, ({ model }) =>
-      this.#loading(model),
+    this.#admission = new SlotAdmission(options.limits, parts.clock, ({ model }) =>
+      this.#stillLoading(model),
     )
     this.#jobs = new Jobs(this.#admission, this.figures, () => parts.clock.now())
     this.#life = new EngineLife(options, parts, this.#admission, this.#jobs)
@@ -141,20 +141,21 @@ export class Engine {
    * load for longer than anybody may wait; draining when it is stopped
    */
   submit(
-    work: Work,
+    work: JobWork,
     bytes: number,
     listener: (event: EngineEvent) => void,
-    how: Asked = {},
+    how: SlotRequest = {},
   ): () => void {
-    if (!this.#life.started) throw stopped()
+    if (!this.#life.started) throw engineStopped()
     if (this.#life.state === 'failed') throw this.#life.unavailable()
     if (this.#life.state === 'cold') void this.load()
     const { remainingSeconds = 0 } = this.#life.approach.progress
-    if (remainingSeconds > this.#options.limits.queueTimeoutSeconds) throw this.#loading(how.model)
+    if (remainingSeconds > this.#options.limits.queueTimeoutSeconds)
+      throw this.#stillLoading(how.model)
     return this.#jobs.submit(work, bytes, listener, how)
   }
 
-  #loading(model = this.#options.models[0]): ShoalError {
+  #stillLoading(model = this.#options.models[0]): ShoalError {
     const { text, retryAfterSeconds } = this.#life.approach.progress
     return new ShoalError('cell_unavailable', `${model} is ${text}`, { retryAfterSeconds })
   }

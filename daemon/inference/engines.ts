@@ -10,11 +10,11 @@ import { Engine } from './engine.ts'
 import type { SpawnEngine } from './engine-child.ts'
 import { engineMetrics } from './engine-metrics.ts'
 import type { EngineOptions, EngineParts, FetchWeights } from './engine-options.ts'
+import type { EngineView } from './engine-view.ts'
 import { gpuMayBePresent } from './gpu-present.ts'
 import { Leftovers } from './leftovers.ts'
 import { makeRoom } from './memory/make-room.ts'
 import type { ReadMemory } from './memory/read-memory.ts'
-import type { EngineView } from './openai/context.ts'
 import type { StepCounts } from './protocol.ts'
 import type { Tuner } from './tuning/tuner.ts'
 import { resolveWeights, type WeightsPlaces } from './weights.ts'
@@ -202,13 +202,16 @@ const groupByWeights = (catalogue: Catalogue, places: WeightsPlaces): CatalogueE
   ]
   const largest = Math.max(0, ...groups.map(({ length }) => length))
   if (groups.length > MOST)
-    throw tooMany(`it names ${groups.length} different weights; a cell serves at most ${MOST}`)
+    throw catalogueTooLarge(
+      `it names ${groups.length} different weights; a cell serves at most ${MOST}`,
+    )
   if (largest > MOST)
-    throw tooMany(`${largest} of its ids have the same weights; at most ${MOST} may`)
+    throw catalogueTooLarge(`${largest} of its ids have the same weights; at most ${MOST} may`)
   return groups
 }
 
-const tooMany = (why: string): ShoalError => new ShoalError('config_invalid', `catalogue: ${why}`)
+const catalogueTooLarge = (why: string): ShoalError =>
+  new ShoalError('config_invalid', `catalogue: ${why}`)
 
 /** Number of slots where nothing is measured. */
 const DEFAULT_SLOTS = 8

@@ -28,7 +28,7 @@ export class JobFigures {
   prefixHits = 0
   prompts = 0
 
-  begun(askedMs: number, nowMs: number): JobTimes {
+  begin(askedMs: number, nowMs: number): JobTimes {
     this.queueSeconds.observe((nowMs - askedMs) / 1000)
     return { askedMs, textMs: undefined }
   }
@@ -47,12 +47,12 @@ export class JobFigures {
   }
 
   /** No slot became free in time, or too many wait already. */
-  turnedAway(): void {
+  countTurnedAway(): void {
     this.ends.add(['turned_away'])
   }
 
   /** The engine died while it worked on so many. */
-  lost(jobs: number): void {
+  countLost(jobs: number): void {
     if (jobs > 0) this.ends.add(['failed'], jobs)
   }
 

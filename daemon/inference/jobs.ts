@@ -1,10 +1,10 @@
 import { ShoalError } from '../../shared/errors.ts'
-import type { Admission, Asked, Ticket } from './admission.ts'
+import type { SlotAdmission, SlotRequest, Ticket } from './admission.ts'
 import { JobFigures, type JobTimes } from './job-figures.ts'
 import type { ChatOrder, EmbedOrder, JobEvent, Order } from './protocol.ts'
 
 /** A request without the number that the engine gives it. */
-export type Work = Omit<ChatOrder, 'job'> | Omit<EmbedOrder, 'job'>
+export type JobWork = Omit<ChatOrder, 'job'> | Omit<EmbedOrder, 'job'>
 
 /** Events for the caller of the engine. Nothing follows `end`, `vectors` or `error`. */
 export type EngineEvent =
@@ -28,7 +28,7 @@ export interface JobProcess {
 
 /** The requests that run in one engine child or wait for it. */
 export class Jobs {
-  readonly #admission: Admission
+  readonly #admission: SlotAdmission
   readonly #figures: JobFigures
   readonly #now: () => number
   readonly #running = new Map<number, Job>()
@@ -37,7 +37,7 @@ export class Jobs {
 
   /** `now`: milliseconds of a clock that never jumps. */
   constructor(
-    admission: Admission,
+    admission: SlotAdmission,
     figures: JobFigures = new JobFigures(),
     now: () => number = () => performance.now(),
   ) {
@@ -55,7 +55,12 @@ export class Jobs {
    * @param how.follows part of a request that was let in already: never refused because others wait
    * @throws ShoalError cell_unavailable when the queue is full
    */
-  submit(work: Work, bytes: number, listener: EngineListener, how: Asked = {}): () => void {
+  submit(
+    work: JobWork,
+    bytes: number,
+    listener: EngineListener,
+    how: SlotRequest = {},
+  ): () => void {
     let job: number | undefined
     const askedMs = this.#now()
     const leave = this.#enter({
@@ -65,7 +70,7 @@ export class Jobs {
         job = this.#begin(work, listener, askedMs)
       },
       onRefused: error => {
-        this.#figures.turnedAway()
+        this.#figures.countTurnedAway()
         listener({ type: 'error', error })
       },
     })
@@ -81,7 +86,7 @@ export class Jobs {
       const { listener, times } = this.#running.get(event.job) ?? {}
       if (times !== undefined) this.#figures.note(event, times, nowMs)
       if (event.type !== 'start' && event.type !== 'text') this.#finish(event.job)
-      listener?.(event.type === 'refused' ? refused(event) : event)
+      listener?.(event.type === 'refused' ? toError(event) : event)
     }
   }
 
@@ -90,7 +95,7 @@ export class Jobs {
     const jobs = [...this.#running.values()]
     this.#running.clear()
     this.#process = undefined
-    this.#figures.lost(jobs.length)
+    this.#figures.countLost(jobs.length)
     for (const { listener } of jobs) listener?.({ type: 'error', error })
   }
 
@@ -98,14 +103,14 @@ export class Jobs {
     try {
       return this.#admission.enter(ticket)
     } catch (error) {
-      this.#figures.turnedAway()
+      this.#figures.countTurnedAway()
       throw error
     }
   }
 
-  #begin(work: Work, listener: EngineListener, askedMs: number): number {
+  #begin(work: JobWork, listener: EngineListener, askedMs: number): number {
     const job = ++this.#last
-    this.#running.set(job, { listener, times: this.#figures.begun(askedMs, this.#now()) })
+    this.#running.set(job, { listener, times: this.#figures.begin(askedMs, this.#now()) })
     this.#process?.send({ ...work, job })
     return job
   }
@@ -124,7 +129,7 @@ export class Jobs {
   }
 }
 
-const refused = ({
+const toError = ({
   code,
   message,
   param,

@@ -38,11 +38,11 @@ export class Leftovers {
   }
 
   /** Resolves with true as soon as there is none, and with false when there still is one. */
-  none(name: string): Promise<boolean> {
+  waitForNone(name: string): Promise<boolean> {
     const waiting = this.#waiting.get(name)
     if (waiting === undefined) return Promise.resolve(true)
     return new Promise(resolve => {
-      const callOff = this.#clock.after(KILL_MS, () => resolve(false))
+      const callOff = this.#clock.callAfter(KILL_MS, () => resolve(false))
       waiting.add(() => {
         callOff()
         resolve(true)

@@ -40,17 +40,17 @@ export const createModelControl = ({ engines, pins, clock }: ModelControlParts):
     if (engine !== undefined) return engine
     throw new ShoalError('model_not_found', `no model of this cell is called ${model}`)
   }
-  const soon = (done: Promise<void>): Promise<void> =>
+  const waitBriefly = (done: Promise<void>): Promise<void> =>
     new Promise(resolve => {
-      const callOff = clock.after(LOOK_MS, resolve)
+      const callOff = clock.callAfter(LOOK_MS, resolve)
       void done.finally(() => {
         callOff()
         resolve()
       })
     })
   const load = async (model: string): Promise<ModelStanding> => {
-    await soon(find(model).load())
-    return standing(model, find(model))
+    await waitBriefly(find(model).load())
+    return standingOf(model, find(model))
   }
   let last: Promise<unknown> = Promise.resolve()
   /** One after the other: of two at once, one would write over what the other has pinned. */
@@ -74,7 +74,7 @@ export const createModelControl = ({ engines, pins, clock }: ModelControlParts):
       const engine = find(model)
       if (engine.pinned) throw new ShoalError('conflict', `${model} is pinned; unpin it first`)
       engine.unload()
-      return standing(model, engine)
+      return standingOf(model, engine)
     },
     pin: async model => {
       await setPinned(model, true)
@@ -82,12 +82,12 @@ export const createModelControl = ({ engines, pins, clock }: ModelControlParts):
     },
     unpin: async model => {
       await setPinned(model, false)
-      return standing(model, find(model))
+      return standingOf(model, find(model))
     },
   }
 }
 
-const standing = (model: string, engine: Engine): ModelStanding => {
+const standingOf = (model: string, engine: Engine): ModelStanding => {
   const { state, phase, progress_percent, remaining_seconds, reason } = engine.report()
   return {
     model,

@@ -17,13 +17,13 @@ const PinnedModels = z.array(z.string().max(128))
 export const pinsFile = (stateDir: string): Pins => {
   const path = join(stateDir, 'pinned-models.json')
   return {
-    read: async () => new Set(parsed(path, await readPrivate(path))),
+    read: async () => new Set(parsePins(path, await readPrivate(path))),
     write: models => replacePrivate(path, `${JSON.stringify([...models])}\n`),
   }
 }
 
 /** Throws for a damaged file; treating it as empty would lose its pins at the next write. */
-const parsed = (path: string, text = '[]'): string[] => {
+const parsePins = (path: string, text = '[]'): string[] => {
   try {
     return PinnedModels.parse(JSON.parse(text))
   } catch (cause) {

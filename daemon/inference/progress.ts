@@ -20,7 +20,7 @@ const UNKNOWN_SECONDS = 5
 const MOST_SECONDS = 3600
 
 /** Progress of a model towards being ready. */
-export class Progress {
+export class LoadProgress {
   readonly #clock: Clock
   readonly #onChange: () => void
   #step: Step | undefined
@@ -41,7 +41,7 @@ export class Progress {
   }
 
   /** @param percent 0 to 100 */
-  at(percent: number): void {
+  setPercent(percent: number): void {
     const step = this.#step
     if (step === undefined || !Number.isFinite(percent)) return
     step.percent = Math.min(100, Math.max(0, Math.round(percent * 10) / 10))

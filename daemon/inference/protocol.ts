@@ -3,7 +3,6 @@
  * version, so nothing here is negotiated.
  */
 import type { CallShape } from './tool-syntax.ts'
-import type { Measured } from './tuning/choose.ts'
 
 export type Order = LoadOrder | MeasureOrder | ChatOrder | EmbedOrder | CancelOrder
 
@@ -19,7 +18,15 @@ export interface LoadOrder {
   gpu: 'auto' | 'off'
 }
 
-/** Instead of `load`: the child only measures. */
+/** Measured throughput for a number of streams and threads. */
+export interface Measured {
+  slots: number
+  threads: number
+  /** Sum over all streams. */
+  tokensPerSecond: number
+}
+
+/** Sent in place of `load`: the child only measures. */
 export interface MeasureOrder {
   type: 'measure'
   /** Absolute path of a GGUF file that has passed the pre-check. */
@@ -82,7 +89,7 @@ export interface CallRules {
 }
 
 /** Neutral values: 1, 1, any, [], 0, 0, []. */
-export interface Sampling {
+export interface SamplingOrder {
   /** 0 is greedy. */
   temperature: number
   topP: number
@@ -106,7 +113,7 @@ export interface ChatOrder {
   contextLength: number
   /** The rest of the context when absent. */
   maxTokens?: number
-  sampling: Sampling
+  sampling: SamplingOrder
   grammar?: Grammar
   /** Put into the prompt. */
   tools?: readonly PlainTool[]
@@ -130,7 +137,7 @@ export interface CancelOrder {
   job: number
 }
 
-export type Reply = ProgressReply | ReadyReply | FailedReply | StepReply | MeasuredReply
+export type EngineReply = ProgressReply | ReadyReply | FailedReply | StepReply | MeasuredReply
 
 /** Loaded share of the weights, sent a few times a second. */
 export interface ProgressReply {

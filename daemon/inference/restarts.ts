@@ -20,7 +20,7 @@ export class Restarts {
   /** Number of crashes since the daemon started. */
   total = 0
 
-  crashed(now: number): RestartPlan {
+  planAfterCrash(now: number): RestartPlan {
     this.total++
     this.#crashes = [...this.#crashes.filter(at => now - at < WINDOW_MS), now]
     const count = this.#crashes.length

@@ -16,17 +16,17 @@ export class Retry {
   later(ms: number, run: () => void): void {
     this.cancel()
     this.#at = this.#clock.now() + ms
-    this.#callOff = this.#clock.after(ms, run)
+    this.#callOff = this.#clock.callAfter(ms, run)
   }
 
   /** Runs once the file's stamp changes; the file is checked every `everyMs`. */
-  whenReplaced(file: string, stamp: string, everyMs: number, run: () => void): void {
+  onReplaced(file: string, stamp: string, everyMs: number, run: () => void): void {
     this.later(everyMs, async () => {
       const turn = this.#turn
       const now = await fileStamp(file)
       if (turn !== this.#turn) return
       if (now !== stamp) run()
-      else this.whenReplaced(file, stamp, everyMs, run)
+      else this.onReplaced(file, stamp, everyMs, run)
     })
   }
 

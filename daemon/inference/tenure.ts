@@ -33,7 +33,7 @@ export class Tenure {
     if (limitMs === 0 || this.pinned || this.preloaded) return
     const restMs = limitMs - idleMs()
     if (restMs <= 0) onIdle()
-    else this.#callOff = clock.after(Math.min(restMs, MOST_MS), () => this.watch())
+    else this.#callOff = clock.callAfter(Math.min(restMs, MOST_MS), () => this.watch())
   }
 
   /** Stops watching a model that is no longer loaded. */

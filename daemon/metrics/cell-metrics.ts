@@ -15,14 +15,18 @@ export const cellMetrics = (
 
 /** Metrics of the GPUs; a reading that the driver does not report has no value. */
 const gpuMetrics = (gpus: readonly GpuSample[]): Metric[] => {
-  const gauge = (name: string, help: string, of: (gpu: GpuSample) => number | null): Metric => ({
+  const gauge = (
+    name: string,
+    help: string,
+    readGpu: (gpu: GpuSample) => number | null,
+  ): Metric => ({
     name,
     type: 'gauge',
     help,
     labels: ['gpu', 'id'],
     read: () =>
       gpus.flatMap(gpu => {
-        const value = of(gpu)
+        const value = readGpu(gpu)
         return value === null ? [] : [{ labels: { gpu: String(gpu.index), id: gpu.id }, value }]
       }),
   })

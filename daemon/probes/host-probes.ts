@@ -15,7 +15,7 @@ export interface HostProbeParts {
   /** Unix time, milliseconds. */
   now: () => number
   /** Runs something later; lets go of an answer that nobody asks for again. */
-  after?: Clock['after']
+  after?: Clock['callAfter']
 }
 
 /** The probes of this machine, for whoever may ask. */
@@ -39,7 +39,7 @@ interface Kept {
 }
 
 export const createHostProbes = (parts: HostProbeParts): HostProbes => {
-  const { now, after = systemClock.after } = parts
+  const { now, after = systemClock.callAfter } = parts
   const kept = new Map<string, Kept>()
 
   const forgetOld = (): void => {

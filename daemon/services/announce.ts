@@ -41,7 +41,7 @@ export const announceService = (options: AnnounceOptions): AnnounceService => {
 
   const birth = async (): Promise<void> => {
     const body = describe()
-    announced = lasting(body)
+    announced = stablePart(body)
     repeatAtMs = nowMs() + repeatSeconds * 1000 * (1 - random() / 2)
     await uplink.publish('birth', body)
   }
@@ -56,7 +56,7 @@ export const announceService = (options: AnnounceOptions): AnnounceService => {
   }
   const look = () => {
     if (announced === undefined) return
-    if (nowMs() >= repeatAtMs || lasting(describe()) !== announced) birthAgain()
+    if (nowMs() >= repeatAtMs || stablePart(describe()) !== announced) birthAgain()
   }
 
   return {
@@ -81,7 +81,7 @@ const lookOften = async (look: () => void, options: AnnounceOptions, signal: Abo
 }
 
 /** The parts that do not change with every request; telemetry tells the others. */
-const lasting = (body: Announce): string =>
+const stablePart = (body: Announce): string =>
   JSON.stringify({
     ...body,
     engines: body.engines.map(

@@ -20,7 +20,7 @@ export interface CredentialOptions {
   credentialDays: number
   uplink: Pick<Uplink, 'on'>
   /** Called when the cell trusts a different signing key. */
-  believed?: () => void
+  onTrustChange?: () => void
   /** Rung when another credential may help those who wait. */
   nudge: Pick<Nudge, 'ring'>
   logger: Logger
@@ -54,7 +54,7 @@ export const credentialService = (options: CredentialOptions): Service => ({
         const before = identity.coordinator_key
         believe(identity, TrustBody.parse(body), logger)
           .then(() => {
-            if (identity.coordinator_key !== before) options.believed?.()
+            if (identity.coordinator_key !== before) options.onTrustChange?.()
           })
           .catch(fail)
       }),
@@ -66,7 +66,7 @@ export const credentialService = (options: CredentialOptions): Service => ({
     const renewed = () => {
       wanted = false
     }
-    keepYoung({ ...options, questions, due, renewed, asked, signal }).catch(fail)
+    keepYoung({ ...options, questions, isDue: due, onRenewed: renewed, asked, signal }).catch(fail)
   },
 })
 
@@ -83,14 +83,23 @@ export const settleAtStart = async (
 
 interface Keeping extends CredentialOptions {
   questions: RenewalQuestions
-  due: () => boolean
-  renewed: () => void
+  isDue: () => boolean
+  onRenewed: () => void
   asked: Nudge
   signal: AbortSignal
 }
 
 const keepYoung = async (keeping: Keeping): Promise<void> => {
-  const { identity, questions, nudge, logger, due, renewed, asked, signal } = keeping
+  const {
+    identity,
+    questions,
+    nudge,
+    logger,
+    isDue: due,
+    onRenewed: renewed,
+    asked,
+    signal,
+  } = keeping
   const { wait = realWait, now } = keeping
   while (!signal.aborted) {
     let pauseMs = LOOK_MS

@@ -65,7 +65,7 @@ export const inferenceService = ({
   const engines = new Engines(catalogue, config, {
     ...{ ...shared, tuner, places },
     fetch: (...order) => folder.fetch(...order),
-    readMemory: memoryReader(() => seenBy(gpus)),
+    readMemory: memoryReader(() => readSample(gpus)),
   })
   const pins = pinsFile(stateDir)
   const handle = createHandler({
@@ -91,7 +91,7 @@ export const inferenceService = ({
     models: createModelControl({ engines, pins, clock: systemClock }),
     handle,
     start: async ({ signal, fail }) => {
-      engines.pin(await pinned(pins, logger))
+      engines.pin(await readPins(pins, logger))
       // Usable at once: requests wait for their model.
       engines.start(signal).then(() => {
         if (!signal.aborted) tellOutcome(engines.reports(), logger)
@@ -101,7 +101,7 @@ export const inferenceService = ({
 }
 
 /** A cell whose pins are not known serves all the same. */
-const pinned = async (
+const readPins = async (
   pins: Pick<Pins, 'read'>,
   logger: Pick<Logger, 'error'>,
 ): Promise<ReadonlySet<string>> => {
@@ -118,9 +118,9 @@ export const tellOutcome = (
   reports: readonly EngineReport[],
   logger: Pick<Logger, 'info' | 'warn'>,
 ): void => {
-  const inState = (wanted: EngineReport['state']) =>
+  const listInState = (wanted: EngineReport['state']) =>
     reports.filter(({ state }) => state === wanted).map(({ weights }) => weights)
-  const [ready, failed] = [inState('ready'), inState('failed')]
+  const [ready, failed] = [listInState('ready'), listInState('failed')]
   const counts = { ready: ready.length, failed, of: reports.length }
   if (failed.length > 0) logger.warn(counts, 'not all models are loaded')
   else if (ready.length === reports.length) logger.info(counts, 'models are loaded')
@@ -131,7 +131,7 @@ export const tellOutcome = (
 const noneSeen: Pick<GpuSampler, 'sample'> = { sample: () => ({ gpus: [] }) }
 
 /** A sampler that has said nothing yet waits for its driver; undefined then. */
-const seenBy = (sampler: Pick<GpuSampler, 'sample'>) => {
+const readSample = (sampler: Pick<GpuSampler, 'sample'>) => {
   const reading = sampler.sample()
   return reading.gpus.length > 0 || sampler === noGpus ? reading : undefined
 }
@@ -142,7 +142,7 @@ const modelFolder = (catalogue: Catalogue, config: InferenceConfig, places: Weig
     folder: places.modelsDir,
     maxBytes: config.models_max_bytes,
     stallSeconds: config.download_stall_seconds,
-    wanted: () => wanted,
+    listWanted: () => wanted,
     hubTokenFile: config.hub_token_file,
     clock: systemClock,
   })

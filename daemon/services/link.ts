@@ -15,7 +15,7 @@ import type { QuarantineNotice } from '../uplink/quarantine-notice.ts'
 /** Answers one request, over HTTP/1.1 or HTTP/2. */
 export type Handle = (request: HttpRequest, response: HttpResponse) => void
 
-export interface LinkOptions {
+export interface LinkServiceOptions {
   identity: Identity
   /** Address of the coordinator. */
   url: string
@@ -46,7 +46,7 @@ const OPTIONS = {
  * The data plane: the cell dials the coordinator, and then serves HTTP/2 on that connection. Every
  * end of it cancels the requests that were on it.
  */
-export const linkService = (options: LinkOptions): Service => {
+export const linkService = (options: LinkServiceOptions): Service => {
   const server = createServer(OPTIONS, options.handle)
   // a broken session ends its connection, and that is seen there
   server.on('sessionError', () => {})
@@ -70,9 +70,9 @@ export const linkService = (options: LinkOptions): Service => {
 
 const connect = async (
   server: Http2Server,
-  up: () => void,
+  onUp: () => void,
   signal: AbortSignal,
-  { identity, url, connectTimeoutSeconds, wait = realWait }: LinkOptions,
+  { identity, url, connectTimeoutSeconds, wait = realWait }: LinkServiceOptions,
 ): Promise<void> => {
   const socket = await dial({
     url,
@@ -87,7 +87,7 @@ const connect = async (
   const stop = () => socket.destroy()
   signal.addEventListener('abort', stop)
   const session = serve(server, socket)
-  up()
+  onUp()
   watchPeer(session, wait, over.signal).catch(() => socket.destroy())
   await closed
   signal.removeEventListener('abort', stop)

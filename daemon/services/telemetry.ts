@@ -4,7 +4,7 @@ import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 
 export interface TelemetryOptions {
-  uplink: Pick<Uplink, 'offer' | 'dropped' | 'onReady'>
+  uplink: Pick<Uplink, 'offer' | 'countDropped' | 'onReady'>
   gpus: Pick<GpuSampler, 'sample'>
   host: { sample(): Promise<HostSample> }
   engines: () => EngineReport[]
@@ -14,7 +14,7 @@ export interface TelemetryOptions {
   /** Unix time in milliseconds. */
   now?: () => number
   /** Asks to be called once after a time; returns how to take that back. */
-  after?: (milliseconds: number, call: () => void) => () => void
+  callAfter?: (milliseconds: number, call: () => void) => () => void
 }
 
 /** Window in which changes are combined into one sample. */
@@ -42,7 +42,7 @@ export const telemetryService = (options: TelemetryOptions): TelemetryService =>
       intervalChanged()
     },
     start: async ({ signal, fail }) => {
-      const { uplink, onChange, after = realAfter } = options
+      const { uplink, onChange, callAfter: after = realAfter } = options
       let cancel = () => {}
       let hurried = false
 
@@ -85,6 +85,6 @@ export const takeSample = async (options: TelemetryOptions): Promise<Sample> => 
     gpus: gpuSamples,
     ...(reason !== undefined && { gpu_reason: reason.slice(0, 500) }),
     engines: engines(),
-    spool_dropped: uplink.dropped(),
+    spool_dropped: uplink.countDropped(),
   }
 }

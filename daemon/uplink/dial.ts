@@ -41,8 +41,9 @@ const upgrade = (target: URL, options: DialOptions): Promise<Socket> =>
   new Promise((resolve, reject) => {
     const request = open(target, options)
     const stop = () => request.destroy(new Error('stopped'))
-    const tooLate = () => request.destroy(new Error(`no answer within ${options.timeoutSeconds} s`))
-    const deadline = setTimeout(tooLate, options.timeoutSeconds * 1000)
+    const stopLate = () =>
+      request.destroy(new Error(`no answer within ${options.timeoutSeconds} s`))
+    const deadline = setTimeout(stopLate, options.timeoutSeconds * 1000)
     options.signal.addEventListener('abort', stop)
     request.on('close', () => {
       clearTimeout(deadline)
@@ -54,7 +55,7 @@ const upgrade = (target: URL, options: DialOptions): Promise<Socket> =>
       clearTimeout(deadline)
       options.signal.removeEventListener('abort', stop)
       if (response.headers.upgrade?.toLowerCase() === options.protocol)
-        return resolve(prepared(socket as Socket, head))
+        return resolve(prepareSocket(socket as Socket, head))
       socket.destroy()
       reject(
         new ShoalError('upgrade_required', `the coordinator does not speak ${options.protocol}`),
@@ -78,7 +79,7 @@ const open = (target: URL, { protocol, identity, probe }: DialOptions): http.Cli
   })
 
 /** `head` is what the peer already sent in its new protocol. */
-const prepared = (socket: Socket, head: Buffer): Socket => {
+const prepareSocket = (socket: Socket, head: Buffer): Socket => {
   if (head.length > 0) socket.unshift(head)
   socket.setNoDelay(true)
   socket.setTimeout(0)

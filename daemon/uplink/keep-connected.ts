@@ -9,10 +9,10 @@ export interface ConnectionOptions {
   /** Name in the health view. */
   name: string
   /**
-   * One connection from beginning to end: calls `up` once it is usable, and resolves or rejects
+   * One connection from beginning to end: calls `onUp` once it is usable, and resolves or rejects
    * when it is over.
    */
-  connect(up: () => void): Promise<void>
+  connect(onUp: () => void): Promise<void>
   signal: AbortSignal
   health: Health
   /** Shared by all connections to one coordinator. */
@@ -42,7 +42,7 @@ export const keepConnected = async (options: ConnectionOptions): Promise<void> =
       upAt = now()
       health.report(name, 'running')
       nudge.ring()
-      quarantine?.accepted()
+      quarantine?.onAccepted()
     }).then(
       () => new Error('the connection ended'),
       (cause: Error) => cause,
@@ -50,7 +50,7 @@ export const keepConnected = async (options: ConnectionOptions): Promise<void> =
     if (signal.aborted) break
     if (now() - upAt >= SOUND_MS) attempt = 0
     health.report(name, 'waiting', plainly(error))
-    quarantine?.refused(error)
+    quarantine?.onRefused(error)
     await nudge.wait(wait, pauseMs(error, attempt++, random), signal)
   }
   health.report(name, 'stopped')

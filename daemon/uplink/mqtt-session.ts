@@ -46,8 +46,8 @@ export class MqttSession {
         onMessage({ name: parsed.name, payload, retained: retain })
     })
     try {
-      await Promise.race([session.#connected(), session.#failed()])
-      await Promise.race([session.#subscribe(), session.#failed()])
+      await Promise.race([session.#waitConnected(), session.#waitFailed()])
+      await Promise.race([session.#subscribe(), session.#waitFailed()])
       return session
     } catch (error) {
       await session.destroy()
@@ -74,7 +74,7 @@ export class MqttSession {
     const { qos, retain } = TOPICS[name]
     const topic = topicFor(name, this.#identity.cell_id, id)
     return new Promise((resolve, reject) => {
-      if (!this.#client.connected) return reject(ended())
+      if (!this.#client.connected) return reject(connectionEnded())
       this.#pending.add(reject)
       this.#client.publish(topic, JSON.stringify(message), { qos, retain }, error => {
         this.#pending.delete(reject)
@@ -104,17 +104,17 @@ export class MqttSession {
     await this.#client.endAsync(true)
   }
 
-  #connected(): Promise<void> {
+  #waitConnected(): Promise<void> {
     return new Promise(resolve => this.#client.once('connect', () => resolve()))
   }
 
-  async #failed(): Promise<never> {
+  async #waitFailed(): Promise<never> {
     const error = await this.closed
-    throw error ?? ended()
+    throw error ?? connectionEnded()
   }
 
   #rejectPending(): void {
-    for (const reject of this.#pending) reject(ended())
+    for (const reject of this.#pending) reject(connectionEnded())
     this.#pending.clear()
   }
 
@@ -132,7 +132,7 @@ export class MqttSession {
   }
 }
 
-const ended = (): Error => new Error('the connection ended')
+const connectionEnded = (): Error => new Error('the connection ended')
 
 const optionsFor = ({ cell_id, epoch, ...credentials }: Identity): IClientOptions => ({
   clientId: cell_id,

@@ -3,8 +3,8 @@ import { ShoalError } from '../../shared/errors.ts'
 
 /** Tells once, in plain words, that the coordinator keeps this cell out, and once that it is over. */
 export interface QuarantineNotice {
-  refused(error: Error): void
-  accepted(): void
+  onRefused(error: Error): void
+  onAccepted(): void
 }
 
 const WHAT_TO_DO =
@@ -19,12 +19,12 @@ export const quarantineNotice = (
 ): QuarantineNotice => {
   let told = false
   return {
-    refused: error => {
+    onRefused: error => {
       if (told || !(error instanceof ShoalError) || error.code !== 'forbidden') return
       told = true
       logger.error({ cell_id: cellId, reason: error.message }, WHAT_TO_DO)
     },
-    accepted: () => {
+    onAccepted: () => {
       if (told) logger.info({ cell_id: cellId }, 'this cell is not in quarantine any more')
       told = false
     },

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { decodeRecords } from './records.ts'
 
 /** One file of the spool. */
-export interface Segment {
+export interface SpoolSegment {
   number: number
   /** Bytes of whole records; a torn tail is not counted. */
   bytes: number
@@ -36,20 +36,20 @@ export class SegmentFiles {
   }
 
   /** Every segment that is there, oldest first, and the cursor. */
-  async load(): Promise<{ segments: Segment[]; cursor: Position | undefined }> {
+  async load(): Promise<{ segments: SpoolSegment[]; cursor: Position | undefined }> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 })
     const numbers = (await readdir(this.#folder))
       .map(name => /^(\d{10})\.spool$/.exec(name)?.[1])
       .filter(text => text !== undefined)
       .map(Number)
       .sort((a, b) => a - b)
-    const segments: Segment[] = []
+    const segments: SpoolSegment[] = []
     for (const number of numbers) segments.push(await this.#inspect(number))
     return { segments, cursor: await this.#readCursor() }
   }
 
   /** Adds one record to a segment. When that fails, what was written of it is cut off again. */
-  async append(segment: Segment, data: Buffer): Promise<void> {
+  async append(segment: SpoolSegment, data: Buffer): Promise<void> {
     const file = await this.#openActive(segment.number)
     segment.size += data.length
     try {
@@ -113,7 +113,7 @@ export class SegmentFiles {
     return this.#active.file
   }
 
-  async #inspect(number: number): Promise<Segment> {
+  async #inspect(number: number): Promise<SpoolSegment> {
     const { texts, bytes } = decodeRecords(await readFile(this.#path(number)))
     const { size } = await stat(this.#path(number))
     return { number, bytes, size, records: texts.length }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { randomId } from '../../shared/ids.ts'
 import { decodeRecords, encodeRecord, MAX_RECORD_BYTES } from './records.ts'
-import { type Append, type Position, type Segment, SegmentFiles } from './segments.ts'
+import { type Append, type Position, SegmentFiles, type SpoolSegment } from './segments.ts'
 
 export interface SpoolOptions {
   folder: string
@@ -54,7 +54,7 @@ export class Spool {
   readonly #batchRecords: number
   readonly #maxAttempts: number
   readonly #logger: Logger
-  #segments: Segment[] = []
+  #segments: SpoolSegment[] = []
   /** Position of the next unread record. */
   #at: Position = { segment: 0, offset: 0, record: 0 }
   #claims: Claim[] = []
@@ -92,7 +92,7 @@ export class Spool {
   limit(maxBytes: number): void {
     this.#maxBytes = maxBytes - CURSOR_BYTES
     this.#segmentBytes = segmentBytesFor(this.#maxBytes)
-    this.#inTurn(async () => {
+    this.#runInTurn(async () => {
       // the file that is written may be larger than a whole spool may be now
       this.#addSegment()
       await this.#makeRoom(0)
@@ -106,14 +106,14 @@ export class Spool {
       return
     }
     this.#pending++
-    this.#inTurn(() => this.#write(encodeRecord(text)))
+    this.#runInTurn(() => this.#write(encodeRecord(text)))
       .catch(error => this.#drop(1, error.message))
       .finally(() => this.#pending--)
   }
 
   /** Adds a record that is on the disk when this resolves. Rejects when it is not kept. */
   keep(text: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#runInTurn(async () => {
       await this.#write(encodeRecord(text))
       await this.#files.sync()
     })
@@ -121,7 +121,7 @@ export class Spool {
 
   /** The oldest batch that nobody works on, or undefined when there is none. */
   next(): Promise<Batch | undefined> {
-    return this.#inTurn(async () => {
+    return this.#runInTurn(async () => {
       const waiting = this.#claims.find(claim => claim.state === 'waiting')
       const claim = waiting ?? (await this.#claimNext())
       if (claim) claim.state = 'claimed'
@@ -130,7 +130,7 @@ export class Spool {
   }
 
   /** The batch goes onto the connection now. */
-  sending(batch: Batch): void {
+  markSent(batch: Batch): void {
     this.#set(batch, 'sent')
   }
 
@@ -153,12 +153,12 @@ export class Spool {
   }
 
   /** Resolves when everything asked so far is on the disk. */
-  async settled(): Promise<void> {
-    await this.#inTurn(async () => {})
+  async flush(): Promise<void> {
+    await this.#runInTurn(async () => {})
   }
 
   async close(): Promise<void> {
-    await this.#inTurn(() => this.#files.close())
+    await this.#runInTurn(() => this.#files.close())
   }
 
   async #load(): Promise<void> {
@@ -175,7 +175,7 @@ export class Spool {
     this.#addSegment()
   }
 
-  #addSegment(): Segment {
+  #addSegment(): SpoolSegment {
     const last = this.#segments.at(-1)?.number ?? 0
     const number = Math.max(last + 1, this.#at.segment)
     const segment = { number, bytes: 0, size: 0, records: 0 }
@@ -186,7 +186,7 @@ export class Spool {
   async #write(data: Buffer): Promise<void> {
     if (data.length > Math.min(MAX_RECORD_BYTES, this.#segmentBytes))
       throw new Error('the record is too large')
-    let segment = this.#segments.at(-1) as Segment
+    let segment = this.#segments.at(-1) as SpoolSegment
     const torn = segment.size > segment.bytes
     if (torn || segment.bytes + data.length > this.#segmentBytes) segment = this.#addSegment()
     await this.#makeRoom(data.length)
@@ -229,7 +229,7 @@ export class Spool {
     }
   }
 
-  async #read(segment: Segment): Promise<Claim | undefined> {
+  async #read(segment: SpoolSegment): Promise<Claim | undefined> {
     const wanted = Math.min(READ_BYTES, segment.bytes - this.#at.offset)
     const data = await this.#files.read(this.#at, wanted).catch(() => Buffer.alloc(0))
     const { texts, bytes } = decodeRecords(data, this.#batchRecords)
@@ -243,7 +243,7 @@ export class Spool {
   }
 
   /** The rest of a segment cannot be read any more. */
-  #giveUp(segment: Segment): undefined {
+  #giveUp(segment: SpoolSegment): undefined {
     this.#drop(segment.records - this.#at.record, 'a spool segment is damaged')
     this.#at = { segment: segment.number, offset: segment.bytes, record: segment.records }
   }
@@ -259,7 +259,7 @@ export class Spool {
     while (this.#claims[0]?.state === 'done') end = this.#claims.shift()?.end
     if (end === undefined) return
     const cursor = end
-    this.#inTurn(async () => {
+    this.#runInTurn(async () => {
       await this.#forgetBefore(cursor.segment)
       await this.#files.writeCursor(cursor)
     }).catch(error => this.#logger.warn({ reason: error.message }, 'spool cursor not written'))
@@ -272,7 +272,7 @@ export class Spool {
   }
 
   /** One access to the files at a time, in the order they were asked. */
-  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+  #runInTurn<T>(step: () => Promise<T>): Promise<T> {
     const result = this.#last.then(step)
     this.#last = result.catch(() => {})
     return result

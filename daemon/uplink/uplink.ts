@@ -30,7 +30,7 @@ export interface UplinkOptions {
   /** Shared by all connections to one coordinator. */
   quarantine?: QuarantineNotice
   /** Called with every message just before it is sent. */
-  sending?: (message: Envelope) => void
+  onSend?: (message: Envelope) => void
   logger: Logger
   wait?: Wait
   random?: () => number
@@ -136,7 +136,7 @@ export class Uplink implements Service {
   async publish(name: TopicName, body: unknown, id?: string): Promise<void> {
     if (this.#session === undefined) throw new Error('there is no connection to the coordinator')
     const message = this.#envelope(name, body)
-    this.#options.sending?.(message)
+    this.#options.onSend?.(message)
     await this.#session.publish(name, message, id)
   }
 
@@ -174,11 +174,11 @@ export class Uplink implements Service {
   }
 
   /** Samples that could not be kept, since the start. */
-  dropped(): number {
+  countDropped(): number {
     return this.#lost + (this.#spool?.dropped ?? 0)
   }
 
-  async #connect(up: () => void, signal: AbortSignal): Promise<void> {
+  async #connect(onUp: () => void, signal: AbortSignal): Promise<void> {
     const spool = await this.#openSpool()
     const { identity, url, connectTimeoutSeconds } = this.#options
     const socket = await dial({
@@ -194,7 +194,7 @@ export class Uplink implements Service {
     signal.addEventListener('abort', stop)
     try {
       session = await MqttSession.open(socket, identity, message => this.#onMessage(message))
-      await this.#use(session, spool, up, signal)
+      await this.#use(session, spool, onUp, signal)
     } finally {
       signal.removeEventListener('abort', stop)
     }
@@ -215,12 +215,12 @@ export class Uplink implements Service {
   async #use(
     session: MqttSession,
     spool: Spool | undefined,
-    up: () => void,
+    onUp: () => void,
     signal: AbortSignal,
   ): Promise<void> {
     const over = new AbortController()
     this.#session = session
-    const work = this.#greetAndDrain(session, spool, up, over.signal).catch(cause => {
+    const work = this.#greetAndDrain(session, spool, onUp, over.signal).catch(cause => {
       session.destroy()
       return cause as Error
     })
@@ -238,13 +238,13 @@ export class Uplink implements Service {
   async #greetAndDrain(
     session: MqttSession,
     spool: Spool | undefined,
-    up: () => void,
+    onUp: () => void,
     signal: AbortSignal,
   ): Promise<void> {
     for (const greet of this.#greetings) await greet()
     if (signal.aborted) return
     this.#greeted = true
-    up()
+    onUp()
     for (const listener of this.#readyListeners) listener()
     const bucket = new TokenBucket(this.#limits.drainBytesPerSecond)
     const how = { bucket, wait: this.#options.wait ?? realWait, signal }

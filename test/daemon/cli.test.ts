@@ -88,7 +88,7 @@ t.test('what is taken back is gone before others are let in', async t => {
   const state = join(newFolder(t), 'state')
   const left = footprint(state)
   mkdirSync(state)
-  left.locked()
+  left.markLocked()
   writeFileSync(signingKeyFile(state), 'ours')
   await left.takeBack(() => {
     t.notOk(existsSync(signingKeyFile(state)))
@@ -96,7 +96,7 @@ t.test('what is taken back is gone before others are let in', async t => {
   })
   t.ok(existsSync(signingKeyFile(state)))
   const again = footprint(state)
-  again.locked()
+  again.markLocked()
   await again.takeBack(() => {})
   t.ok(existsSync(signingKeyFile(state)), 'a key of before stays')
 })

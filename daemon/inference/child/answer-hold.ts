@@ -3,7 +3,7 @@ import { wholeGrammar } from '../grammar/call-grammar.ts'
 import type { ChatOrder } from '../protocol.ts'
 import type { CallShape } from '../tool-syntax.ts'
 import { CallWatch } from './call-watch.ts'
-import { Refusal } from './refusal.ts'
+import { UnservableError } from './unservable-error.ts'
 
 type Wanted = Pick<ChatOrder, 'grammar' | 'calls'>
 
@@ -27,7 +27,7 @@ export class AnswerHold {
     this.#watch = calls && !calls.whole ? new CallWatch(shape, calls) : undefined
   }
 
-  /** Undefined for an answer that is free. @throws Refusal when the engine takes no such grammar */
+  /** Undefined for an answer that is free. @throws UnservableError when the engine takes no such grammar */
   static async create(
     model: LlamaModel,
     order: Wanted,
@@ -65,7 +65,7 @@ export class AnswerHold {
   blame(error: Error): Error {
     if (!this.#isChoosing) return error
     const message = `the model cannot write what ${this.param} asks for: ${error.message}`
-    return new Refusal('invalid_request', message, this.param)
+    return new UnservableError('invalid_request', message, this.param)
   }
 
   #release(): void {
@@ -77,7 +77,7 @@ export class AnswerHold {
     const model = this.#model
     const grammar = await model.llama.createGrammar({ grammar: text }).catch((error: Error) => {
       const message = `the engine does not take the grammar of ${this.param}: ${error.message}`
-      throw new Refusal('unsupported_parameter', message, this.param)
+      throw new UnservableError('unsupported_parameter', message, this.param)
     })
     this.#state = new LlamaGrammarEvaluationState({ model, grammar })
   }

@@ -1,7 +1,7 @@
 import { StopMatcher } from './stop.ts'
 import { type Detokenize, TokenText } from './text.ts'
 
-export interface Shown {
+export interface VisibleText {
   /** Text that may be shown now. */
   text: string
   /** Text added by the token itself, shown or not. */
@@ -20,13 +20,13 @@ export class AnswerText<Token> {
     this.#stop = new StopMatcher(stops)
   }
 
-  push(token: Token): Shown {
+  push(token: Token): VisibleText {
     const piece = this.#text.push(token)
     return { piece, ...this.#stop.push(piece) }
   }
 
   /** Flushes buffered text at the end of the stream. */
-  end(): Shown {
+  end(): VisibleText {
     const piece = this.#text.flush()
     const last = this.#stop.push(piece)
     if (last.stopped) return { piece, ...last }

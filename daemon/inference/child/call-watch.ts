@@ -1,10 +1,10 @@
+import { ArgumentsText } from '../arguments-text.ts'
 import { heldArguments, heldGrammar } from '../grammar/call-grammar.ts'
-import { ArgumentsText } from '../openai/arguments-text.ts'
 import type { CallRules } from '../protocol.ts'
 import { CALL_ARGUMENTS, CALL_SYNTAX, type CallShape, type CallSyntax } from '../tool-syntax.ts'
 
 /** Decision about an answer after its newest text. */
-export type Turn =
+export type CallDecision =
   /** A call has begun: what follows is held by this grammar. */
   | { type: 'hold'; grammar: string }
   /** The call is complete: what follows is free again. */
@@ -33,13 +33,13 @@ export class CallWatch {
     this.#bare = this.#syntax.bare ? '' : undefined
   }
 
-  push(text: string): Turn | undefined {
+  push(text: string): CallDecision | undefined {
     if (text === '') return undefined
     if (this.#call !== undefined) return this.#follow(this.#call, text)
-    return this.#marked(text) ?? this.#unmarked(text)
+    return this.#findMarked(text) ?? this.#findUnmarked(text)
   }
 
-  #marked(text: string): Turn | undefined {
+  #findMarked(text: string): CallDecision | undefined {
     const { begin } = this.#syntax
     const all = this.#tail + text
     const at = all.lastIndexOf(begin)
@@ -49,7 +49,7 @@ export class CallWatch {
     return this.#hold(heldGrammar(this.#shape, this.#calls, written), written)
   }
 
-  #unmarked(text: string): Turn | undefined {
+  #findUnmarked(text: string): CallDecision | undefined {
     if (this.#bare === undefined) return undefined
     const bare = this.#bare + text
     const found = BARE.exec(bare)
@@ -61,17 +61,17 @@ export class CallWatch {
     return this.#hold(heldArguments(this.#shape, this.#calls, asked.rule, after), bare)
   }
 
-  #hold(grammar: string | undefined, written: string): Turn | undefined {
+  #hold(grammar: string | undefined, written: string): CallDecision | undefined {
     if (grammar === undefined) return undefined
     this.#tail = ''
     this.#bare = undefined
     this.#call = new CallEnd(this.#shape)
-    this.#call.reached(written)
+    this.#call.hasReached(written)
     return { type: 'hold', grammar }
   }
 
-  #follow(call: CallEnd, text: string): Turn | undefined {
-    if (!call.reached(text)) return undefined
+  #follow(call: CallEnd, text: string): CallDecision | undefined {
+    if (!call.hasReached(text)) return undefined
     this.#call = undefined
     this.#bare = this.#syntax.bare ? '' : undefined
     return { type: 'release' }
@@ -91,7 +91,7 @@ class CallEnd {
     this.#before = shape === 'mistral-args' ? '' : undefined
   }
 
-  reached(text: string): boolean {
+  hasReached(text: string): boolean {
     if (this.#json.complete) this.#after += text
     else {
       const json = this.#jsonOf(text)

@@ -41,13 +41,13 @@ const likeliest = (
   count: number,
   textOf: (token: Token) => string,
 ): TokenChance[] =>
-  firstOf(probabilities, count)
+  takeFirst(probabilities, count)
     // what a grammar or top_p has left out
     .filter(([, probability]) => probability > 0)
     .map(([token, probability]) => ({ text: textOf(token), logprob: logprob(probability) }))
 
 /** First entries of a vocabulary that is too large to copy. */
-const firstOf = <T>(all: Iterable<T>, count: number): T[] => {
+const takeFirst = <T>(all: Iterable<T>, count: number): T[] => {
   const first: T[] = []
   for (const one of all) if (first.push(one) >= count) break
   return first

@@ -2,9 +2,9 @@ import { Template } from '@huggingface/jinja'
 import type { PlainMessage, PlainTool } from '../protocol.ts'
 import { type CallShape, callShapeOf } from '../tool-syntax.ts'
 import { type Piece, renderPrompt, type TemplateVariables } from './prompt.ts'
-import { Refusal } from './refusal.ts'
 import { hasShortIds, shortenCallIds } from './short-call-ids.ts'
 import { SPELLED_SHAPE, spellOutTools } from './spelled-tools.ts'
+import { UnservableError } from './unservable-error.ts'
 
 export interface Rendered {
   pieces: Piece[]
@@ -31,7 +31,7 @@ export class ChatTemplate {
     this.callShape = shape !== undefined && this.#showsTool(shape) ? shape : undefined
   }
 
-  /** @throws Refusal when the template does not take these roles in this order */
+  /** @throws UnservableError when the template does not take these roles in this order */
   render(
     messages: readonly PlainMessage[],
     nonce: string,
@@ -93,8 +93,8 @@ export class ChatTemplate {
 
 const TRIAL: readonly PlainMessage[] = [{ role: 'user', text: 'hello' }]
 
-const refusal = (error: unknown): Refusal =>
-  new Refusal(
+const refusal = (error: unknown): UnservableError =>
+  new UnservableError(
     'invalid_request',
     `the model's chat template does not take these messages: ${(error as Error).message}`,
     'messages',

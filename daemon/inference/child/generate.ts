@@ -2,7 +2,7 @@ import type { LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp'
 import type { ChatOrder, EndReason, JobEvent } from '../protocol.ts'
 import { type CallShape, callMarks } from '../tool-syntax.ts'
 import { AnswerHold } from './answer-hold.ts'
-import { AnswerText, type Shown } from './answer-text.ts'
+import { AnswerText, type VisibleText } from './answer-text.ts'
 import { metadataFor, type Sampled, tokenInfo } from './chances.ts'
 import { detokenizer } from './model.ts'
 import type { PromptPace } from './prompt-pace.ts'
@@ -24,7 +24,7 @@ export interface Generation {
   isCancelled: () => boolean
 }
 
-/** One answer, from the first event to the last. @throws Refusal before the first */
+/** One answer, from the first event to the last. @throws UnservableError before the first */
 export const generate = async (generation: Generation): Promise<void> => {
   const { model, slot, prompt, order, emit, callShape = 'hermes' } = generation
   const maxTokens = Math.min(order.maxTokens ?? Infinity, order.contextLength - prompt.length)
@@ -38,7 +38,7 @@ export const generate = async (generation: Generation): Promise<void> => {
   const cachedTokens = await slot.keep(Math.min(generation.prefix, prompt.length - 1))
   const facts = { promptTokens: prompt.length, cachedTokens, maxTokens }
   emit({ type: 'start', job: order.job, ...facts, ...(order.tools && { callShape }) })
-  await slot.whileActive(async () => {
+  await slot.runActive(async () => {
     const rest = await readPrompt(generation, cachedTokens)
     const reason =
       rest === undefined
@@ -69,7 +69,7 @@ const readPrompt = async (
     const chunk = tokens.slice(at, at + pace.chunkTokens)
     const startedAt = performance.now()
     await slot.read(chunk)
-    pace.took(chunk.length, performance.now() - startedAt)
+    pace.record(chunk.length, performance.now() - startedAt)
     at += chunk.length
     await slot.pause()
   }
@@ -85,12 +85,12 @@ const sampledTokens = (
   const { topLogprobs, logprobTokens } = order
   const metadata = metadataFor(topLogprobs)
   if (logprobTokens === undefined) return slot.generate(prompt, options, metadata)
-  return firstTold(logprobTokens, slot.generate(prompt, options, metadata), last =>
+  return tellFirst(logprobTokens, slot.generate(prompt, options, metadata), last =>
     slot.generate([last], options, {}),
   )
 }
 
-const firstTold = async function* (
+const tellFirst = async function* (
   count: number,
   told: AsyncIterable<Sampled>,
   goOn: (last: Token) => AsyncIterable<Sampled>,
@@ -145,7 +145,7 @@ const shower = ({ model, order, callShape, emit }: Generation, hold: AnswerHold 
   const text = new AnswerText<Token>(detokenizer(model, marks), order.sampling.stop)
   const trail = new TokenTrail()
   const textOf = (token: Token): string => model.detokenize([token])
-  const withTokens = (shown: Shown, sampled: Sampled | undefined): void => {
+  const withTokens = (shown: VisibleText, sampled: Sampled | undefined): void => {
     if (sampled?.confidence !== undefined)
       trail.push(tokenInfo(sampled, shown.piece, topLogprobs ?? 0, textOf))
     const tokens = trail.show(shown.text)

@@ -7,7 +7,7 @@ import {
 } from 'node-llama-cpp'
 import type { LoadOrder } from '../protocol.ts'
 import type { Detokenize } from './text.ts'
-import type { Tokenizer } from './tokens.ts'
+import type { ModelTokenizer } from './tokens.ts'
 
 /**
  * Loads the weights; nothing is compiled or downloaded. `onProgress` receives the loaded share,
@@ -49,7 +49,7 @@ export const flashAttentionFor = (model: LlamaModel): 'auto' | false => {
 }
 
 /** SentencePiece adds a space before each text; between pieces of one text it must not. */
-export const tokenizerOf = (model: LlamaModel): Tokenizer<Token> => ({
+export const tokenizerOf = (model: LlamaModel): ModelTokenizer<Token> => ({
   tokenize: (text, special) =>
     model.vocabularyType === 'spm'
       ? model.tokenize(text, special, 'trimLeadingSpace')

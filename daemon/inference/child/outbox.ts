@@ -1,5 +1,7 @@
 import type { JobEvent, StepCounts, StepReply } from '../protocol.ts'
 
+export type Emit = (event: JobEvent) => void
+
 /** The daemon hears from a busy engine at least this often, also when there is no text. */
 const BEAT_MS = 1000
 
@@ -36,7 +38,7 @@ export class Outbox {
     this.#schedule()
   }
 
-  stepped(): void {
+  endStep(): void {
     if (this.#events.length > 0 || this.#now() - this.#sentAt >= BEAT_MS) this.#schedule()
   }
 

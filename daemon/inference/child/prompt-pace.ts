@@ -16,7 +16,7 @@ export class PromptPace {
   chunkTokens = UNIT_TOKENS
 
   /** A chunk of `tokens` has taken `ms`. At most twice or half the length at once. */
-  took(tokens: number, ms: number): void {
+  record(tokens: number, ms: number): void {
     const ideal = (tokens * TARGET_MS) / Math.max(ms, 0.001)
     const bounded = Math.min(Math.max(ideal, this.chunkTokens / 2), this.chunkTokens * 2)
     const units = Math.max(1, Math.floor(bounded / UNIT_TOKENS))

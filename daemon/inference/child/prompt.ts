@@ -51,11 +51,11 @@ const templateMessage = ({ role, text, calls, callId }: PlainMessage, marks: Mar
 const templateCall = ({ id, name, arguments: text }: PlainCall, marks: Marks) => ({
   id: marks.json(id),
   type: 'function',
-  function: { name, arguments: marks.json(parsed(text)) },
+  function: { name, arguments: marks.json(parseArguments(text)) },
 })
 
 /** Templates write arguments as JSON; broken ones stay the text they are. */
-const parsed = (text: string): unknown => {
+const parseArguments = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
@@ -68,7 +68,7 @@ const splitAtMarks = (parts: readonly string[], texts: readonly string[]): Piece
   let template = parts[0] as string
   for (let at = 1; at < parts.length; at += 2) {
     const after = parts[at + 1] as string
-    const content = widened(template, texts[Number(parts[at])] as string, after)
+    const content = absorbSpace(template, texts[Number(parts[at])] as string, after)
     pieces.push({ from: 'template', text: template.slice(0, template.length - content.left) })
     pieces.push({ from: 'message', text: content.text })
     template = after.slice(content.right)
@@ -78,7 +78,7 @@ const splitAtMarks = (parts: readonly string[], texts: readonly string[]): Piece
 }
 
 /** White space that the template has kept around a content is tokenised with the content. */
-const widened = (
+const absorbSpace = (
   before: string,
   text: string,
   after: string,

@@ -12,9 +12,11 @@ export const hasShortIds = (shape: CallShape): boolean =>
 export const shortenCallIds = (messages: readonly PlainMessage[]): PlainMessage[] =>
   messages.map(message => ({
     ...message,
-    ...(message.calls && { calls: message.calls.map(call => ({ ...call, id: short(call.id) })) }),
-    ...(message.callId !== undefined && { callId: short(message.callId) }),
+    ...(message.calls && {
+      calls: message.calls.map(call => ({ ...call, id: shortenId(call.id) })),
+    }),
+    ...(message.callId !== undefined && { callId: shortenId(message.callId) }),
   }))
 
-const short = (id: string): string =>
+const shortenId = (id: string): string =>
   /^[a-zA-Z0-9]{9}$/.test(id) ? id : hash('sha256', id).slice(0, LENGTH)

@@ -49,14 +49,14 @@ export class Slot implements SlotView {
     const held = this.#sequence.nextTokenIndex
     const kept = length < held && this.#sequence.needsCheckpoints ? 0 : length
     if (kept === held) return kept
-    await this.#turnstile.whileClosed(() =>
+    await this.#turnstile.runClosed(() =>
       this.#sequence.eraseContextTokenRanges([{ start: kept, end: held }]),
     )
     return this.#sequence.nextTokenIndex
   }
 
   /** Runs `work` as one of the slots that the batching waits for. */
-  async whileActive(work: () => Promise<void>): Promise<void> {
+  async runActive(work: () => Promise<void>): Promise<void> {
     await this.#turnstile.closed
     this.#batching.active++
     try {

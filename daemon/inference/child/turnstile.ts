@@ -14,7 +14,7 @@ export class Turnstile {
   }
 
   /** Runs `work` while nobody passes. Several may work at the same time. */
-  async whileClosed(work: () => Promise<void>): Promise<void> {
+  async runClosed(work: () => Promise<void>): Promise<void> {
     this.#workers++
     this.#opened ??= new Promise(resolve => {
       this.#open = resolve

@@ -47,9 +47,9 @@ export const download = async (order: Download): Promise<void> => {
         promised = await attempt(part, order)
         break
       } catch (error) {
-        if (signal.aborted || isFinal(error)) throw explained(error)
+        if (signal.aborted || isFinal(error)) throw explainError(error)
         failures = part.bytes > before ? 1 : failures + 1
-        if (failures >= MAX_FAILURES) throw gaveUp(url, error)
+        if (failures >= MAX_FAILURES) throw cannotFetch(url, error)
         if (error instanceof UnusablePart) await part.restart()
         await wait(backoffMs(failures - 1), signal)
       }
@@ -137,10 +137,10 @@ const isFinal = (error: unknown): boolean =>
 const isFull = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '')
 
-const explained = (error: unknown): unknown =>
+const explainError = (error: unknown): unknown =>
   isFull(error) ? new DownloadError('the disk is full', 'later', error) : error
 
-const gaveUp = (url: URL, cause: unknown): DownloadError =>
+const cannotFetch = (url: URL, cause: unknown): DownloadError =>
   new DownloadError(
     `it cannot be fetched from ${url.host}: ${(cause as Error).message || 'no connection'}`,
     'later',

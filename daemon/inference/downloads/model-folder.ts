@@ -15,7 +15,7 @@ export interface ModelFolderOptions {
   maxBytes: number
   stallSeconds: number
   /** Files that the catalogue names; others may be removed. */
-  wanted: () => ReadonlySet<string>
+  listWanted: () => ReadonlySet<string>
   /** Holds a token of the hub. */
   hubTokenFile?: string | undefined
   clock: Clock
@@ -57,7 +57,7 @@ export class ModelFolder {
         stallSeconds,
         clock,
         maxBytes,
-        makeRoom: size => this.#inTurn(() => this.#makeRoom(file, size)),
+        makeRoom: size => this.#runInTurn(() => this.#makeRoom(file, size)),
         onProgress: (bytes, total) => tell([bytes, total]),
         signal: abort,
         ...(wait !== undefined && { wait }),
@@ -66,7 +66,7 @@ export class ModelFolder {
   }
 
   /** Runs one check at a time, as two at once would claim the same free space. */
-  #inTurn(run: () => Promise<void>): Promise<void> {
+  #runInTurn(run: () => Promise<void>): Promise<void> {
     const done = this.#turn.then(run)
     this.#turn = done.catch(() => {})
     return done
@@ -93,7 +93,7 @@ export class ModelFolder {
     const restBytes = this.#restBytes(file, others)
     const heldBytes = (): number =>
       others.reduce((sum, { bytes }) => sum + bytes, totalBytes + restBytes)
-    const missing = async (): Promise<string | undefined> => {
+    const whyTooSmall = async (): Promise<string | undefined> => {
       if (heldBytes() > maxBytes)
         return `${folder} would hold ${printBytes(heldBytes())} of at most ${printBytes(maxBytes)}`
       const free = await freeBytes(folder)
@@ -102,7 +102,7 @@ export class ModelFolder {
       return `the disk has ${printBytes(free)} free, and ${printBytes(needed)} are needed`
     }
     for (;;) {
-      const reason = await missing()
+      const reason = await whyTooSmall()
       if (reason === undefined) {
         this.#coming.set(file, totalBytes)
         return
@@ -115,7 +115,7 @@ export class ModelFolder {
   }
 
   #isWanted(path: string): boolean {
-    const wanted = [...this.#options.wanted(), ...this.#coming.keys()]
+    const wanted = [...this.#options.listWanted(), ...this.#coming.keys()]
     return wanted.some(file => path === file || path === partName(file))
   }
 }

@@ -53,7 +53,8 @@ export const requestPart = async (request: PartRequest): Promise<PartAnswer> => 
     const next = redirection(response)
     if (next === undefined) return { ...answer(watched, url, request), promised }
     watched.close()
-    if (url.origin === request.url.origin) promised = { ...promised, ...linked(response.headers) }
+    if (url.origin === request.url.origin)
+      promised = { ...promised, ...linkedFacts(response.headers) }
     url = follow(url, next)
   }
   throw new DownloadError(`${request.url.host} redirects more than ${MAX_REDIRECTS} times`, 'never')
@@ -104,7 +105,7 @@ const stallWatch = (clock: Clock, seconds: number, stop: (error: Error) => void)
   const look = (): void => {
     if (bytes < seconds * LEAST_BYTES_PER_SECOND)
       stop(new Error(`it sent next to nothing for ${seconds} s`))
-    else callOff = clock.after(seconds * 1000, look)
+    else callOff = clock.callAfter(seconds * 1000, look)
     bytes = 0
   }
   look()
@@ -140,14 +141,14 @@ type Understood = Omit<PartAnswer, 'promised'>
 
 const answer = ({ response, body, close }: Watched, at: URL, request: PartRequest): Understood => {
   try {
-    return { ...understood(response, at, request), body, close }
+    return { ...readAnswer(response, at, request), body, close }
   } catch (error) {
     close()
     throw error
   }
 }
 
-const understood = (response: http.IncomingMessage, at: URL, { from, url }: PartRequest) => {
+const readAnswer = (response: http.IncomingMessage, at: URL, { from, url }: PartRequest) => {
   const { statusCode = 0, headers } = response
   const validator = validatorOf(headers)
   const range = /^bytes (?:(\d+)-\d+|\*)\/(\d+)$/.exec(headers['content-range'] ?? '')
@@ -161,7 +162,7 @@ const understood = (response: http.IncomingMessage, at: URL, { from, url }: Part
   if (statusCode === 206 || statusCode === 416) throw new UnusablePart()
   const passing = statusCode >= 500 || statusCode === 408 || statusCode === 429
   const expired = statusCode === 403 && at.origin !== url.origin
-  const message = `${at.host} answers ${statusCode} for ${at.pathname}${saidBy(headers)}`
+  const message = `${at.host} answers ${statusCode} for ${at.pathname}${reasonFrom(headers)}`
   throw new DownloadError(message, passing || expired ? 'now' : 'never')
 }
 
@@ -169,7 +170,7 @@ const understood = (response: http.IncomingMessage, at: URL, { from, url }: Part
  * Facts about a file in large file storage: the hub sends sha256 and size with the redirect
  * (huggingface_hub, `get_hf_file_metadata`). The tag of any other file is not a sha256.
  */
-const linked = (headers: http.IncomingHttpHeaders): PartAnswer['promised'] => {
+const linkedFacts = (headers: http.IncomingHttpHeaders): PartAnswer['promised'] => {
   const tag = /^"?([0-9a-f]{64})"?$/.exec(String(headers['x-linked-etag'] ?? ''))?.[1]
   const size = /^\d{1,15}$/.exec(String(headers['x-linked-size'] ?? ''))?.[0]
   return {
@@ -181,7 +182,7 @@ const linked = (headers: http.IncomingHttpHeaders): PartAnswer['promised'] => {
 const MAX_SAID_LENGTH = 200
 
 /** The hub's reason for a refusal: a gated or missing repository, or an unknown revision. */
-const saidBy = (headers: http.IncomingHttpHeaders): string => {
+const reasonFrom = (headers: http.IncomingHttpHeaders): string => {
   const said = String(headers['x-error-message'] ?? headers['x-error-code'] ?? '')
   const plain = said.replace(/[^\x20-\x7e]/g, '').slice(0, MAX_SAID_LENGTH)
   return plain === '' ? '' : `: ${plain}`

@@ -20,7 +20,7 @@ export interface MakeRoomParts {
   clock: Clock
   logger: Logger
   readMemory: ReadMemory
-  leftovers: Pick<Leftovers, 'none' | 'quietMs'>
+  leftovers: Pick<Leftovers, 'waitForNone' | 'quietMs'>
   engines: readonly RoomHolder[]
   device: 'gpu' | 'host'
   limitPercent: number
@@ -57,7 +57,7 @@ export const makeRoom = async (seeker: RoomSeeker, parts: MakeRoomParts): Promis
         logger.info({ engine: holder.name, wanted: seeker.name }, 'engine ended to make room')
         holder.unload()
       }
-      await Promise.all(ending.map(({ name }) => leftovers.none(name)))
+      await Promise.all(ending.map(({ name }) => leftovers.waitForNone(name)))
       return
     }
     if (!plan.ever || leftovers.quietMs > SETTLE_MS) throw noRoom(seeker, plan, memory, holders)
@@ -67,7 +67,7 @@ export const makeRoom = async (seeker: RoomSeeker, parts: MakeRoomParts): Promis
 
 const look = (clock: Clock): Promise<void> =>
   new Promise(resolve => {
-    clock.after(LOOK_MS, resolve)
+    clock.callAfter(LOOK_MS, resolve)
   })
 
 const isOlder = (memory: MemoryReading | undefined, at: number): boolean =>

@@ -24,11 +24,11 @@ export interface SeenGpus {
   takenAt?: number
 }
 
-/** @param seen undefined while nobody knows whether the cell has GPUs */
+/** @param sampleGpus undefined while nobody knows whether the cell has GPUs */
 export const memoryReader =
-  (seen: () => SeenGpus | undefined, procFolder = '/proc'): ReadMemory =>
+  (sampleGpus: () => SeenGpus | undefined, procFolder = '/proc'): ReadMemory =>
   (device, pids) => {
-    const found = device === 'gpu' ? seen() : { gpus: [] }
+    const found = device === 'gpu' ? sampleGpus() : { gpus: [] }
     if (found === undefined) return Promise.resolve(undefined)
     const own = { ...found, gpus: found.gpus.filter(hasOwnMemory) }
     return own.gpus.length > 0 ? Promise.resolve(gpuMemory(own)) : hostMemory(pids, procFolder)
@@ -41,8 +41,8 @@ const hasOwnMemory = ({ unified_memory, vram_total_bytes }: GpuSample): boolean 
 /** The engine spreads the layers over all GPUs, so their memory counts together. */
 const gpuMemory = ({ gpus, takenAt }: SeenGpus): MemoryReading | undefined => {
   if (gpus.some(({ vram_used_bytes }) => vram_used_bytes === null)) return undefined
-  const sum = (of: (gpu: GpuSample) => number | null) =>
-    gpus.reduce((total, gpu) => total + (of(gpu) ?? 0), 0)
+  const sum = (readValue: (gpu: GpuSample) => number | null) =>
+    gpus.reduce((total, gpu) => total + (readValue(gpu) ?? 0), 0)
   const processes = gpus.map(gpu => gpu.processes)
   return {
     kind: 'gpu',

@@ -1,5 +1,5 @@
+import { ArgumentsText } from '../arguments-text.ts'
 import { CALL_SYNTAX, type CallShape, type CallSyntax } from '../tool-syntax.ts'
-import { ArgumentsText } from './arguments-text.ts'
 import { isOpenHead, readHead } from './call-head.ts'
 
 /** What an answer turns out to be, piece by piece. */

@@ -7,7 +7,7 @@ import {
   unservedField,
 } from '../../../shared/wire/openai.ts'
 import type { ToolCall } from '../../../shared/wire/openai-tools.ts'
-import type { PlainCall, PlainMessage, Sampling } from '../protocol.ts'
+import type { PlainCall, PlainMessage, SamplingOrder } from '../protocol.ts'
 
 /** Each is looked at for each generated token. */
 const MAX_BIASES = 1024
@@ -88,7 +88,7 @@ const plainText = (content: ChatMessage['content']): string =>
 export const samplingOf = (
   request: Pick<ChatRequest, keyof typeof SamplingFields>,
   newSeed: () => number,
-): Sampling => ({
+): SamplingOrder => ({
   temperature: request.temperature ?? 1,
   topP: request.top_p ?? 1,
   seed: typeof request.seed === 'number' ? foldedSeed(request.seed) : newSeed(),

@@ -6,7 +6,7 @@ import {
   promptsOf,
   unservedCompletion,
 } from '../../../shared/wire/completions.ts'
-import type { EngineEvent, Work } from '../jobs.ts'
+import type { EngineEvent, JobWork } from '../jobs.ts'
 import { invalid, requireFewBiases, samplingOf, seedOfChoice } from './chat-order.ts'
 
 /** OpenAI's default of `max_tokens`. */
@@ -34,7 +34,7 @@ export interface CompletionPlan {
 }
 
 export interface CompletionWork {
-  work: Work
+  work: JobWork
   /** Of all prompts of the request, and of what ends an answer. */
   bytes: number
 }
@@ -56,7 +56,7 @@ export const completionPlan = (
   const made = request.best_of ?? given
   const sampling = samplingOf(request, newSeed)
   const topLogprobs = topOf(request, made > given)
-  const work = (prompt: string | number[], answer: number): Work => ({
+  const work = (prompt: string | number[], answer: number): JobWork => ({
     type: 'chat',
     messages: [],
     prompt,

@@ -2,6 +2,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Completion, CompletionRequest } from '../../../shared/wire/completions.ts'
 import { HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
 import type { Usage } from '../../../shared/wire/openai.ts'
+import type { EngineDoor } from '../engine-view.ts'
 import type { EngineEvent } from '../jobs.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { headerNumber } from './chat.ts'
@@ -14,7 +15,7 @@ import {
 } from './completion-order.ts'
 import { StreamedCompletion } from './completion-stream.ts'
 import { CompletionTotals } from './completion-totals.ts'
-import type { EngineDoor, RouteContext } from './context.ts'
+import type { RouteContext } from './context.ts'
 import {
   announceUsage,
   endWithUsage,

@@ -13,8 +13,8 @@ import {
 } from '../../../shared/tracing/gen-ai.ts'
 import { type InferenceSpan, startInferenceSpan } from '../../../shared/tracing/inference-span.ts'
 import { HEADER_REQUEST_ID } from '../../../shared/wire/link.ts'
+import type { EngineDoor } from '../engine-view.ts'
 import type { EngineEvent, EngineListener } from '../jobs.ts'
-import type { EngineDoor } from './context.ts'
 import { type HttpRequest, whenAborted } from './http.ts'
 
 export interface TracedJob {

@@ -1,10 +1,4 @@
-/** Measured throughput for a number of streams and threads. */
-export interface Measured {
-  slots: number
-  threads: number
-  /** Sum over all streams. */
-  tokensPerSecond: number
-}
+import type { Measured } from '../protocol.ts'
 
 export interface Limits {
   slots: number
@@ -23,7 +17,7 @@ const SLOTS = [1, 2, 4, 8, 16]
  * One core is left to this process and the system: with all of them busy, an engine that waits for
  * its slowest thread collapses. Half of them, because two threads of one core share what computes.
  */
-export const candidatesFor = (
+export const tuningCandidates = (
   fixed: { slots: number | undefined; threads: number | undefined },
   cores: number,
 ): Candidates => ({

@@ -13,19 +13,19 @@ import {
   LOADING_MS,
   PROBATION_MS,
   reportOf,
-  type State,
   settingsIn,
   step,
+  type TrialState,
   type Trouble,
 } from '../../../daemon/desired/trial.ts'
-import { type DesiredOptions, desiredService } from '../../../daemon/services/desired.ts'
+import { type DesiredOptions, DesiredService } from '../../../daemon/services/desired.ts'
 import { type CellSettings, mergeDocuments, type Reported } from '../../../shared/wire/desired.ts'
 import { type Envelope, envelope } from '../../../shared/wire/envelope.ts'
 import type { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { silent } from '../../support/cell.ts'
 
 const local: CellSettings = settingsOf(DaemonConfig.parse({ name: 'n' }))
-const start: State = { good: { local, wanted: { version: 0, document: {} } } }
+const start: TrialState = { good: { local, wanted: { version: 0, document: {} } } }
 const every = (seconds: number) => ({ telemetry: { interval_seconds: seconds } })
 
 const wanted = (version: number, document: object, nowMs = 0): Event => ({
@@ -238,7 +238,7 @@ t.test('in every order of events what is in force is what the cell says', async 
 })
 
 /** A new basis with the settings that held anyway needs no proof. */
-const isHarmless = (before: State, after: State): boolean =>
+const isHarmless = (before: TrialState, after: TrialState): boolean =>
   JSON.stringify(settingsIn(before.good)) === JSON.stringify(settingsIn(after.good))
 
 t.test('documents', async t => {
@@ -325,7 +325,7 @@ const rig = async (t: Test, folder: string, more: Partial<DesiredOptions> = {}) 
   }
   const listeners = new Map<string, (message: Envelope) => void>()
   let tick = () => {}
-  const service = desiredService({
+  const service = new DesiredService({
     stateDir: folder,
     uplink: {
       on: (name, listener) => {

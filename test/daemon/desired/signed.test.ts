@@ -6,7 +6,7 @@ import { DaemonConfig } from '../../../daemon/config.ts'
 import { type Believing, genuineDesired, isStale } from '../../../daemon/desired/believable.ts'
 import { OpenBirths } from '../../../daemon/desired/freshness.ts'
 import { settingsOf } from '../../../daemon/desired/settings.ts'
-import { desiredService } from '../../../daemon/services/desired.ts'
+import { DesiredService } from '../../../daemon/services/desired.ts'
 import { newId } from '../../../shared/ids.ts'
 import { newPrivateKey, type Signer, signerOf } from '../../../shared/signing.ts'
 import { type Desired, type Reported, signDesired } from '../../../shared/wire/desired.ts'
@@ -96,14 +96,14 @@ t.test('settings are of the past', async t => {
 
 t.test('a birth is answered once, and never after a later one', async t => {
   const births = new OpenBirths()
-  for (const id of ['a', 'b', 'c']) births.sent(id)
+  for (const id of ['a', 'b', 'c']) births.add(id)
   t.notOk(births.take(undefined))
   t.notOk(births.take('x'))
   t.ok(births.take('b'))
   t.notOk(births.take('b'))
   t.notOk(births.take('a'), 'it was kept back')
   t.ok(births.take('c'))
-  for (let i = 0; i < 100; i++) births.sent(`${i}`)
+  for (let i = 0; i < 100; i++) births.add(`${i}`)
   t.notOk(births.take('0'), 'only so many are remembered')
   t.ok(births.take('99'))
 })
@@ -117,7 +117,7 @@ const rig = async (t: Test, folder: string) => {
   const world = { ms: 0 }
   let listener: (message: Envelope) => void = () => {}
   const local = settingsOf(DaemonConfig.parse({ name: 'n' }))
-  const service = desiredService({
+  const service = new DesiredService({
     stateDir: folder,
     uplink: {
       on: (_name, heard) => {
@@ -131,7 +131,7 @@ const rig = async (t: Test, folder: string) => {
     apply: async () => {},
     health: { view: () => ({}) },
     engines: () => [],
-    believing: () => ({ cellId: own, trusted: [coordinator.publicKey] }),
+    trustedKeys: () => ({ cellId: own, trusted: [coordinator.publicKey] }),
     births,
     askAgain: () => void asked.push(world.ms),
     logger: silent,
@@ -173,7 +173,7 @@ t.test('a cell that has pinned a key', async t => {
   })
 
   t.test('goes back when the coordinator says so now', async t => {
-    first.births.sent('now')
+    first.births.add('now')
     const answer = signedFor(own, 6, coordinator, 'now')
     t.equal(await first.after(answer), 6)
     t.equal(await first.after(signedFor(own, 8, coordinator)), 6, 'what was captured stays past')
@@ -185,7 +185,7 @@ t.test('a cell that has pinned a key', async t => {
     await first.end()
     const second = await rig(t, folder)
     t.not(await second.after(signedFor(own, 9, coordinator)), 9)
-    second.births.sent('again')
+    second.births.add('again')
     t.equal(await second.after(signedFor(own, 7, coordinator, 'again')), 7)
   })
 })

@@ -6,7 +6,7 @@ import { readAmdGpus } from '../../../daemon/gpu/amd-sysfs.ts'
 import { chooseSampler } from '../../../daemon/gpu/choose.ts'
 import { parseProcesses, withProcesses } from '../../../daemon/gpu/nvidia-processes.ts'
 import { nvidiaSampler, parseRow } from '../../../daemon/gpu/nvidia-smi.ts'
-import { combined, type GpuSampler } from '../../../daemon/gpu/sampler.ts'
+import { combineSamplers, type GpuSampler } from '../../../daemon/gpu/sampler.ts'
 import { jetsonSampler, parseTegrastats } from '../../../daemon/gpu/tegrastats.ts'
 import { GpuFacts } from '../../../shared/wire/announce.ts'
 import { GpuSample } from '../../../shared/wire/telemetry.ts'
@@ -461,5 +461,5 @@ t.test('the choice of the sampler', async t => {
     facts: () => [],
     sample: () => ({ gpus: [], reason: 'a' }),
   }
-  t.equal(combined([silent, silent]).sample().reason, 'a; a')
+  t.equal(combineSamplers([silent, silent]).sample().reason, 'a; a')
 })

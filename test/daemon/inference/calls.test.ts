@@ -4,7 +4,7 @@ import OpenAI from 'openai'
 import t from 'tap'
 import { AnswerHold } from '../../../daemon/inference/child/answer-hold.ts'
 import { CallWatch } from '../../../daemon/inference/child/call-watch.ts'
-import { Refusal } from '../../../daemon/inference/child/refusal.ts'
+import { UnservableError } from '../../../daemon/inference/child/unservable-error.ts'
 import {
   heldArguments,
   heldGrammar,
@@ -257,7 +257,7 @@ t.test(
     const fault = new Error('eval has failed')
     t.equal(hold.grammarEvaluationState(), undefined)
     t.equal(hold.blame(fault), fault, 'nothing is held yet')
-    t.notOk(hold.blame(fault) instanceof Refusal)
+    t.notOk(hold.blame(fault) instanceof UnservableError)
   },
 )
 

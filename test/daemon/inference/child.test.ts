@@ -128,7 +128,7 @@ t.test('the turnstile stops others until the last worker is done', async t => {
   const turnstile = new Turnstile()
   t.equal(turnstile.closed, undefined)
   const finish: (() => void)[] = []
-  const work = () => turnstile.whileClosed(() => new Promise(resolve => finish.push(resolve)))
+  const work = () => turnstile.runClosed(() => new Promise(resolve => finish.push(resolve)))
   const first = work()
   const second = work()
   let passed = false
@@ -143,7 +143,7 @@ t.test('the turnstile stops others until the last worker is done', async t => {
   await passing
   t.equal(passed, true)
   t.equal(turnstile.closed, undefined)
-  await t.rejects(turnstile.whileClosed(() => Promise.reject(new Error('no'))))
+  await t.rejects(turnstile.runClosed(() => Promise.reject(new Error('no'))))
   t.equal(turnstile.closed, undefined, 'a failure opens it too')
 })
 
@@ -333,7 +333,7 @@ t.test('the length of prompt chunks follows the speed of the machine', async t =
   const lengths = (msPerToken: number) => {
     const pace = new PromptPace()
     return Array.from({ length: 6 }, () => {
-      pace.took(pace.chunkTokens, pace.chunkTokens * msPerToken)
+      pace.record(pace.chunkTokens, pace.chunkTokens * msPerToken)
       return pace.chunkTokens
     })
   }
@@ -357,18 +357,18 @@ t.test('the outbox sends one message per step, and a sign of life without events
   outbox.push({ type: 'text', job: 2, text: 'b' })
   await turn()
   t.equal(sent.length, 0, 'waits for the step')
-  outbox.stepped()
-  outbox.stepped()
+  outbox.endStep()
+  outbox.endStep()
   await turn()
   t.strictSame(
     sent.map(reply => reply.events.length),
     [2],
   )
-  outbox.stepped()
+  outbox.endStep()
   await turn()
   t.equal(sent.length, 1, 'nothing to say')
   now = 1000
-  outbox.stepped()
+  outbox.endStep()
   await turn()
   t.strictSame(sent[1]?.events, [])
   outbox.hurry()

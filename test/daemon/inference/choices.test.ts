@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { Asked } from '../../../daemon/inference/admission.ts'
+import type { SlotRequest } from '../../../daemon/inference/admission.ts'
 import { TokenTrail } from '../../../daemon/inference/child/token-trail.ts'
-import type { EngineEvent, Work } from '../../../daemon/inference/jobs.ts'
+import type { EngineEvent, JobWork } from '../../../daemon/inference/jobs.ts'
 import { answerGrammar } from '../../../daemon/inference/openai/answer-grammar.ts'
 import { CallSplitter, type Part } from '../../../daemon/inference/openai/call-splitter.ts'
 import { parseChatRequest } from '../../../daemon/inference/openai/chat-order.ts'
@@ -174,7 +174,7 @@ t.test('a judgement', async t => {
 })
 
 t.test('several answers to one request', async t => {
-  const WORK: Work = { type: 'embed', inputs: [], contextLength: 1 }
+  const WORK: JobWork = { type: 'embed', inputs: [], contextLength: 1 }
   const setup = (count: number) => {
     const heard: unknown[] = []
     const jobs: { follows: boolean | undefined; hear: (event: EngineEvent) => void }[] = []
@@ -187,7 +187,12 @@ t.test('several answers to one request', async t => {
       onEnd: usage => heard.push(['end', usage]),
       onError: error => heard.push(['error', error.code]),
     }
-    const submit = (_: Work, __: number, hear: (event: EngineEvent) => void, how: Asked = {}) => {
+    const submit = (
+      _: JobWork,
+      __: number,
+      hear: (event: EngineEvent) => void,
+      how: SlotRequest = {},
+    ) => {
       jobs.push({ follows: how.follows, hear })
       return () => {
         cancelled++

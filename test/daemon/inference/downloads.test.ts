@@ -89,7 +89,7 @@ const setup = async (t: Test, answers: Answer[], more: Partial<ModelFolderOption
     folder: modelsDir,
     maxBytes: 10 * MIB,
     stallSeconds: 60,
-    wanted: () => wanted,
+    listWanted: () => wanted,
     clock,
     freeBytes: async () => undefined,
     wait: async milliseconds => void waits.push(milliseconds),
@@ -185,7 +185,7 @@ t.test('weights of a hub', async t => {
       token === undefined ? undefined : join(t.testdir({ token: `${token}\n` }), 'token')
     const folder = new ModelFolder({
       ...{ folder: modelsDir, maxBytes: 10 * MIB, stallSeconds: 60, clock: new TestClock() },
-      ...{ wanted: () => new Set<string>(), hubTokenFile, freeBytes: async () => undefined },
+      ...{ listWanted: () => new Set<string>(), hubTokenFile, freeBytes: async () => undefined },
       wait: async () => {},
     })
     const fetch = async (text = 'hf:o/r/q/f.gguf@v1', checked = true): Promise<Buffer> => {
@@ -271,7 +271,7 @@ t.test('a download that was cut', async t => {
       folder: at.modelsDir,
       maxBytes: 10 * MIB,
       stallSeconds: 60,
-      wanted: () => at.wanted,
+      listWanted: () => at.wanted,
       clock: at.clock,
     })
     await next.fetch(at.weights(), () => {}, new AbortController().signal)

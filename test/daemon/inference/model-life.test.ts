@@ -7,10 +7,10 @@ import { DownloadError } from '../../../daemon/inference/downloads/download-erro
 import type { ChildListener } from '../../../daemon/inference/engine-child.ts'
 import type { FetchWeights } from '../../../daemon/inference/engine-options.ts'
 import { Engines } from '../../../daemon/inference/engines.ts'
-import type { EngineEvent, Work } from '../../../daemon/inference/jobs.ts'
+import type { EngineEvent, JobWork } from '../../../daemon/inference/jobs.ts'
 import { createModelControl } from '../../../daemon/inference/model-control.ts'
 import { pinsFile } from '../../../daemon/inference/pins.ts'
-import type { Order, Reply } from '../../../daemon/inference/protocol.ts'
+import type { EngineReply, Order } from '../../../daemon/inference/protocol.ts'
 import { Tenure } from '../../../daemon/inference/tenure.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { Catalogue } from '../../../shared/catalogue.ts'
@@ -22,7 +22,7 @@ import { TestClock } from './test-clock.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-const WORK: Work = {
+const WORK: JobWork = {
   type: 'chat',
   messages: [{ role: 'user', text: 'hi' }],
   contextLength: 100,
@@ -40,7 +40,7 @@ const WORK: Work = {
 interface Child {
   file: string
   killed: boolean
-  reply: (reply: Reply) => void
+  reply: (reply: EngineReply) => void
   listener: ChildListener
 }
 
@@ -90,7 +90,7 @@ const setup = async (t: Test, { config = {}, quick = true, fetch, remote = false
         return { kind: 'host', totalBytes, usedBytes, seenBytes: () => undefined }
       },
       spawn: (_slots, listener) => {
-        const reply = (message: Reply) => listener.onReply(message)
+        const reply = (message: EngineReply) => listener.onReply(message)
         const child: Child = { file: '', killed: false, reply, listener }
         children.push(child)
         return {
@@ -145,7 +145,13 @@ const setup = async (t: Test, { config = {}, quick = true, fetch, remote = false
   return { ...all, submit, spawning, done, childOf }
 }
 
-const READY: Reply = { type: 'ready', slots: 1, contextLength: 512, device: 'cpu', loadMs: 20_000 }
+const READY: EngineReply = {
+  type: 'ready',
+  slots: 1,
+  contextLength: 512,
+  device: 'cpu',
+  loadMs: 20_000,
+}
 
 const thrown = (run: () => unknown): ShoalError | undefined => {
   try {
@@ -205,7 +211,7 @@ t.test('a model that may stay for a year is not looked at all the time', async t
   const waits: number[] = []
   const clock = {
     now: () => 0,
-    after: (ms: number) => {
+    callAfter: (ms: number) => {
       waits.push(ms)
       return () => {}
     },

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import OpenAI from 'openai'
 import t from 'tap'
-import type { Reply } from '../../../daemon/inference/protocol.ts'
+import type { EngineReply } from '../../../daemon/inference/protocol.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { HOSTILE, SMALL } from './fixtures.ts'
 import { ask, CHAT, call, connectLink, listen, settled, startService, stateOf } from './peers.ts'
@@ -469,7 +469,7 @@ t.test('an engine process ends with its daemon, and not with a signal to the gro
   child.kill('SIGTERM')
   child.kill('SIGINT')
   const loaded = new Promise(resolve => {
-    child.on('message', (reply: Reply) => reply.type !== 'progress' && resolve(reply))
+    child.on('message', (reply: EngineReply) => reply.type !== 'progress' && resolve(reply))
   })
   child.send({ type: 'load', file: small, ...load })
   t.match(await loaded, { type: 'ready', device: 'cpu' })

@@ -7,7 +7,7 @@ import { InferenceConfig } from '../../../daemon/inference/config.ts'
 import { type ChildListener, engineSpawner } from '../../../daemon/inference/engine-child.ts'
 import { Engines } from '../../../daemon/inference/engines.ts'
 import type { MeasureOrder, Order } from '../../../daemon/inference/protocol.ts'
-import { candidatesFor, chooseLimits } from '../../../daemon/inference/tuning/choose.ts'
+import { chooseLimits, tuningCandidates } from '../../../daemon/inference/tuning/choose.ts'
 import { keep, readKept } from '../../../daemon/inference/tuning/kept.ts'
 import { measureEngine } from '../../../daemon/inference/tuning/measure-engine.ts'
 import { LEAST_BYTES, Tuner, type TuningRequest } from '../../../daemon/inference/tuning/tuner.ts'
@@ -34,7 +34,7 @@ t.test('what is tried', async t => {
     },
   ])
     t.test(title, async t => {
-      const tried = candidatesFor(fixed, cores)
+      const tried = tuningCandidates(fixed, cores)
       t.strictSame([tried.slots.length, tried.threads], [slots, threads])
     })
 })
@@ -169,9 +169,9 @@ t.test('a tuner in the life of a model', async t => {
     /** Time passes only while somebody waits for a look at the memory. */
     const clock = {
       now: time.now,
-      after: (ms: number, run: () => void) => {
+      callAfter: (ms: number, run: () => void) => {
         if (ms === 1000) setImmediate(() => time.advance(ms))
-        return time.after(ms, run)
+        return time.callAfter(ms, run)
       },
     }
     const reads: string[] = []

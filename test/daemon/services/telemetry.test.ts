@@ -34,7 +34,7 @@ const run = async (t: { teardown: (done: () => void) => unknown }, fails = false
   const service = telemetryService({
     uplink: {
       offer: sample => sent.push(sample),
-      dropped: () => 3,
+      countDropped: () => 3,
       onReady: listener => {
         listeners.add(listener)
         return () => listeners.delete(listener)
@@ -54,7 +54,7 @@ const run = async (t: { teardown: (done: () => void) => unknown }, fails = false
     },
     intervalSeconds: 5,
     now: () => 42,
-    after: (milliseconds, call) => {
+    callAfter: (milliseconds, call) => {
       const timer = { milliseconds, call, cancelled: false }
       timers.push(timer)
       return () => {
@@ -144,7 +144,7 @@ t.test('telemetry', async t => {
 
   t.test('no reason for GPUs is no field', async t => {
     const sample = await takeSample({
-      uplink: { offer: () => {}, dropped: () => 0, onReady: () => () => {} },
+      uplink: { offer: () => {}, countDropped: () => 0, onReady: () => () => {} },
       gpus: { sample: () => ({ gpus: [] }) },
       host: { sample: async () => host },
       engines: () => [],

@@ -29,11 +29,11 @@ t.test('a cell that is away for 24 hours', async t => {
   for (let index = 0; index < SAMPLES; index++) {
     spool.append(sample(index))
     if (index % 100 === 99) {
-      await spool.settled()
+      await spool.flush()
       most = Math.max(most, bytesOnDisk(folder))
     }
   }
-  await spool.settled()
+  await spool.flush()
   t.ok(most <= CAP_BYTES, `never took more than its share of the disk: ${most} bytes`)
 
   const kept: number[] = []
@@ -78,7 +78,7 @@ t.test('after 24 hours what must be kept is there, and all goes out at a steady 
     await acks.keep(JSON.stringify({ index: minute, filler: 'a'.repeat(400) }))
     await findings.keep(JSON.stringify({ index: minute, filler: 'f'.repeat(300) }))
     for (let i = 0; i < 12; i++) history.append(sample(minute * 12 + i))
-    await history.settled()
+    await history.flush()
   }
 
   const clock = { ms: 0 }

@@ -36,7 +36,7 @@ const openSpool = async (folder: string, maxBytes = 64 * 1024): Promise<Spool> =
 const fill = async (spool: Spool, all: string[]): Promise<void> => {
   for (const text of all) {
     spool.append(text)
-    await spool.settled()
+    await spool.flush()
   }
 }
 
@@ -46,7 +46,7 @@ const takeAll = async (spool: Spool): Promise<string[]> => {
     all.push(...batch.texts)
     spool.done(batch)
   }
-  await spool.settled()
+  await spool.flush()
   return all
 }
 
@@ -74,7 +74,7 @@ t.test('spool', async t => {
     const spool = await openSpool(folder)
     await fill(spool, texts(1000))
     spool.limit(8 * 1024)
-    await spool.settled()
+    await spool.flush()
     t.ok(onDisk(folder) <= 8 * 1024)
     t.ok(spool.dropped > 0)
     await fill(spool, texts(10, 1000))
@@ -102,7 +102,7 @@ t.test('spool', async t => {
     const first = await before.next()
     await before.next()
     if (first) before.done(first)
-    await before.settled()
+    await before.flush()
     const after = await openSpool(folder)
     after.append('new')
     t.strictSame(await takeAll(after), [...texts(20, 50), 'new'])
@@ -116,7 +116,7 @@ t.test('spool', async t => {
     await before.next()
     const second = await before.next()
     if (second) before.done(second)
-    await before.settled()
+    await before.flush()
     t.strictSame((await takeAll(await openSpool(folder))).slice(0, 50), texts(50))
   })
 
@@ -201,7 +201,7 @@ t.test('spool', async t => {
     for (let connection = 0; connection < 5; connection++) {
       const batch = await spool.next()
       t.strictSame(batch?.texts, ['a'], `connection ${connection}`)
-      if (batch) spool.sending(batch)
+      if (batch) spool.markSent(batch)
       spool.release()
     }
     t.equal(await spool.next(), undefined)
@@ -221,7 +221,7 @@ t.test('spool', async t => {
       },
     })
     spool.append('lost')
-    await spool.settled()
+    await spool.flush()
     t.equal(spool.dropped, 1)
     full = false
     spool.append('kept')
@@ -261,7 +261,7 @@ t.test('spool', async t => {
     for (const attempt of [0, 1, 2]) {
       const batch = await spool.next()
       t.equal(batch?.attempts, attempt)
-      if (batch) spool.sending(batch)
+      if (batch) spool.markSent(batch)
       spool.release()
     }
     t.equal(spool.dropped, 50)
@@ -294,7 +294,7 @@ t.test('spool', async t => {
         const got: number[] = []
         for (const step of steps) {
           if (step === 'crash') {
-            await spool.settled()
+            await spool.flush()
             await spool.close()
             spool = await Spool.open({ folder, maxBytes: 8192, logger })
           } else if (step === 'release') spool.release()
@@ -305,7 +305,7 @@ t.test('spool', async t => {
               spool.done(batch)
             }
           } else spool.append(`${count++} ${'x'.repeat(step.append)}`)
-          await spool.settled()
+          await spool.flush()
           if (onDisk(folder) > 8192) return false
         }
         await spool.close()

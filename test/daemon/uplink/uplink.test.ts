@@ -265,7 +265,7 @@ t.test('uplink', async t => {
       taken(),
       Array.from({ length: 230 }, (_, i) => i),
     )
-    t.equal(uplink.dropped(), 0)
+    t.equal(uplink.countDropped(), 0)
   })
 
   t.test('history that a cut interrupts is sent again with the same id', async t => {
@@ -284,7 +284,7 @@ t.test('uplink', async t => {
     await until(() => heardOf(coordinator, 'history').length === 2)
     t.equal(new Set(ids).size, 2)
     t.ok(ids.length > 2)
-    t.equal(uplink.dropped(), 0)
+    t.equal(uplink.countDropped(), 0)
   })
 
   t.test(
@@ -300,9 +300,9 @@ t.test('uplink', async t => {
       coordinator.state.accept = (topic, message) =>
         !topic.endsWith('/history') || !isPoison(message)
       coordinator.state.refuse = undefined
-      await until(() => uplink.dropped() > 0)
+      await until(() => uplink.countDropped() > 0)
       await until(() => heardOf(coordinator, 'history').length >= 3)
-      t.equal(uplink.dropped(), 50)
+      t.equal(uplink.countDropped(), 50)
       const taken = new Set(
         heardOf(coordinator, 'history').flatMap(({ message }) =>
           HistoryBody.parse(message.body).samples.map(({ taken_at }) => taken_at),
@@ -343,7 +343,7 @@ t.test('uplink', async t => {
     coordinator.heard.length = 0
     await uplink.deliver('ack', { command_id: 'live' }, ids[0])
     await until(() => coordinator.heard.some(({ message }) => message.type === 'ack'))
-    t.equal(uplink.dropped(), 0)
+    t.equal(uplink.countDropped(), 0)
   })
 
   t.test('without a connection and a disk the caller learns that nothing is kept', async t => {
@@ -396,7 +396,7 @@ t.test('uplink', async t => {
     await until(() => state() === 'running')
     uplink.offer(sample(2))
     await until(() => heardOf(coordinator, 'telemetry').length === 1)
-    t.equal(uplink.dropped(), 1)
+    t.equal(uplink.countDropped(), 1)
     t.match(health.view().spool, { state: 'waiting', reason: /ENOTDIR/ })
   })
 })
