@@ -45,7 +45,10 @@ export const main = async (argv: string[]): Promise<void> => {
   const threads = Number(values.threads)
   const settings = {
     weights: values.weights ?? randomWeights(folder),
-    ...{ folder, slots: SLOTS, threads, contextLength: CONTEXT_LENGTH },
+    folder,
+    slots: SLOTS,
+    threads,
+    contextLength: CONTEXT_LENGTH,
   }
   try {
     const { rows, latencies } = await measureAlone(settings)

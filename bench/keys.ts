@@ -20,8 +20,13 @@ import { percentile, type ReportRow, report, round } from './measure.ts'
 
 const BY = { actor: 'bench' }
 const SPEC = {
-  ...{ tenantId: 'one', personId: 'ada', tier: 'pro', roles: ['client'], kind: 'person' },
-  ...{ label: 'made for a measurement', furtherTenants: [] },
+  tenantId: 'one',
+  personId: 'ada',
+  tier: 'pro',
+  roles: ['client'],
+  kind: 'person',
+  label: 'made for a measurement',
+  furtherTenants: [],
 } satisfies KeySpec & { furtherTenants: string[] }
 /** Capacity of the cache, so that all keys stay in it. */
 const CACHED = 50_000

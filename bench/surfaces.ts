@@ -37,7 +37,8 @@ const CASES: Case[] = [
     body: n =>
       rpc('SendMessage', {
         message: {
-          ...{ messageId: `bench-${n}`, role: 'ROLE_USER' },
+          messageId: `bench-${n}`,
+          role: 'ROLE_USER',
           parts: [{ data: { skill: 'null-skill', input: {} } }],
         },
       }),
@@ -108,7 +109,8 @@ const asker =
     // a key may make so many calls a minute: they take turns
     const key = keys[asked.count++ % keys.length]
     const sent = request(new URL(path, url), {
-      ...{ agent, method },
+      agent,
+      method,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
     })
     sent.end(body === undefined ? undefined : JSON.stringify(body(n)))

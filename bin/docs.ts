@@ -25,7 +25,7 @@ export const skillsPage = (): string =>
     'A skill is called with `POST /v1/skills/{id}` and its input as the body, or with',
     '`shoal skill run <id>`. `GET /v1/skills/{id}` has the schemas of its input and output.',
     '',
-    'Access `none` takes everybody, `key` any key, `operator` a key with an operator role (one of',
+    'Access `none` needs no key, `key` any key, `operator` a key with an operator role (one of',
     'those named, or any). Effect `read` looks, `write` changes data of the coordinator, `gated`',
     'acts on the world and may need approval.',
     '',

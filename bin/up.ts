@@ -73,7 +73,7 @@ const stopOnSignals = (screen: LaunchScreen): { stop: AbortSignal; hurry: AbortS
   onStopSignals({
     names: ['SIGINT', 'SIGTERM', 'SIGHUP'],
     first: () => {
-      screen.say('everything stops; once more to end it at once')
+      screen.say('stopping; press again to stop at once')
       stop.abort()
     },
     again: () => hurry.abort(),

@@ -21,7 +21,7 @@ export const closureOf = (root: string, names: Iterable<string>): string[] => {
     // packages for other systems are in the lockfile and not on the disk
     if (folder === undefined || found.has(folder) || !existsSync(join(root, folder))) return
     found.add(folder)
-    for (const wanted of requiredBy(locked[folder] ?? {})) visit(folder, wanted)
+    for (const wanted of listRequired(locked[folder] ?? {})) visit(folder, wanted)
   }
 
   for (const name of names) visit('', name)
@@ -29,7 +29,7 @@ export const closureOf = (root: string, names: Iterable<string>): string[] => {
 }
 
 /** Peers that a package can do without are left out. */
-const requiredBy = (locked: Locked): string[] => {
+const listRequired = (locked: Locked): string[] => {
   const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } = locked
   const peers = Object.keys(peerDependencies ?? {})
   return [

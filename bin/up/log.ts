@@ -14,7 +14,7 @@ export const openLog = (path: string, onFailure: (reason: string) => void): Log 
   try {
     putAside(path)
   } catch (error) {
-    onFailure(`${path} cannot be put aside: ${(error as Error).message}`)
+    onFailure(`${path} cannot be renamed: ${(error as Error).message}`)
   }
   const stream = createWriteStream(path, { flags: 'a', mode: 0o600 })
   stream.once('error', error => onFailure(`${path} cannot be written: ${error.message}`))

@@ -72,7 +72,7 @@ export class Stack {
       stop.addEventListener('abort', () => resolve(), { once: true })
     })
     hurry.addEventListener('abort', () => this.#killAll(), { once: true })
-    screen.progress('the coordinator starts')
+    screen.progress('starting the coordinator')
     this.#start(this.#coordinator)
     try {
       await Promise.race([stopped, this.#failed.promise])
@@ -156,7 +156,7 @@ export class Stack {
     const { screen } = this.#parts
     if (entry.msg === 'engine ready') this.#modelsReady++
     if (entry.msg === 'engine failed') screen.say(`${entry.weights}: ${entry.reason}`)
-    if (!this.#wasUp) screen.progress(`the models load (${this.#modelsReady} ready)`)
+    if (!this.#wasUp) screen.progress(`loading the models (${this.#modelsReady} ready)`)
     return isSettled(entry)
   }
 

@@ -36,17 +36,17 @@ export const addAgentSession = (
   const group = program.command('sessions')
   group
     .command('start')
-    .description('begin to work: dock, be briefed, and claim a scope')
-    .requiredOption('--scope <scope>', 'what you work on; nobody else has it meanwhile')
-    .option('--task <id>', 'the task that you do it for')
-    .option('--role <role>', 'what you work as, coding by default')
+    .description('start a session: dock, read the briefing and claim a scope')
+    .requiredOption('--scope <scope>', 'scope to work on, claimed for this session alone')
+    .option('--task <id>', 'task that the work belongs to')
+    .option('--role <role>', 'role of the agent, coding by default')
     .option('--agent <name>', 'your name', person)
     .action((start: Start) => withSession(session => startSession(session, start)))
   group
     .command('closeout')
-    .description('end your work: say what was done, and undock')
-    .requiredOption('--evidence <text>', 'what was done, in plain words')
-    .option('--session <id>', 'which one, when several of yours are live')
+    .description('end a session: report the work and undock')
+    .requiredOption('--evidence <text>', 'summary of the work')
+    .option('--session <id>', 'session to end, when several are live')
     .option('--agent <name>', 'your name', person)
     .action((closeout: Closeout) => withSession(session => closeSession(session, closeout)))
 }
@@ -109,7 +109,7 @@ const onlySession = async (api: CliSession['api'], agent: string): Promise<Agent
     )
   if (sessions.length > 1) {
     const ids = sessions.map(({ session_id }) => session_id).join(', ')
-    throw new ShoalError('conflict', `several are live, say which with --session: ${ids}`)
+    throw new ShoalError('conflict', `several sessions are live; choose one with --session: ${ids}`)
   }
   return only
 }

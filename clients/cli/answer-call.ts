@@ -44,10 +44,10 @@ const waitsForPeople = ({ request_id, id }: PendingAnswer): Guided => {
   const request = request_id ?? id
   return new Guided(
     'client_closed',
-    'it waits for people, and --wait does not wait for them',
+    'the request waits for approval, and --wait does not wait for approvals',
     request === undefined
-      ? 'shoal gates requests lists what is asked'
-      : `shoal gates show ${visible(request)} tells how it stands`,
+      ? 'shoal gates requests lists the pending requests'
+      : `shoal gates show ${visible(request)} shows its state`,
   )
 }
 

@@ -47,7 +47,7 @@ const toShoalError = (error: unknown): ShoalError =>
     : new Guided(
         'internal',
         `this program has failed: ${error instanceof Error ? error.message : String(error)}`,
-        'with SHOAL_DEBUG=1 it says where; shoal doctor looks at everything',
+        'run it with SHOAL_DEBUG=1 for details, or run shoal doctor',
       )
 
 const stepsOf = (error: ShoalError, scene: Scene): string[] => {
@@ -63,7 +63,7 @@ const listStep = ({ code, param }: ShoalError, command: Command): string | undef
   if (code !== 'not_found' || name === undefined) return undefined
   const words = listOf(name)
   const list = commandOf(rootOf(command), words)
-  return list.name() === words.at(-1) ? `${pathOf(list)} shows what is there, by id` : undefined
+  return list.name() === words.at(-1) ? `${pathOf(list)} lists the existing ids` : undefined
 }
 
 /** For something in a conflicting state: the command that shows its state. */
@@ -76,7 +76,7 @@ const showStep = ({ code }: ShoalError, command: Command): string | undefined =>
   const places = show?.registeredArguments.map(argument => given.indexOf(argument.name())) ?? []
   const words = places.map(place => command.args[place])
   if (show === undefined || words.length === 0 || words.includes(undefined)) return undefined
-  return `${[pathOf(show), ...words.map(word => quoteWord(word ?? ''))].join(' ')} tells how it stands`
+  return `${[pathOf(show), ...words.map(word => quoteWord(word ?? ''))].join(' ')} shows its state`
 }
 
 /** `shoal cells` of `shoal cells config set`. */
@@ -93,7 +93,7 @@ const clean = (text: string): string => text.replaceAll(/svc-dev-[\w-]+/g, 'svc-
 
 const usageOf = (error: CommanderError, command: Command): ShoalError => {
   const path = pathOf(command)
-  const all = `${path} --help tells what there is`
+  const all = `${path} --help lists the choices`
   if (error.code.startsWith('commander.help')) {
     const names = command.commands.filter(isShown).map(each => each.name())
     return new Guided('wrong_usage', `${path} needs one more word`, `one of: ${names.join(', ')}`)

@@ -52,8 +52,8 @@ export async function* examineConnection(patient: DoctorSubject): AsyncGenerator
     yield {
       name: 'reach',
       state: 'fail',
-      says: `what answers at ${settings.url} is no coordinator`,
-      next: `the address is from ${settings.urlFrom}; a proxy in between may answer for it`,
+      says: `the server at ${settings.url} is not a coordinator`,
+      next: `the address is from ${settings.urlFrom}; a proxy may be answering in its place`,
       code: 'coordinator_unavailable',
     }
     return
@@ -97,19 +97,19 @@ const transport = async ({ settings, daysLeft }: DoctorSubject): Promise<DoctorR
   const name = 'tls'
   if (protocol === 'http:') {
     if (LOOPBACK.test(hostname))
-      return { name, state: 'ok', says: 'none, and nothing leaves this machine' }
-    const next = 'use https://: everybody on the way can read the key'
+      return { name, state: 'ok', says: 'not encrypted, but local to this machine' }
+    const next = 'use https://; without it the key can be read in transit'
     return { name, state: 'warn', says: 'the connection is not encrypted', next }
   }
   const days = await daysLeft(settings.url)
   if (days === undefined) return { name, state: 'warn', says: 'no certificate could be read' }
-  const says = `the certificate is believed and ends in ${Math.floor(days)} days`
+  const says = `the certificate is trusted and expires in ${Math.floor(days)} days`
   if (days >= SOON_DAYS) return { name, state: 'ok', says }
   return {
     name,
     state: 'warn',
     says,
-    next: 'renew it; one of its own the coordinator renews itself',
+    next: 'renew it; a coordinator renews only the certificates that it issued itself',
   }
 }
 
@@ -127,7 +127,7 @@ const versions = (server: string): DoctorResult => {
       next: 'use programs of one version',
       code: 'upgrade_required',
     }
-  return { name, state: 'warn', says, next: 'update the older one: something may be missing in it' }
+  return { name, state: 'warn', says, next: 'update the older one: it may lack features' }
 }
 
 const CLOCK_WARN_SECONDS = 5
@@ -141,7 +141,7 @@ const clocks = ({ headers, at }: Look): DoctorResult => {
   const seconds = Math.round((theirs + 500 - at) / 1000)
   const away = Math.abs(seconds)
   const says = `the coordinator's clock is ${away} s ${seconds < 0 ? 'behind' : 'ahead'}`
-  const next = 'set both by the network (timedatectl set-ntp true): approvals and keys have times'
+  const next = 'synchronise both (timedatectl set-ntp true): approvals and keys depend on the time'
   if (away >= CLOCK_FAIL_SECONDS) return { name, state: 'fail', says, next, code: 'config_invalid' }
   if (away >= CLOCK_WARN_SECONDS) return { name, state: 'warn', says, next }
   return { name, state: 'ok', says: 'both clocks agree' }
@@ -196,8 +196,8 @@ const allowance = (headers: Headers): DoctorResult => {
     return {
       name,
       state: 'warn',
-      says: 'the answer does not tell how many requests are left',
-      next: 'let the proxy in between pass on the headers x-ratelimit-*',
+      says: 'the answer does not state how many requests are left',
+      next: 'let the proxy pass on the headers x-ratelimit-*',
     }
   const says = `${left} of ${limit} requests are left this month`
   if (Number(left) > 0) return { name, state: 'ok', says }
@@ -222,8 +222,8 @@ const countOf = (count: number, thing: string): string =>
   `${count} ${thing}${count === 1 ? '' : 's'}`
 
 const NEXT = {
-  broker: 'look at the log of the coordinator, and whether the broker that it uses runs',
-  store: 'look at the log of the coordinator: its disk may be full or its store damaged',
+  broker: 'check the log of the coordinator and whether its broker runs',
+  store: 'check the log of the coordinator: its disk may be full or its store damaged',
 }
 const CODES = { broker: 'broker_unavailable', store: 'store_unavailable' } as const
 

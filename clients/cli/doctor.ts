@@ -17,7 +17,7 @@ import { daysLeft } from './trust.ts'
 export const addDoctor = (program: Command, env: Environment): void => {
   program
     .command('doctor')
-    .description('look at everything between here and the service, and say what to do')
+    .description('check the connection to the service and suggest remedies')
     .action(async () => {
       const options = program.opts<GlobalOptions>()
       const say = (text: string): void => void process.stdout.write(text)
@@ -44,7 +44,7 @@ export const doctor = async (
   if (json) {
     const shown = checks.map(({ code, ...rest }) => rest)
     say(printed({ healthy, checks: shown }, 'json'))
-  } else say(healthy ? 'Nothing is broken.\n' : 'Something is broken: see above.\n')
+  } else say(healthy ? 'No problems found.\n' : 'Problems found: see above.\n')
   return healthy ? 0 : exitCode(broken.code ?? 'coordinator_unavailable')
 }
 
@@ -87,7 +87,7 @@ async function* findings(options: GlobalOptions, env: Environment): AsyncGenerat
 
 const notAnAddress = new ShoalError(
   'config_invalid',
-  'the address is none: give http:// or https://',
+  'it is not an address: use http:// or https://',
 )
 
 const ANSWER_MS = 10_000

@@ -27,10 +27,10 @@ export const addEventWatch = (program: Command, withSession: WithSession): void 
     .command('events')
     .description('what happens')
     .command('watch')
-    .description('print events as they come')
+    .description('print events as they arrive')
     .option('--types <list>', 'which ones, comma-separated: shoal.gate.approved,shoal.cell.*')
-    .option('--after <id>', 'begin after the event with this id')
-    .option('--once', 'end after the first event')
+    .option('--after <id>', 'start after the event with this id')
+    .option('--once', 'exit after the first event')
     .action((options: WatchOptions) =>
       withSession(session => watchEvents(session, options, new AbortController().signal)),
     )

@@ -56,15 +56,15 @@ export const followWork = async (
       if (exit !== undefined) return { answer, exit }
       session.progress.show(`${pursuit.name}: ${visible(text)}`, percent)
       if (!signal.aborted) await wait(LOOK_MS, signal)
-      if (signal.aborted) throw stillRunning(pursuit)
+      if (signal.aborted) throw describeRunning(pursuit)
     }
   } finally {
     session.progress.clear()
   }
 }
 
-const stillRunning = ({ name, later }: Pursuit): ShoalError =>
-  new Guided('client_closed', `${name} goes on`, `come back with: ${later}`)
+const describeRunning = ({ name, later }: Pursuit): ShoalError =>
+  new Guided('client_closed', `${name} goes on`, `check later with: ${later}`)
 
 const pursuitOf = (session: Follower, answer: Record<string, unknown>): Pursuit | undefined => {
   const { task_id, id, state, cell_id, model } = answer

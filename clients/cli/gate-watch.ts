@@ -40,8 +40,8 @@ export const addGateWatch = (
   program
     .command('gates')
     .command('watch')
-    .description('see each request that waits, in full, and decide on it')
-    .option('--once', 'look once and end')
+    .description('show each pending request in full and decide on it')
+    .option('--once', 'show the pending requests once and exit')
     .action(({ once }: { once?: boolean }) =>
       withSession(session => watchGates(session, openJudge(), once === true)),
     )

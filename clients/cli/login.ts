@@ -79,6 +79,6 @@ const check = async ({ url, key, tenant, ca }: ConnectionProfile): Promise<true>
 const keyRefused = (url: string): ShoalError =>
   new Guided(
     'auth_required',
-    `${url} refuses this key, and it was not kept`,
+    `${url} rejected this key; it was not stored`,
     'it may be mistyped, revoked, expired or of another coordinator: log in with another one',
   )

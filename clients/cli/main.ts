@@ -56,7 +56,7 @@ const requireCommand = (program: Command, argv: readonly string[]): void => {
     throw new Guided(
       'wrong_usage',
       `unknown command '${word}'`,
-      `${pathOf(found)} --help tells what there is`,
+      `${pathOf(found)} --help lists the choices`,
     )
 }
 
@@ -90,7 +90,7 @@ const addDescribed = async (
     )
   } catch (error) {
     if (operands.length > 0 || !(error instanceof ShoalError)) throw error
-    process.stderr.write(`shoal: ${error.message}; only the commands of this program are shown\n`)
+    process.stderr.write(`shoal: ${error.message}; only the built-in commands are shown\n`)
   }
 }
 

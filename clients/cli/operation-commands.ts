@@ -23,15 +23,14 @@ export const addOperationCommands = (
     command.description(visible(operation.summary))
     for (const name of operation.arguments)
       command.argument(`<${name}>`, visible(operation.argumentNotes[name] ?? ''))
-    if (operation.file !== undefined)
-      command.argument('<file>', 'a file, or - for what is piped in')
+    if (operation.file !== undefined) command.argument('<file>', 'a file, or - for standard input')
     for (const field of operation.fields.filter(({ name }) => name !== operation.file))
       for (const option of optionsOf(field)) command.addOption(option)
     if (operation.fields.length > 0 || hasBody(operation))
-      command.option('--json <object>', 'the input as JSON; flags win over it', jsonObject)
+      command.option('--json <object>', 'input as JSON; flags override it', jsonObject)
     // what is answered at once has nothing to wait for, and a script need not know which that is
     command.addOption(
-      new Option('--wait', 'stay until it is done').hideHelp(!mayTakeLong(operation)),
+      new Option('--wait', 'wait until it is done').hideHelp(!mayTakeLong(operation)),
     )
     setExample(command, callText(command, operation))
     command.action(() => {

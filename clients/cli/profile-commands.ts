@@ -18,32 +18,33 @@ export const addProfileCommands = (program: Command, env: Environment): void => 
   const print = (value: Printable): void => printIn(options().format, value)
   program
     .command('login')
-    .description('keep an address and a key in a profile, and use it from now on')
+    .description('store an address and a key in a profile and make it current')
     .addOption(
-      new Option('--pin <fingerprint>', 'of its authority, as a join token ends with').argParser(
-        pin,
-      ),
+      new Option(
+        '--pin <fingerprint>',
+        'of its certificate authority, as at the end of a join token',
+      ).argParser(pin),
     )
-    .option('--no-check', 'keep it without asking the coordinator')
+    .option('--no-check', 'store the key without checking it')
     .addHelpText('after', LOGIN_HELP)
     .action(async (own: { pin?: string; check: boolean }) =>
       print(await login({ ...options(), ...own }, env, file)),
     )
 
-  const group = program.command('profile').description('the kept profiles: list, use, show, remove')
+  const group = program.command('profile').description('manage profiles: list, use, show, remove')
   group
     .command('list')
-    .description('list them; * is the one in use')
+    .description('list profiles; * marks the current one')
     .action(() => print(listProfiles(readProfiles(file))))
   group
     .command('use')
     .argument('<name>')
-    .description('use it where no other is named')
+    .description('make a profile current')
     .action(name => change(file, name, kept => ({ ...kept, current: name })).then(print))
   group
     .command('show')
     .argument('[name]')
-    .description('show one without its key, or the one in use')
+    .description('show a profile, or the current one, without its key')
     .action(name => {
       const kept = readProfiles(file)
       const wanted = name ?? options().profile ?? (env.SHOAL_PROFILE || kept.current)
@@ -52,7 +53,7 @@ export const addProfileCommands = (program: Command, env: Environment): void => 
   group
     .command('remove')
     .argument('<name>')
-    .description('forget it and its key')
+    .description('delete a profile and its key')
     .action(name => change(file, name, kept => removeProfile(kept, name)).then(print))
 }
 
@@ -96,7 +97,7 @@ export const describeProfile = (
 
 const profileOf = ({ profiles }: Profiles, name: string | undefined): ConnectionProfile => {
   if (name === undefined)
-    throw new ShoalError('not_found', 'no profile is in use; shoal login makes one')
+    throw new ShoalError('not_found', 'no profile is in use; create one with shoal login')
   const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined
   if (found === undefined) throw new ShoalError('not_found', `there is no profile ${name}`)
   return found

@@ -64,7 +64,7 @@ const OTHERS = 0o077
 const requirePrivate = (file: string, mode: number, uid: number): void => {
   const own = process.geteuid?.() ?? uid
   if (uid !== own && uid !== 0)
-    throw new ShoalError('config_invalid', `${file} belongs to somebody else`)
+    throw new ShoalError('config_invalid', `${file} belongs to another user`)
   if ((mode & OTHERS) === 0) return
   const shown = (mode & 0o777).toString(8)
   throw new ShoalError(

@@ -35,14 +35,14 @@ export const resolveSettings = (
   const profile = name === undefined ? undefined : profileOf(kept, name)
   const said = `the profile ${name}`
   const flagged = named === undefined ? undefined : profile
-  const [url, urlFrom] = firstGiven(
+  const [url, urlFrom] = pickFirst(
     [options.url, '--url'],
     [flagged?.url, said],
     [env.SHOAL_URL, 'SHOAL_URL'],
     [profile?.url, said],
   ) ?? [DEFAULT_URL, 'the default']
   const own = profile !== undefined && isSamePlace(profile.url, url) ? profile : undefined
-  const key = firstGiven(
+  const key = pickFirst(
     [options.key, '--key'],
     [named === undefined ? undefined : own?.key, said],
     [env.SHOAL_KEY, 'SHOAL_KEY'],
@@ -53,7 +53,7 @@ export const resolveSettings = (
     urlFrom,
     key: key?.[0],
     keyFrom: key?.[1],
-    tenant: firstGiven(
+    tenant: pickFirst(
       [options.tenant, ''],
       [named === undefined ? undefined : own?.tenant, ''],
       [env.SHOAL_TENANT, ''],
@@ -75,7 +75,7 @@ const profileOf = ({ profiles }: Profiles, name: string): ConnectionProfile => {
   return found
 }
 
-const firstGiven = (
+const pickFirst = (
   ...all: (readonly [value: string | undefined, from: string])[]
 ): [string, string] | undefined => {
   const [value, from = ''] = all.find(([each]) => each !== undefined && each !== '') ?? []

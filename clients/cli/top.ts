@@ -31,7 +31,7 @@ export const addTop = (
   program
     .command('top')
     .description('watch the fleet: presence, GPUs, memory, slots')
-    .option('--once', 'print it once and end')
+    .option('--once', 'print it once and exit')
     .action(({ once }: { once?: boolean }) =>
       withSession(session => top(session, openTerminal(), once === true)),
     )

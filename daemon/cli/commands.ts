@@ -20,7 +20,7 @@ const width = Math.max(...all.map(({ usage }) => usage.length)) + 2
 
 /** The last lines of the program's own help. */
 export const COMMANDS_HELP = [
-  'Commands, each with a --help of its own:',
+  'Commands, each with its own --help:',
   ...all.map(({ usage, summary }) => `  ${usage.padEnd(width)}${summary}`),
 ].join('\n')
 

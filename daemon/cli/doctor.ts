@@ -9,7 +9,7 @@ import { readSettings } from './settings.ts'
 
 export const DOCTOR_HELP = {
   usage: 'shoald doctor [--format json]',
-  summary: 'Looks at everything and says what is wrong; the daemon may run meanwhile.',
+  summary: 'Checks this cell and suggests remedies; the daemon may be running.',
   flags: ['--format text|json   how to print; the exit code is 69 when something is broken'],
 }
 
@@ -28,7 +28,7 @@ export const doctorCommand: DaemonCommand = async context => {
   }
   const healthy = found.every(({ state }) => state !== 'fail')
   if (json) context.write(`${JSON.stringify({ healthy, checks: found }, null, 2)}\n`)
-  else context.write(healthy ? 'Nothing is broken.\n' : 'Something is broken: see above.\n')
+  else context.write(healthy ? 'No problems found.\n' : 'Problems found: see above.\n')
   return healthy ? 0 : exitCode('cell_unavailable')
 }
 
@@ -47,8 +47,8 @@ async function* checks(context: CommandContext, argv: string[]): AsyncGenerator<
     if (!(error instanceof ShoalError) || error.code === 'wrong_usage') throw error
     const [name, remedy] =
       error.code === 'config_invalid'
-        ? ['configuration', 'correct it; nothing else can be seen']
-        : ['identity', 'bring back the file, or remove it and join anew; nothing else can be seen']
+        ? ['configuration', 'correct it; the other checks need it']
+        : ['identity', 'restore the file, or remove it and join again; the other checks need it']
     yield { name, state: 'fail', says: error.message, remedy }
     return
   }

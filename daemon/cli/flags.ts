@@ -46,7 +46,10 @@ export const requireNoWords = (
   usage: string,
 ): void => {
   if (words.length > 0)
-    throw new ShoalError('wrong_usage', `${JSON.stringify(words[0])} is too much; ${usage}`)
+    throw new ShoalError(
+      'wrong_usage',
+      `${JSON.stringify(words[0])} is one argument too many; ${usage}`,
+    )
 }
 
 const isIn = <T extends string>(list: readonly T[], name: string): name is T =>

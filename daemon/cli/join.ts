@@ -26,7 +26,7 @@ export const JOIN_HELP = {
   summary: 'Makes this machine a cell of a fleet, and writes what the daemon needs to start.',
   flags: [
     'URL                 address of the coordinator, https unless it is on this machine',
-    '--token TOKEN       the one-time token that an operator made; every user of a machine can',
+    '--token TOKEN       the one-time token from an operator; every user of a machine can',
     '                    read the arguments of its programs',
     '--token-file FILE   a file that holds it instead',
   ],
@@ -53,7 +53,7 @@ export const joinCommand: DaemonCommand = async context => {
   if (known !== undefined)
     throw new ShoalError(
       'conflict',
-      `this machine is ${known.cell_id} of ${known.coordinator_url} already; shoald leave ends that`,
+      `this machine is ${known.cell_id} of ${known.coordinator_url} already; remove it first with shoald leave`,
     )
   const identity = await enrolOnce({
     ...context,
@@ -120,11 +120,11 @@ const describeJoin = (
 ): string =>
   [
     `This machine is ${identity.cell_id} of ${identity.coordinator_url} now.`,
-    `Identity: ${identityFile(state_dir)}. Whoever has this file is this cell: keep it, copy it nowhere.`,
-    made ? `Settings: ${path}` : `Settings: ${path} was there before and was not changed.`,
+    `Identity: ${identityFile(state_dir)}. It is the secret of this cell: keep it, and do not copy it.`,
+    made ? `Settings: ${path}` : `Settings: ${path} already existed and was not changed.`,
     ...(identity.coordinator_ca === undefined
       ? []
-      : ["The coordinator's certificate authority is pinned: nobody else can stand in for it."]),
+      : ["The coordinator's certificate authority is pinned: no other server can impersonate it."]),
     `Next: shoald --config ${path} (installed as a package: systemctl restart shoald)`,
     `If it does not show up: shoald doctor --config ${path}`,
     '',

@@ -20,8 +20,7 @@ import { readSettings } from './settings.ts'
 
 export const LEAVE_HELP = {
   usage: 'shoald leave --yes [--force]',
-  summary:
-    'Ends this cell: tells the coordinator and removes the identity. Stop the daemon before.',
+  summary: 'Removes this cell from its fleet and deletes the identity. Stop the daemon first.',
   flags: [
     '--yes     needed: it is for good, and what was not sent yet is removed',
     '--force   also when the coordinator cannot be told',
@@ -35,17 +34,20 @@ export const leaveCommand: DaemonCommand = async context => {
   const { config } = readSettings(context, rest)
   const identity = await readIdentity(config.state_dir)
   if (identity === undefined)
-    throw new ShoalError('not_found', `${config.state_dir} holds no identity: this is no cell`)
+    throw new ShoalError(
+      'not_found',
+      `${config.state_dir} holds no identity: this machine is not a cell`,
+    )
   const { cell_id, coordinator_url } = identity
   if (!switches.yes)
     throw new ShoalError(
       'invalid_request',
-      `this ends ${cell_id} of ${coordinator_url} for good and removes what it has not sent yet; add --yes`,
+      `this ends ${cell_id} of ${coordinator_url} for good and deletes unsent data; add --yes`,
     )
   await lockState(config.state_dir, context.signal)
   const said = await tell(identity, config, context, switches.force)
   await forget(config.state_dir)
-  context.write(`This machine is no cell of ${coordinator_url} any more. ${said}\n`)
+  context.write(`This machine is no longer a cell of ${coordinator_url}. ${said}\n`)
   return 0
 }
 
@@ -63,12 +65,12 @@ const tell = async (
   try {
     const asked = { ...identity, credential: credentialOf(identity), boot_id: randomId() }
     await askAsCell(asked, asker, { method: 'POST', path: LEAVE_PATH, answer: LeaveAnswer })
-    return 'The coordinator knows.'
+    return 'The coordinator was notified.'
   } catch (error) {
     if (!(error instanceof ShoalError)) throw error
-    if (ended.includes(error.code)) return 'The coordinator had ended it before.'
-    if (force) return `The coordinator could not be told: revoke ${identity.cell_id} there.`
-    throw new ShoalError(error.code, `${error.message}; --force leaves without telling`, {
+    if (ended.includes(error.code)) return 'The coordinator had already removed it.'
+    if (force) return `The coordinator could not be notified: revoke ${identity.cell_id} there.`
+    throw new ShoalError(error.code, `${error.message}; --force leaves without notifying it`, {
       cause: error,
     })
   }

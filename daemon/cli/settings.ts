@@ -5,7 +5,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { DaemonConfig } from '../config.ts'
 import type { CommandContext } from './command.ts'
 
-export interface CliSettings {
+export interface ShoaldSettings {
   config: DaemonConfig
   /** The configuration file that was named, whether it is there or not. */
   file: string | undefined
@@ -19,7 +19,7 @@ export const readSettings = (
   { env }: Pick<CommandContext, 'env'>,
   argv: string[],
   { mayMiss = false }: { mayMiss?: boolean } = {},
-): CliSettings => {
+): ShoaldSettings => {
   const at = argv.indexOf('--config')
   const file = at < 0 ? env.SHOAL_CONFIG : argv[at + 1]
   const missing = mayMiss && file !== undefined && !existsSync(file)

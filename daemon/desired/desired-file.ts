@@ -72,7 +72,7 @@ export const writeDesired = async (
     ...(failure && { failure }),
   }
   await replacePrivate(fileOf(stateDir), `${JSON.stringify(kept, null, 2)}\n`).catch(error =>
-    logger.warn({ reason: error.message }, 'settings of the coordinator are not kept'),
+    logger.warn({ reason: error.message }, 'settings of the coordinator could not be stored'),
   )
 }
 

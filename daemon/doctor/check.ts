@@ -1,7 +1,7 @@
 import type { DaemonConfig } from '../config.ts'
 import type { Identity } from '../identity.ts'
 
-export interface CheckResult {
+export interface CheckReport {
   /** `skip` is what could not be looked at because something before it is wrong. */
   state: 'ok' | 'warn' | 'fail' | 'skip'
   /** Finding, in plain words. */
@@ -10,7 +10,7 @@ export interface CheckResult {
   remedy?: string
 }
 
-export interface Checked extends CheckResult {
+export interface Checked extends CheckReport {
   name: string
 }
 
@@ -28,9 +28,9 @@ export interface CheckSubject {
   now: () => number
 }
 
-export type DoctorCheck = (patient: CheckSubject) => Promise<CheckResult>
+export type DoctorCheck = (patient: CheckSubject) => Promise<CheckReport>
 
-export const ok = (says: string): CheckResult => ({ state: 'ok', says })
-export const warn = (says: string, remedy: string): CheckResult => ({ state: 'warn', says, remedy })
-export const fail = (says: string, remedy: string): CheckResult => ({ state: 'fail', says, remedy })
-export const skip = (says: string): CheckResult => ({ state: 'skip', says })
+export const ok = (says: string): CheckReport => ({ state: 'ok', says })
+export const warn = (says: string, remedy: string): CheckReport => ({ state: 'warn', says, remedy })
+export const fail = (says: string, remedy: string): CheckReport => ({ state: 'fail', says, remedy })
+export const skip = (says: string): CheckReport => ({ state: 'skip', says })

@@ -14,7 +14,7 @@ import { ask, askAsCell } from '../ask.ts'
 import { credentialOf, identityFile } from '../identity.ts'
 import { dial } from '../uplink/dial.ts'
 import {
-  type CheckResult,
+  type CheckReport,
   type CheckSubject,
   type DoctorCheck,
   fail,
@@ -32,7 +32,7 @@ const TIMEOUT_SECONDS = 5
 export const identity: DoctorCheck = async ({ config, identity }) => {
   if (identity === undefined)
     return fail(
-      `${config.state_dir} holds no identity: this machine is no cell`,
+      `${config.state_dir} holds no identity: this machine is not a cell`,
       'get a join token from the coordinator and use shoald join URL --token TOKEN',
     )
   const { mode } = await stat(identityFile(config.state_dir))
@@ -53,7 +53,7 @@ export const coordinator: DoctorCheck = async patient => {
   } catch (error) {
     return fail(
       (error as Error).message,
-      'is the address right, the coordinator up, and nothing in between that stops port or TLS?',
+      'check the address, the coordinator, and firewalls that may block the port or TLS',
     )
   }
   return ok(`${url} answers in ${Math.ceil(performance.now() - startedMs)} ms`)
@@ -89,7 +89,7 @@ export const selfChecks = (
 }
 
 interface Seen {
-  credential: CheckResult
+  credential: CheckReport
   answer?: SelfAnswer
   /** Offset of this cell's clock from the coordinator's, accurate to half a round trip. */
   aheadMs: number
@@ -111,7 +111,7 @@ const askSelf = async (patient: CheckSubject): Promise<Seen> => {
   }
 }
 
-const describeRefusal = (error: Error): CheckResult => {
+const describeRefusal = (error: Error): CheckReport => {
   const code = error instanceof ShoalError ? error.code : undefined
   if (code === 'auth_required')
     return fail(
@@ -123,18 +123,18 @@ const describeRefusal = (error: Error): CheckResult => {
   return skip(error.message)
 }
 
-const keyOf = ({ identity }: CheckSubject, answer: SelfAnswer): CheckResult => {
+const keyOf = ({ identity }: CheckSubject, answer: SelfAnswer): CheckReport => {
   const pinned = identity?.coordinator_key
   if (pinned === undefined) return warn('none is pinned yet', 'the daemon pins it when it connects')
   if (followedKey(pinned, answer) === undefined)
     return fail(
       'the coordinator signs with a key that the pinned one does not vouch for',
-      'if it was set up anew: shoald leave --yes --force, then join again; if not, it is not yours',
+      'if it was reinstalled: shoald leave --yes --force, then join again; if not, it is another server',
     )
   return ok('the coordinator signs with the key that is pinned, or one that it vouches for')
 }
 
-const clockOf = (aheadMs: number): CheckResult => {
+const clockOf = (aheadMs: number): CheckReport => {
   const says = `${Math.round(Math.abs(aheadMs))} ms ${aheadMs < 0 ? 'behind' : 'ahead of'} the coordinator`
   return Math.abs(aheadMs) > CLOCK_LIMIT_MS
     ? warn(says, 'let both machines follow a time server: commands to devices are refused')

@@ -27,7 +27,7 @@ export const gpus: DoctorCheck = async ({ path, signal }) => {
   if (sampler === noGpus) return ok('no GPU was found: models run on the CPU')
   if (gpus.length === 0)
     return warn(
-      `the driver says nothing within ${GPU_WAIT_MS / 1000} s`,
+      `the driver did not answer within ${GPU_WAIT_MS / 1000} s`,
       'check the driver with its own tool, such as nvidia-smi',
     )
   const names = sampler.facts().map(({ name }) => name)

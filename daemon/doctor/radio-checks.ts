@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type CheckResult, type CheckSubject, type DoctorCheck, ok, warn } from './check.ts'
+import { type CheckReport, type CheckSubject, type DoctorCheck, ok, warn } from './check.ts'
 
 /*
  * Radios with which a cell can look around, as Linux shows them below /sys/class (kernel:
@@ -32,10 +32,10 @@ export const wifi: DoctorCheck = async ({ sysFolder }: CheckSubject) => {
   return findingOf(radios, 'no wifi adapter: this cell sees no wifi networks', 'wifi')
 }
 
-const findingOf = async (radios: Radio[], none: string, kind: string): Promise<CheckResult> => {
+const findingOf = async (radios: Radio[], none: string, kind: string): Promise<CheckReport> => {
   if (radios.length === 0) return ok(none)
   const states = await Promise.all(
-    radios.map(async radio => ({ ...radio, off: await whySwitchedOff(radio) })),
+    radios.map(async radio => ({ ...radio, off: await findBlock(radio) })),
   )
   const names = states.map(({ name, off }) => (off === undefined ? name : `${name} (${off})`))
   const says = names.join(', ')
@@ -49,7 +49,7 @@ const findingOf = async (radios: Radio[], none: string, kind: string): Promise<C
 const BY_HAND = 'switched off by hand'
 
 /** Reason why a radio is blocked; undefined when it is not. */
-const whySwitchedOff = async ({ folder }: Radio): Promise<string | undefined> => {
+const findBlock = async ({ folder }: Radio): Promise<string | undefined> => {
   const switches = (await namesIn(folder)).filter(name => /^rfkill\d+$/.test(name))
   for (const name of switches) {
     if (await isSet(join(folder, name, 'hard'))) return BY_HAND

@@ -20,7 +20,7 @@ const MAX_REASON_LENGTH = 500
 
 /** A process that cannot be killed is looked for this often. */
 const LEFTOVER_MS = 5000
-const LEFTOVER = 'the process before cannot be ended; another starts when it is gone'
+const LEFTOVER = 'the previous process cannot be ended; the next one starts when it is gone'
 
 /** Somebody who holds the memory may have ended by then. */
 const NO_ROOM_RETRY_SECONDS = 10
@@ -142,7 +142,7 @@ export class EngineLife {
 
   /** Error for requests while the engine has failed. */
   unavailable(): ShoalError {
-    return new ShoalError('cell_unavailable', this.#reason ?? 'the engine is away', {
+    return new ShoalError('cell_unavailable', this.#reason ?? 'the engine is not running', {
       retryAfterSeconds: this.#retry.seconds,
     })
   }
@@ -235,7 +235,7 @@ export class EngineLife {
 
   #unloadIdle(): void {
     const { label } = this.#options.weights
-    this.#parts.logger.info({ weights: label }, 'engine unloaded: nobody has used it')
+    this.#parts.logger.info({ weights: label }, 'engine unloaded after being idle')
     this.cool()
   }
 
@@ -290,4 +290,4 @@ const isForGood = (error: Error): boolean =>
 
 /** Error for requests while the engine is stopped. */
 export const engineStopped = (): ShoalError =>
-  new ShoalError('draining', 'the cell does not serve now', { retryAfterSeconds: 1 })
+  new ShoalError('draining', 'the cell is not serving now', { retryAfterSeconds: 1 })

@@ -28,14 +28,14 @@ const slotMetrics = (engines: Engines): Metric[] => {
     gauge('shoal_engine_ready', 'Whether the model is loaded: 1 or 0.', ({ state }) =>
       Number(state === 'ready'),
     ),
-    gauge('shoal_engine_slots', 'Requests that it can run at once.', ({ slots }) => slots),
-    gauge('shoal_engine_slots_busy', 'Requests that it runs now.', report => report.slots_busy),
-    gauge('shoal_engine_queued', 'Requests that wait for a slot.', ({ queued }) => queued),
+    gauge('shoal_engine_slots', 'Requests that it can run concurrently.', ({ slots }) => slots),
+    gauge('shoal_engine_slots_busy', 'Requests running now.', report => report.slots_busy),
+    gauge('shoal_engine_queued', 'Requests waiting for a slot.', ({ queued }) => queued),
     engineMetric(
       engines,
       'counter',
       'shoal_engine_restarts_total',
-      'Times its process died.',
+      'Crashes of its process.',
       engine => engine.report().restarts,
     ),
   ]

@@ -20,7 +20,7 @@ export class Engine {
   constructor(options: EngineOptions, parts: EngineParts) {
     this.#options = options
     this.#admission = new SlotAdmission(options.limits, parts.clock, ({ model }) =>
-      this.#stillLoading(model),
+      this.#describeLoading(model),
     )
     this.#jobs = new Jobs(this.#admission, this.figures, () => parts.clock.now())
     this.#life = new EngineLife(options, parts, this.#admission, this.#jobs)
@@ -151,11 +151,11 @@ export class Engine {
     if (this.#life.state === 'cold') void this.load()
     const { remainingSeconds = 0 } = this.#life.approach.progress
     if (remainingSeconds > this.#options.limits.queueTimeoutSeconds)
-      throw this.#stillLoading(how.model)
+      throw this.#describeLoading(how.model)
     return this.#jobs.submit(work, bytes, listener, how)
   }
 
-  #stillLoading(model = this.#options.models[0]): ShoalError {
+  #describeLoading(model = this.#options.models[0]): ShoalError {
     const { text, retryAfterSeconds } = this.#life.approach.progress
     return new ShoalError('cell_unavailable', `${model} is ${text}`, { retryAfterSeconds })
   }

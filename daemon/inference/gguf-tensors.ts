@@ -50,11 +50,11 @@ const BLOCKS: Record<number, readonly [values: number, bytes: number]> = {
 export const tensorBytes = ({ name, shape, type }: GgufTensor): number => {
   const values = shape.reduce((product, size) => product * size, 1)
   if (values < 1 || values > Number.MAX_SAFE_INTEGER) {
-    throw new GgufError(`the tensor ${name} has an absurd shape`)
+    throw new GgufError(`the tensor ${name} has an invalid shape`)
   }
   const [blockValues, blockBytes] = BLOCKS[type] ?? [values, 1]
   if ((shape[0] ?? 1) % blockValues !== 0 && BLOCKS[type] !== undefined) {
-    throw new GgufError(`a row of the tensor ${name} is no multiple of ${blockValues}`)
+    throw new GgufError(`a row of the tensor ${name} is not a multiple of ${blockValues}`)
   }
   return (values / blockValues) * blockBytes
 }

@@ -195,7 +195,7 @@ const facts = (metadata: Metadata): Omit<GgufFacts, 'tensorCount' | 'fileBytes'>
   const requireNumber = (key: string, most: number): number => {
     const value = metadata.get(`${architecture}.${key}`)
     if (typeof value === 'number' && value >= 1 && value <= most) return value
-    throw new GgufError(`${architecture}.${key} is missing or absurd`)
+    throw new GgufError(`${architecture}.${key} is missing or out of range`)
   }
   const tokens = metadata.get('tokenizer.ggml.tokens')
   return {

@@ -50,7 +50,7 @@ export const createModelControl = ({ engines, pins, clock }: ModelControlParts):
     })
   const load = async (model: string): Promise<ModelStanding> => {
     await waitBriefly(find(model).load())
-    return standingOf(model, find(model))
+    return describeStanding(model, find(model))
   }
   let last: Promise<unknown> = Promise.resolve()
   /** One after the other: of two at once, one would write over what the other has pinned. */
@@ -74,7 +74,7 @@ export const createModelControl = ({ engines, pins, clock }: ModelControlParts):
       const engine = find(model)
       if (engine.pinned) throw new ShoalError('conflict', `${model} is pinned; unpin it first`)
       engine.unload()
-      return standingOf(model, engine)
+      return describeStanding(model, engine)
     },
     pin: async model => {
       await setPinned(model, true)
@@ -82,12 +82,12 @@ export const createModelControl = ({ engines, pins, clock }: ModelControlParts):
     },
     unpin: async model => {
       await setPinned(model, false)
-      return standingOf(model, find(model))
+      return describeStanding(model, find(model))
     },
   }
 }
 
-const standingOf = (model: string, engine: Engine): ModelStanding => {
+const describeStanding = (model: string, engine: Engine): ModelStanding => {
   const { state, phase, progress_percent, remaining_seconds, reason } = engine.report()
   return {
     model,

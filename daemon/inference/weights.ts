@@ -108,7 +108,7 @@ export const checkWeights = async (
     if (weights.url === undefined) throw new GgufError(`its sha256 is not ${sha256}`)
     // what we have fetched ourselves can be fetched again
     await rm(file, { force: true })
-    throw new DownloadError(`its sha256 is not ${sha256} any more; it is fetched anew`, 'later')
+    throw new DownloadError(`its sha256 is not ${sha256} any more; it is downloaded again`, 'later')
   }
   return facts
 }

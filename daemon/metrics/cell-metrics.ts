@@ -32,10 +32,10 @@ const gpuMetrics = (gpus: readonly GpuSample[]): Metric[] => {
   })
   return [
     gauge('shoal_gpu_memory_used_bytes', 'Memory in use.', gpu => gpu.vram_used_bytes),
-    gauge('shoal_gpu_memory_total_bytes', 'Memory it has.', gpu => gpu.vram_total_bytes),
-    gauge('shoal_gpu_utilization_percent', 'How busy it is.', gpu => gpu.utilization_percent),
-    gauge('shoal_gpu_temperature_celsius', 'How hot it is.', gpu => gpu.temperature_celsius),
-    gauge('shoal_gpu_power_watts', 'What it draws.', gpu => gpu.power_watts),
+    gauge('shoal_gpu_memory_total_bytes', 'Total memory.', gpu => gpu.vram_total_bytes),
+    gauge('shoal_gpu_utilization_percent', 'Utilisation.', gpu => gpu.utilization_percent),
+    gauge('shoal_gpu_temperature_celsius', 'Temperature.', gpu => gpu.temperature_celsius),
+    gauge('shoal_gpu_power_watts', 'Power draw.', gpu => gpu.power_watts),
   ]
 }
 
@@ -64,7 +64,7 @@ const processMetrics: readonly Metric[] = [
     {
       name: 'process_start_time_seconds',
       type: 'gauge',
-      help: 'When the daemon started, unix time.',
+      help: 'Start of the daemon, Unix time.',
     },
     () => Math.round(performance.timeOrigin) / 1000,
   ),

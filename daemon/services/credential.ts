@@ -77,7 +77,7 @@ export const settleAtStart = async (
 ): Promise<void> => {
   const { identity, logger } = options
   await settleCredential(identity, questionsOf(options, signal)).catch(error =>
-    logger.warn({ reason: error.message }, 'a renewal from before is not settled yet'),
+    logger.warn({ reason: error.message }, 'an earlier renewal is not settled yet'),
   )
 }
 
@@ -90,16 +90,7 @@ interface Keeping extends CredentialOptions {
 }
 
 const keepYoung = async (keeping: Keeping): Promise<void> => {
-  const {
-    identity,
-    questions,
-    nudge,
-    logger,
-    isDue: due,
-    onRenewed: renewed,
-    asked,
-    signal,
-  } = keeping
+  const { identity, questions, nudge, logger, isDue, onRenewed, asked, signal } = keeping
   const { wait = realWait, now } = keeping
   while (!signal.aborted) {
     let pauseMs = LOOK_MS
@@ -108,9 +99,9 @@ const keepYoung = async (keeping: Keeping): Promise<void> => {
         await settleCredential(identity, questions, now)
         nudge.ring()
       }
-      if (due()) {
+      if (isDue()) {
         await renewCredential(identity, questions, now)
-        renewed()
+        onRenewed()
         logger.info('the credential was renewed')
       }
     } catch (error) {

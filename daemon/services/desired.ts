@@ -135,7 +135,7 @@ export class DesiredService implements Service {
     const event: Event = { type: 'desired', wanted: { version, document }, nowMs: this.#nowMs() }
     const isNothingNew = step(this.#state, event).state === this.#state
     if (isStale(desired, { highest: this.#highest, isAnswer, isNothingNew }))
-      return this.#reject('older than what was believed before', version)
+      return this.#reject('older than the settings that were trusted before', version)
     this.#highest = Math.max(this.#highest, version)
     await this.#take(event)
   }
@@ -143,7 +143,7 @@ export class DesiredService implements Service {
   /** Rejects settings that may be genuine but early or late, and asks for a fresh answer. */
   #reject(reason: string, version?: number): void {
     const { logger, askAgain } = this.#options
-    logger.warn({ reason, version, highest: this.#highest }, 'settings are not believed')
+    logger.warn({ reason, version, highest: this.#highest }, 'settings are not trusted')
     if (this.#nowMs() - this.#askedAtMs < ASK_AGAIN_MS) return
     this.#askedAtMs = this.#nowMs()
     askAgain?.()

@@ -63,7 +63,9 @@ export const inferenceService = ({
   const shared = { clock: systemClock, spawn: engineSpawner(logger), logger }
   const tuner = tuning && new Tuner(tuning, { ...shared, now: Date.now })
   const engines = new Engines(catalogue, config, {
-    ...{ ...shared, tuner, places },
+    ...shared,
+    tuner,
+    places,
     fetch: (...order) => folder.fetch(...order),
     readMemory: memoryReader(() => readSample(gpus)),
   })

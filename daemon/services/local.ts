@@ -46,7 +46,7 @@ const faultOf = ({ headers }: IncomingMessage): ShoalError | undefined => {
     return new ShoalError('host_not_allowed', 'this server answers for loopback names only')
   const { origin } = headers
   if (origin !== undefined && !LOOPBACK.test(origin.replace(/^https?:\/\//, '')))
-    return new ShoalError('forbidden', 'this server answers no pages of other origins')
+    return new ShoalError('forbidden', 'this server rejects pages of other origins')
   return undefined
 }
 

@@ -19,7 +19,7 @@ export const witnessService = ({ witness, uplink, logger }: WitnessServiceOption
       if (data === undefined) return
       witness
         .keep(data)
-        .catch(error => logger.warn({ reason: error.message }, 'the audit head was not kept'))
+        .catch(error => logger.warn({ reason: error.message }, 'the audit head was not stored'))
     })
     signal.addEventListener('abort', off)
   },

@@ -8,7 +8,7 @@ export interface QuarantineNotice {
 }
 
 const WHAT_TO_DO =
-  'this cell is in quarantine: another machine has come with its identity. Stop the copy (a cloned ' +
+  'this cell is in quarantine: another machine has connected with its identity. Stop the copy (a cloned ' +
   'disk, an old backup), then have an operator run: shoal cells release. If this machine is the ' +
   'copy: shoald leave --yes --force, then join with a token of its own'
 
@@ -25,7 +25,7 @@ export const quarantineNotice = (
       logger.error({ cell_id: cellId, reason: error.message }, WHAT_TO_DO)
     },
     onAccepted: () => {
-      if (told) logger.info({ cell_id: cellId }, 'this cell is not in quarantine any more')
+      if (told) logger.info({ cell_id: cellId }, 'this cell is no longer in quarantine')
       told = false
     },
   }

@@ -17,14 +17,14 @@ export const encodeRecord = (text: string): Buffer => {
   return Buffer.concat([header, body])
 }
 
-export interface Records {
+export interface DecodedRecords {
   texts: string[]
   /** Bytes of the whole records; what follows is incomplete, damaged or beyond the limit. */
   bytes: number
 }
 
 /** The whole and undamaged records at the beginning, at most `limit` of them. */
-export const decodeRecords = (data: Buffer, limit = Number.POSITIVE_INFINITY): Records => {
+export const decodeRecords = (data: Buffer, limit = Number.POSITIVE_INFINITY): DecodedRecords => {
   const texts: string[] = []
   let bytes = 0
   while (texts.length < limit && bytes + HEADER_BYTES <= data.length) {

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import unknown
-from exercises import exercise, remembering
+from exercises import exercise, memory_turns
 from facts import all_facts
 from grammar import expand, fill
 from phrasing import FRAMES, question, style
@@ -76,7 +76,7 @@ def chat(random, min_turns):
 
 
 def insert_memory(exchanges, random):
-    tell, ask = remembering(random)
+    tell, ask = memory_turns(random)
     at = random.randrange(len(exchanges) + 1)
     later = random.randrange(at, len(exchanges) + 1)
     return [*exchanges[:at], tell, *exchanges[at:later], ask, *exchanges[later:]]

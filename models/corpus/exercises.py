@@ -105,7 +105,7 @@ def echo(random):
     return ask('echo', random, x=quoted), words
 
 
-def counting(random):
+def count_exercise(random):
     start = random.choice([1, 1, 1, 1, random.randint(0, 30)])
     end = start + random.randint(2, random.choice([10, 20, 50]))
     span = ask('from-one' if start == 1 else 'from-other', random, low=start, high=end)
@@ -137,7 +137,7 @@ def key_format(random):
 
 #: Weight of each kind of exercise.
 EXERCISES = {
-    vram_level: 5, busy_choice: 2.5, arithmetic: 2.7, comparison: 1.3, echo: 5, counting: 1,
+    vram_level: 5, busy_choice: 2.5, arithmetic: 2.7, comparison: 1.3, echo: 5, count_exercise: 1,
     formation: 1.5, command: 2, key_format: 0.7,
 }
 
@@ -149,7 +149,7 @@ def exercise(random):
     return question, answer, make is echo
 
 
-def remembering(random):
+def memory_turns(random):
     """Two turns: something to remember, and the question for it."""
     kind = random.choice(['name', 'name', 'word', 'number', 'cell'])
     if kind == 'name':

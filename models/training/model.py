@@ -118,7 +118,7 @@ class Llama(nn.Module):
 
 
 @torch.no_grad()
-def grown(model):
+def double_depth(model):
     """Doubles the blocks without changing the output: each is followed by a copy that adds nothing yet."""
     bigger = Llama(replace(model.shape, block_count=2 * model.shape.block_count))
     bigger.token_embd.load_state_dict(model.token_embd.state_dict())

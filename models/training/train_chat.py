@@ -14,7 +14,7 @@ from torch.nn import functional  # noqa: E402
 
 import chats  # noqa: E402
 from batches import batches  # noqa: E402
-from model import Llama, Shape, grown, load, parameter_count, save  # noqa: E402
+from model import Llama, Shape, double_depth, load, parameter_count, save  # noqa: E402
 from muon import optimizers  # noqa: E402
 from tokenizer import Tokenizer  # noqa: E402
 
@@ -103,14 +103,14 @@ def train(options):
     tokenizer = Tokenizer.load(options.tokenizer)
     model = Llama(first_shape(options.size, len(tokenizer.tokens)))
     if options.resume:
-        model = grown(model)
+        model = double_depth(model)
         load(model, options.resume)
     learners = optimizers(model)
     feed = Feed(tokenizer, options.tokens_per_batch)
     begin, saved, step, seen, mean_loss = time.time(), time.time(), 0, 0, 0.0
     while (part := schedule_part(options, time.time() - begin)) < 1:
         if part >= GROW_AT and model.shape.block_count < SHAPES[options.size]['block_count']:
-            model = grown(model)
+            model = double_depth(model)
             learners = optimizers(model)
         ids, wanted, targets, weights = feed.next(part)
         scores = model.scores(model(ids)[wanted])

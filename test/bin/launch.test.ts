@@ -37,13 +37,13 @@ t.test('signals that come in one press count once', async t => {
   t.strictSame(seen, ['first SIGINT', 'again SIGINT', 'again SIGTERM'])
 })
 
-/** Its output, line by line. */
-const untilSaid = async (child: ChildProcess, pattern: RegExp): Promise<void> => {
+/** Waits for a line of the child's output. */
+const waitForLine = async (child: ChildProcess, pattern: RegExp): Promise<void> => {
   for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream }))
     if (pattern.test(line)) return
 }
 
-const started = (t: Test, command: string, args: string[]): ChildProcess => {
+const startProgram = (t: Test, command: string, args: string[]): ChildProcess => {
   const env = { PATH: process.env.PATH, HOME: process.env.HOME }
   // no terminal anywhere: nobody but the launcher hears of a signal
   const stdio: ['ignore', 'pipe', 'inherit'] = ['ignore', 'pipe', 'inherit']
@@ -66,8 +66,8 @@ t.test('a program that runs in another Node', async t => {
   )
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     t.test(`hears ${signal}, and its code is the code of the whole`, async t => {
-      const child = started(t, process.execPath, [script])
-      await untilSaid(child, /^up$/)
+      const child = startProgram(t, process.execPath, [script])
+      await waitForLine(child, /^up$/)
       child.kill(signal)
       const [code] = await once(child, 'exit')
       t.equal(code, 7)
@@ -81,8 +81,8 @@ t.test('SIGINT ends everything when npm or the launcher alone gets it', async t 
   ] as const)
     t.test(title, async t => {
       const flags = ['--port', '0', '--mqtt-port', 'none', '--state-dir', t.testdir()]
-      const child = started(t, command, [...args, ...flags])
-      await untilSaid(child, /the coordinator starts/)
+      const child = startProgram(t, command, [...args, ...flags])
+      await waitForLine(child, /starting the coordinator/)
       child.kill('SIGINT')
       // its output ends when the last process that has it has ended
       await once(child, 'close')

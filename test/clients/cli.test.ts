@@ -86,9 +86,15 @@ t.test('rows within rows are a table of their own, below', async t => {
 t.test('of requests at gates a narrow terminal has the id, the state and the summary', async t => {
   const at = '2026-11-20T15:09:16Z'
   const requests = ['1', '2', '3', '4'].map(n => ({
-    ...{ id: `gate_01m7whzrgvd7cyagessq0m12h${n}`, state: 'pending', summary: 'release 2.0.0' },
-    ...{ status: 'pending', gate_id: 'gate.major-release-approve', requester_id: 'p'.repeat(30) },
-    ...{ plan_text: 'x'.repeat(200), votes: [], created_at: at },
+    id: `gate_01m7whzrgvd7cyagessq0m12h${n}`,
+    state: 'pending',
+    summary: 'release 2.0.0',
+    status: 'pending',
+    gate_id: 'gate.major-release-approve',
+    requester_id: 'p'.repeat(30),
+    plan_text: 'x'.repeat(200),
+    votes: [],
+    created_at: at,
   }))
   const [head = '', row = ''] = printed({ requests, next: null }, 'text', 80).split('\n')
   t.match(head, /^id +state +summary/)
@@ -170,7 +176,7 @@ const operation = (id: string, more: Partial<Operation> = {}): Operation =>
     ...more,
   })
 
-/** What is asked when this is typed. */
+/** Call that the program makes for these words. */
 const callOf = async (declared: Operation, ...argv: string[]): Promise<ApiCall | undefined> => {
   const { method, path } = declared
   const document = openApi([{ method, path, access: 'key', operation: declared }], 'http://a')
@@ -313,12 +319,12 @@ t.test('who talks to the wrong port or without its authority is told so', async 
     }),
   }
   for (const [name, scheme, message, step] of [
-    ['http', 'https', /: what listens there speaks no TLS/, /http:\/\//],
+    ['http', 'https', /: the server does not speak TLS/, /http:\/\//],
     ['https', 'http', /: the connection was cut/, /https:\/\//],
     [
       'https',
       'https',
-      /: its certificate is from an authority|: its certificate is from no authority/,
+      /: its certificate is from an unknown authority|: its certificate is self-signed/,
       /--ca-file/,
     ],
   ] as const) {

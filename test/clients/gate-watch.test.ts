@@ -37,7 +37,7 @@ const scene = (requests: object[], refuse?: string) => {
   const session = { api, format: 'text', write } as unknown as CliSession
   return { session, calls, out: () => out }
 }
-const answering = (...answers: string[]) => ({
+const answerWith = (...answers: string[]) => ({
   ask: async () => answers.shift() ?? '',
   signal: new AbortController().signal,
   wait: async () => {},
@@ -45,7 +45,7 @@ const answering = (...answers: string[]) => ({
 
 t.test('each request is shown whole, oldest first, and decided as the person says', async t => {
   const { session, calls, out } = scene([request('gate_3'), request('gate_2'), request('gate_1')])
-  await watchGates(session, answering('a', 'fine', 'reject', 'no', 's'), true)
+  await watchGates(session, answerWith('a', 'fine', 'reject', 'no', 's'), true)
   t.strictSame(
     calls.map(({ path, body }) => [path, body]),
     [
@@ -64,7 +64,7 @@ t.test('what can never pass says why, and evidence is shown as it was given', as
   const evidence_text = '{"a":1,"a\\u{200b}":2}'
   const reason = 'the rules of gate.x have changed since'
   const { session, out } = scene([request('g', { evidence_text, reason, approvals_missing: 2 })])
-  await watchGates(session, answering('s'), true)
+  await watchGates(session, answerWith('s'), true)
   t.match(out(), `evidence   ${evidence_text}\n`)
   t.match(out(), `void       ${reason}\n`)
   t.match(out(), /missing +2 approvals\n/)
@@ -82,7 +82,7 @@ t.test('a long plan is shown in lines, and nothing of it is changed', async t =>
     end: '\\u{202e}',
   })
   const { session, out } = scene([request('g', { plan_text })])
-  await watchGates(session, answering('s'), true)
+  await watchGates(session, answerWith('s'), true)
   const margin = ' '.repeat(11)
   t.ok(out().includes(`plan       {\n${margin}  "action": "policy.change",\n`))
   t.ok(
@@ -101,19 +101,19 @@ t.test('a long plan is shown in lines, and nothing of it is changed', async t =>
 t.test('what is no JSON is shown as it came', async t => {
   for (const plan_text of ['{"a":"b', 'a"b', '']) {
     const { session, out } = scene([request('g', { plan_text })])
-    await watchGates(session, answering('s'), true)
+    await watchGates(session, answerWith('s'), true)
     t.ok(out().includes(`plan       ${plan_text}\n`))
   }
   const deep = '['.repeat(20_000)
   const { session, out } = scene([request('g', { plan_text: deep })])
-  await watchGates(session, answering('s'), true)
+  await watchGates(session, answerWith('s'), true)
   t.equal(out().split('[').length, 20_001)
 })
 
 t.test('an answer that is neither yes nor no changes nothing', async t => {
   for (const answer of ['', 'y', 'yes', 'A pprove', 'constructor']) {
     const { session, calls } = scene([request('gate_1')])
-    await watchGates(session, answering(answer), true)
+    await watchGates(session, answerWith(answer), true)
     t.strictSame(calls, [], JSON.stringify(answer))
   }
 })
@@ -123,14 +123,14 @@ t.test('a refusal is told and the next one still comes', async t => {
     [request('gate_2'), request('gate_1')],
     'who asks cannot decide',
   )
-  await watchGates(session, answering('a', '', 'a', ''), true)
+  await watchGates(session, answerWith('a', '', 'a', ''), true)
   t.equal(calls.length, 2)
   t.match(out(), /who asks cannot decide/)
 })
 
 t.test('text that moves the cursor or hides is made visible', async t => {
   const { session, out } = scene([request('gate_1', { summary: 'a\u001b[2Jb\u202ec' })])
-  await watchGates(session, answering('s'), true)
+  await watchGates(session, answerWith('s'), true)
   t.notOk(out().includes('\u001b') || out().includes('\u202e'))
 })
 

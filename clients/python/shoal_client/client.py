@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
 
 from .errors import ShoalError
 from .retry import is_repeatable, wait_seconds
-from .transport import Transport, event_data, header_word, parsed, path_part, read_json
+from .transport import Transport, event_data, header_word, parse_json, path_part, read_json
 
 Messages = List[Dict[str, Any]]
 
@@ -100,7 +100,7 @@ class Client:
             for data in event_data(response):
                 if data == b"[DONE]":
                     return
-                chunk: Dict[str, Any] = parsed(data, response.status)
+                chunk: Dict[str, Any] = parse_json(data, response.status)
                 if "error" in chunk:
                     failed = chunk["error"]
                     raise ShoalError(str(failed["code"]), str(failed["message"]), 200)

@@ -119,14 +119,14 @@ def read_json(response: http.client.HTTPResponse) -> Any:
         raise cut_off()
     if len(text) > MAX_ANSWER_BYTES:
         raise ShoalError("internal", "the answer is too large", response.status)
-    return parsed(text, response.status) if text else None
+    return parse_json(text, response.status) if text else None
 
 
-def parsed(text: bytes, status: int) -> Any:
+def parse_json(text: bytes, status: int) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ShoalError("internal", "the answer is no JSON", status) from error
+        raise ShoalError("internal", "the answer is not JSON", status) from error
 
 
 def event_data(response: http.client.HTTPResponse) -> Iterator[bytes]:

@@ -48,6 +48,6 @@ export const parseJson = <T>(text: string, status: number): T => {
   try {
     return JSON.parse(text) as T
   } catch (cause) {
-    throw new ShoalError('internal', 'the answer is no JSON', { status, cause })
+    throw new ShoalError('internal', 'the answer is not JSON', { status, cause })
   }
 }

@@ -36,13 +36,13 @@ const NO_TOP_K = null as unknown as number
 
 const penalties = (
   { frequencyPenalty, presencePenalty }: SamplingOrder,
-  generated: () => Token[],
+  listGenerated: () => Token[],
   maxTokens: number,
 ): Pick<SequenceEvaluateOptions, 'repeatPenalty'> => {
   if (frequencyPenalty === 0 && presencePenalty === 0) return {}
   return {
     repeatPenalty: {
-      punishTokens: generated,
+      punishTokens: listGenerated,
       /** Constant, because the engine makes a new sampler when it changes. */
       maxPunishTokens: maxTokens,
       penalty: 1,

@@ -113,7 +113,7 @@ const receive = async (part: PartFile, answer: PartAnswer, order: Download): Pro
 /** A page that asks for a password is found out before forty gigabytes of something else are. */
 const requireMagic = (chunk: Buffer): void => {
   const magic = chunk.subarray(0, 4).toString('latin1')
-  if (!'GGUF'.startsWith(magic)) throw new DownloadError('what comes is no GGUF file', 'never')
+  if (!'GGUF'.startsWith(magic)) throw new DownloadError('the download is not a GGUF file', 'never')
 }
 
 const complete = async (

@@ -93,7 +93,7 @@ export class ModelFolder {
     const restBytes = this.#restBytes(file, others)
     const heldBytes = (): number =>
       others.reduce((sum, { bytes }) => sum + bytes, totalBytes + restBytes)
-    const whyTooSmall = async (): Promise<string | undefined> => {
+    const findShortage = async (): Promise<string | undefined> => {
       if (heldBytes() > maxBytes)
         return `${folder} would hold ${printBytes(heldBytes())} of at most ${printBytes(maxBytes)}`
       const free = await freeBytes(folder)
@@ -102,7 +102,7 @@ export class ModelFolder {
       return `the disk has ${printBytes(free)} free, and ${printBytes(needed)} are needed`
     }
     for (;;) {
-      const reason = await whyTooSmall()
+      const reason = await findShortage()
       if (reason === undefined) {
         this.#coming.set(file, totalBytes)
         return

@@ -104,7 +104,7 @@ const stallWatch = (clock: Clock, seconds: number, stop: (error: Error) => void)
   let callOff = (): void => {}
   const look = (): void => {
     if (bytes < seconds * LEAST_BYTES_PER_SECOND)
-      stop(new Error(`it sent next to nothing for ${seconds} s`))
+      stop(new Error(`it sent almost nothing for ${seconds} s`))
     else callOff = clock.callAfter(seconds * 1000, look)
     bytes = 0
   }
@@ -125,7 +125,7 @@ const follow = (from: URL, location: string): URL => {
   try {
     const next = downloadable(new URL(location, from).href)
     if (from.protocol === 'https:' && next.protocol !== 'https:')
-      throw new Error('it leads from https to plain http')
+      throw new Error('it redirects from https to plain http')
     return next
   } catch (cause) {
     const { message } = cause as Error

@@ -90,7 +90,7 @@ export class Tuner {
     const limits = rows && chooseLimits(rows)
     if (limits === undefined) {
       this.#failed.add(key)
-      logger.warn({ weights: label }, 'not measured; the defaults stand')
+      logger.warn({ weights: label }, 'not measured; the defaults are used')
       return undefined
     }
     this.#measured.add(key)
@@ -102,7 +102,7 @@ export class Tuner {
   /** Stores a result. A failure only means that the next start measures again. */
   async #keep(key: string, limits: Limits, measured_at: number): Promise<void> {
     await keep(this.#options.file, key, { ...limits, measured_at }).catch((error: Error) =>
-      this.#parts.logger.warn({ reason: error.message }, 'measurement not kept'),
+      this.#parts.logger.warn({ reason: error.message }, 'measurement not stored'),
     )
   }
 }

@@ -55,7 +55,7 @@ const document = documentOf([
 
 const KEY = `svc-dev-abcdefgh_${'k'.repeat(40)}`
 
-/** What a coordinator lists; the last cell has a name that a shell would run. */
+/** Coordinator with a few lists; the last cell has a name that a shell would run. */
 const scene = async (t: Parameters<typeof fakeCoordinator>[0]) => {
   const home = await temporaryFolder(t)
   const { url, asked } = await fakeCoordinator(t, ({ path }) => {
@@ -184,7 +184,7 @@ t.test('the document is not asked for again', async t => {
   t.equal(asked.filter(({ path }) => path === '/v1/openapi.json').length, 1)
 })
 
-const installed = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0
+const findShell = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0
 
 /** A folder with a `shoal` that completes as the program does, and shows what it would get. */
 const pathWith = (home: string): string => {
@@ -198,7 +198,7 @@ echo "<$*>"
   return `${join(home, 'bin')}:${process.env.PATH}`
 }
 
-/** What is typed, with tabs, and what the program then gets. */
+/** Typed words, with tabs, and the words that the program receives. */
 const TYPED = [
   ['shoal ski\trun for\t--sha\tcir\t', '<skills run formation --shape circle>'],
   ['shoal chat --model a:9\thi', '<chat --model a:9b hi>'],
@@ -207,7 +207,7 @@ const TYPED = [
   ['shoal --format=js\t', '<--format=json>'],
 ] as const
 
-t.test('bash completes at the tab key', { skip: !installed('bash') || !hasPython }, async t => {
+t.test('bash completes at the tab key', { skip: !findShell('bash') || !hasPython }, async t => {
   const { env, home } = await scene(t)
   const first = `cd ${home}; source <(shoal completion bash); echo rea''dy\r`
   const steps = TYPED.map(([line], i) => ({
@@ -222,7 +222,7 @@ t.test('bash completes at the tab key', { skip: !installed('bash') || !hasPython
   for (const [line, got] of TYPED) t.ok(done.out.includes(`\r${got}\r\n`), `${line}: ${done.out}`)
 })
 
-t.test('zsh gets words and their descriptions', { skip: !installed('zsh') }, async t => {
+t.test('zsh gets words and their descriptions', { skip: !findShell('zsh') }, async t => {
   const { env, home } = await scene(t)
   const script = `compdef() { print "compdef $*" }
 source <(shoal completion zsh)
@@ -237,7 +237,7 @@ words=(shoal cells l); CURRENT=3; _shoal`
   t.equal(stdout, 'compdef _shoal shoal\na\\:7b\na\\:9b\nlist:x\nload:x\n')
 })
 
-t.test('fish completes', { skip: !installed('fish') }, async t => {
+t.test('fish completes', { skip: !findShell('fish') }, async t => {
   const { env, home } = await scene(t)
   const script = `shoal completion fish | source
 complete -C 'shoal cell show '

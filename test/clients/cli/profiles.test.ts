@@ -72,7 +72,12 @@ t.test('a file that others may use is not used', async t => {
 })
 
 const model = (id: string) => ({
-  ...{ id, kind: 'chat', state: 'ready', cells_ready: 1, context_length: 2048, weights: null },
+  id,
+  kind: 'chat',
+  state: 'ready',
+  cells_ready: 1,
+  context_length: 2048,
+  weights: null,
 })
 
 const scene = async (t: Test) => {
@@ -131,7 +136,7 @@ t.test('shoal login', async t => {
       const ended = await shoal(env, ['login', ...args], input)
       t.equal(ended.code, code, `${args.join(' ')}: ${ended.err}`)
       t.notMatch(ended.err, /secret|kkkk|other-key/)
-      t.equal(/refuses this key, and it was not kept.*\nit may be/.test(ended.err), code === 77)
+      t.equal(/rejected this key; it was not stored.*\nit may be/.test(ended.err), code === 77)
     }
     t.notOk(existsSync(file))
   })
@@ -177,7 +182,7 @@ t.test('an authority of its own', async t => {
   const wrong = fileOf('wrong.crt', pemOf(other.certificate))
   const list = ['models', 'list', '--url', url]
 
-  t.match(await shoal(env, list), { code: 69, err: /authority that is not known.*--ca-file/s })
+  t.match(await shoal(env, list), { code: 69, err: /unknown authority.*--ca-file/s })
   t.match(await shoal(env, [...list, '--ca-file', right]), { code: 0, out: /^m +chat/m })
   t.match(await shoal({ ...env, SHOAL_CA_FILE: wrong }, list), { code: 69, err: /certificate/ })
   const login = ['login', '--url', url]

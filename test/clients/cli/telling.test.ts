@@ -36,30 +36,30 @@ t.test('who is not let in is told which key was tried', async t => {
 
 t.test('who comes with an approval that is over is told to ask again', async t => {
   const step = (message: string) => nextStep(new ShoalError('forbidden', message))
-  t.match(step('request gate_1 is consumed'), /ask again/)
-  t.match(step('request gate_1 is superseded (by gate_2)'), /ask again/)
+  t.match(step('request gate_1 is consumed'), /request another one/)
+  t.match(step('request gate_1 is superseded (by gate_2)'), /request another one/)
   t.match(step('the plan is not the one that was approved'), /as it was approved/)
   t.equal(step('request gate_1 is pending'), undefined)
 })
 
 t.test('when nobody answers, the reason and the origin of the address are told', async t => {
-  const failed = (code: string) =>
+  const fetchFailure = (code: string) =>
     new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
   for (const [code, says, next] of [
     ['ECONNREFUSED', /nothing listens there/, /npm start/],
-    ['ENOTFOUND', /nobody knows that name/, /SHOAL_URL/],
-    ['SELF_SIGNED_CERT_IN_CHAIN', /not known here/, /--ca-file/],
+    ['ENOTFOUND', /the host name is unknown/, /SHOAL_URL/],
+    ['SELF_SIGNED_CERT_IN_CHAIN', /unknown authority/, /--ca-file/],
     ['CERT_HAS_EXPIRED', /expired/, /clocks/],
-    ['ERR_TLS_CERT_ALTNAME_INVALID', /another name/, /name that the certificate has/],
-    ['ERR_SSL_WRONG_VERSION_NUMBER', /no TLS/, /http:\/\//],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', /another name/, /host name from the certificate/],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', /not speak TLS/, /http:\/\//],
     ['EODD', /EODD/, /npm start/],
   ] as const) {
-    const told = coordinatorUnreachable('http://a', failed(code))
+    const told = coordinatorUnreachable('http://a', fetchFailure(code))
     t.match(told.message, says)
     t.match(nextStep(told, { urlFrom: 'SHOAL_URL' }), next, code)
     t.match(nextStep(told, { urlFrom: 'SHOAL_URL' }), /the address is from SHOAL_URL/)
   }
-  const refused = coordinatorUnreachable('http://a', failed('ECONNREFUSED'))
+  const refused = coordinatorUnreachable('http://a', fetchFailure('ECONNREFUSED'))
   const step = (url: string, urlFrom = '--url') => nextStep(refused, { url, urlFrom })
   t.match(step('http://a/hook'), /for a field called url write --input-url; start it/)
   for (const [url, from] of [['http://a/'], ['nonsense'], ['http://a/hook', 'SHOAL_URL']] as const)
@@ -228,7 +228,7 @@ t.test('an answer that breaks off, or is none of ours, is told with its own code
   t.match(cut, { code: 69, out: 'half', err: /no coordinator answers|connection was cut/ })
   t.notMatch(cut.err, /\n +at /, 'no stack')
   const odd = await shoal(env, ['models', 'list', '--url', url])
-  t.match(odd, { code: 70, err: /^shoal: this program has failed: .*\nwith SHOAL_DEBUG=1/ })
+  t.match(odd, { code: 70, err: /^shoal: this program has failed: .*\nrun it with SHOAL_DEBUG=1/ })
 })
 
 t.test('an address where another program answers is told as that', async t => {
@@ -243,8 +243,8 @@ t.test('an address where another program answers is told as that', async t => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const ended = await shoal(env, ['webhooks', 'create', '--url', `${url}/hook`])
     t.match(ended, { code: 69, out: '' })
-    t.match(ended.err, `what answers at ${url} is no coordinator (coordinator_unavailable)`)
-    t.match(ended.err, /for a field called url write --input-url; a proxy in between may/)
+    t.match(ended.err, `the server at ${url} is not a coordinator (coordinator_unavailable)`)
+    t.match(ended.err, /for a field called url write --input-url; a proxy may/)
   }
 })
 
@@ -263,9 +263,9 @@ t.test('what stands otherwise than a call needs is shown by the show of its grou
   const told = async (...args: string[]) => (await shoal(env, [...args, '--url', url])).err
   t.equal(
     await told('things', 'add', 'thing_1', 'a b'),
-    'shoal: it is in use (conflict)\nshoal things show thing_1 tells how it stands\n',
+    'shoal: it is in use (conflict)\nshoal things show thing_1 shows its state\n',
   )
-  t.match(await told('things', 'mode', 'set', 'thing_1'), /\nshoal things mode get thing_1 tells/)
+  t.match(await told('things', 'mode', 'set', 'thing_1'), /\nshoal things mode get thing_1 shows/)
   t.equal(await told('things', 'ask'), 'shoal: it is in use (conflict)\n')
 })
 
@@ -284,7 +284,7 @@ t.test('of what is not there, the list of that is named, not of what it was aske
       method === 'GET' ? [200, document] : [404, error('not_found', 'no such', param)],
     )
     const { err } = await shoal(env, ['things', 'give', 'x', '--url', url])
-    t.equal(err, `shoal: no such (not_found)\nshoal ${list} list shows what is there, by id\n`)
+    t.equal(err, `shoal: no such (not_found)\nshoal ${list} list lists the existing ids\n`)
   }
 })
 
@@ -327,7 +327,12 @@ t.test('requests that wait are a line of JSON each for programs', async t => {
 t.test('models are a table, without a column that none of them fills', async t => {
   const env = { HOME: await temporaryFolder(t) }
   const model = (id: string, weights: string | null = null) => ({
-    ...{ id, kind: 'chat', state: 'cold', cells_ready: 0, context_length: 512, weights },
+    id,
+    kind: 'chat',
+    state: 'cold',
+    cells_ready: 0,
+    context_length: 512,
+    weights,
   })
   const list = async (models: object[], ...more: string[]) => {
     const { url } = await fakeCoordinator(t, ({ path }) =>

@@ -3,7 +3,7 @@ import { answerCall } from '../../../clients/cli/answer-call.ts'
 import { TextAnswer } from '../../../clients/cli/api.ts'
 import type { OpenSession } from '../../../clients/cli/session.ts'
 
-/** What a cell may have put into its figures to steer the terminal of who looks at them. */
+/** Text with control characters, with which a cell could steer a terminal. */
 const TEXT = 'up 1\r\n# \u001b]0;title\u0007 \u009b2J\u202eleft\n'
 
 const written = async (isTerminal: boolean): Promise<string> => {

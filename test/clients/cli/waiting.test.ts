@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../coordinator/store/temporary.ts'
 import { documentOf, fakeCoordinator } from '../../support/fake-coordinator.ts'
 import { hasPython, inTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
 
-/** A terminal whose clock ticks when it is told to. */
+/** A terminal with a clock that the test advances. */
 const terminal = (more: object = {}) => {
   const written: string[] = []
   let tick: (() => void) | undefined
@@ -71,7 +71,11 @@ const followed = async (answer: Printable, looks: object[]) => {
 }
 
 const task = (state: string, more: object = {}) => ({
-  ...{ id: 't1', state, message: null, details: null, result: null },
+  id: 't1',
+  state,
+  message: null,
+  details: null,
+  result: null,
   ...more,
 })
 
@@ -128,7 +132,7 @@ t.test('whoever leaves is told how to come back', async t => {
   await t.rejects(followWork({ api, progress: idle }, { task_id: 't1' }, { signal: left, wait }), {
     code: 'client_closed',
     message: 'task t1 goes on',
-    step: 'come back with: shoal tasks show t1 --wait',
+    step: 'check later with: shoal tasks show t1 --wait',
   })
 })
 
@@ -167,7 +171,7 @@ t.test(
     t.match(await run('gates', 'request', 'gate.x', '--wait'), {
       code: 75,
       out: /gate_1/,
-      err: /waits for people.*\nshoal gates show gate_1 tells/,
+      err: /waits for approval.*\nshoal gates show gate_1 shows/,
     })
   },
 )
@@ -196,7 +200,7 @@ t.test('the program waits for a task', async t => {
     const steps = [{ wait: 'task t1: working', type: '\u0003' }]
     const left = await inTerminal(argv, { env: { ...env, NO_COLOR: '1' }, steps })
     t.equal(left.code, 75)
-    t.match(left.out, /task t1 goes on.*\r\ncome back with: shoal tasks show t1 --wait/)
+    t.match(left.out, /task t1 goes on.*\r\ncheck later with: shoal tasks show t1 --wait/)
     t.notMatch(left.out, '\u001b[3', 'no colours')
   })
 })

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { GateCheck, GateNotApproved, ShoalClient } from '../../../clients/typescript/src/index.ts'
 import { parseRetryAfter } from '../../../clients/typescript/src/retry.ts'
-import { answering, events, json, refusal } from './answers.ts'
+import { events, json, refusal, startServer } from './answers.ts'
 
 const clientOf = (baseUrl: string, pauses: number[] = []) =>
   new ShoalClient({
@@ -15,7 +15,7 @@ const clientOf = (baseUrl: string, pauses: number[] = []) =>
 const chunk = (content: string) =>
   `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`
 
-const collected = async (client: ShoalClient): Promise<string> => {
+const collect = async (client: ShoalClient): Promise<string> => {
   let text = ''
   const messages = [{ role: 'user' as const, content: 'x' }]
   for await (const { choices } of client.streamChat({ model: 'm', messages }))
@@ -26,7 +26,7 @@ const collected = async (client: ShoalClient): Promise<string> => {
 t.test(
   'a call carries the key, the tenant and, when it changes something, one key for all its attempts',
   async t => {
-    const { url, seen } = await answering(
+    const { url, seen } = await startServer(
       t,
       json(503, refusal('draining')),
       json(200, { ok: true }),
@@ -45,7 +45,7 @@ t.test(
 
 t.test('it is tried three times, with growing pauses', async t => {
   const pauses: number[] = []
-  const { url, seen } = await answering(t, json(429, refusal('rate_limited')))
+  const { url, seen } = await startServer(t, json(429, refusal('rate_limited')))
   await t.rejects(clientOf(url, pauses).call('GET', '/'), { code: 'rate_limited', status: 429 })
   t.equal(seen.length, 3)
   t.ok(pauses[0] !== undefined && pauses[0] >= 2000 && pauses[0] <= 3000)
@@ -55,31 +55,31 @@ t.test('it is tried three times, with growing pauses', async t => {
 t.test('Retry-After is kept to, and one that is too long is not waited for', async t => {
   const pauses: number[] = []
   const soon = json(429, refusal('rate_limited'), { 'retry-after': '7' })
-  const { url } = await answering(t, soon, json(200, {}))
+  const { url } = await startServer(t, soon, json(200, {}))
   await clientOf(url, pauses).call('GET', '/')
   t.ok(pauses[0] !== undefined && pauses[0] >= 7000 && pauses[0] <= 8000)
-  const late = await answering(t, json(503, refusal('draining'), { 'retry-after': '3600' }))
+  const late = await startServer(t, json(503, refusal('draining'), { 'retry-after': '3600' }))
   await t.rejects(clientOf(late.url).call('GET', '/'), { code: 'draining' })
   t.equal(late.seen.length, 1)
 })
 
 t.test('what is refused for good is not asked again', async t => {
   for (const status of [400, 401, 403, 404, 422, 500]) {
-    const { url, seen } = await answering(t, json(status, refusal('x', 'words')))
+    const { url, seen } = await startServer(t, json(status, refusal('x', 'words')))
     await t.rejects(clientOf(url).call('POST', '/'), { message: 'words', status })
     t.equal(seen.length, 1)
   }
 })
 
 t.test('a completion that may have been made is not asked for twice', async t => {
-  const { url, seen } = await answering(t, response => void response.destroy())
+  const { url, seen } = await startServer(t, response => void response.destroy())
   const messages = [{ role: 'user' as const, content: 'x' }]
   await t.rejects(clientOf(url).chat({ model: 'm', messages }), { code: 'coordinator_unavailable' })
   t.equal(seen.length, 1)
 })
 
 t.test('a redirect does not take the key along', async t => {
-  const { url, seen } = await answering(
+  const { url, seen } = await startServer(
     t,
     response => void response.writeHead(302, { location: '/elsewhere' }).end(),
   )
@@ -90,7 +90,7 @@ t.test('a redirect does not take the key along', async t => {
 })
 
 t.test('what takes no Idempotency-Key is not asked for twice when its answer is lost', async t => {
-  const { url, seen } = await answering(t, response => void response.destroy())
+  const { url, seen } = await startServer(t, response => void response.destroy())
   const refused = { code: 'coordinator_unavailable' }
   for (const path of ['/v1/embeddings', '/v1/chat/completions', '/v1/responses', '/mcp/', '/a2a'])
     await t.rejects(clientOf(url).call('POST', path, { body: {} }), refused, path)
@@ -105,10 +105,10 @@ t.test('an answer that is cut off is no answer, and is asked for again', async t
     response.writeHead(200, { 'content-length': '100' }).write('{"a":')
     setImmediate(() => response.destroy())
   }
-  const { url, seen } = await answering(t, cut, json(200, { a: 1 }))
+  const { url, seen } = await startServer(t, cut, json(200, { a: 1 }))
   t.same(await clientOf(url).call('POST', '/v1/x'), { a: 1 })
   t.equal(seen[0]?.headers['idempotency-key'], seen[1]?.headers['idempotency-key'])
-  const lost = await answering(t, cut)
+  const lost = await startServer(t, cut)
   await t.rejects(clientOf(lost.url).call('GET', '/'), {
     code: 'coordinator_unavailable',
     status: 0,
@@ -117,7 +117,7 @@ t.test('an answer that is cut off is no answer, and is asked for again', async t
 })
 
 t.test('an answer without a body is nothing, and one that is no JSON is an error', async t => {
-  const { url } = await answering(
+  const { url } = await startServer(
     t,
     response => void response.writeHead(204).end(),
     response => void response.end('<html>'),
@@ -129,17 +129,20 @@ t.test('an answer without a body is nothing, and one that is no JSON is an error
 t.test('an answer that stands still is given up, before and after it has begun', async t => {
   const headOf = (response: ServerResponse) => response.writeHead(200).write('{"a":')
   for (const still of [() => {}, headOf]) {
-    const { url } = await answering(t, still)
+    const { url } = await startServer(t, still)
     const client = new ShoalClient({ baseUrl: url, apiKey: 'k', timeoutMs: 1 })
     await t.rejects(client.chat({ model: 'm', messages: [] }), { code: 'coordinator_unavailable' })
   }
-  const { url } = await answering(t, json(200, {}))
+  const { url } = await startServer(t, json(200, {}))
   const patient = new ShoalClient({ baseUrl: url, apiKey: 'k', timeoutMs: Infinity })
   t.same(await patient.call('GET', '/'), {}, 'no limit is none')
 })
 
 t.test('who gives a call up is let go at once, with the own reason', async t => {
-  const { url, seen } = await answering(t, json(503, refusal('draining'), { 'retry-after': '50' }))
+  const { url, seen } = await startServer(
+    t,
+    json(503, refusal('draining'), { 'retry-after': '50' }),
+  )
   const client = new ShoalClient({ baseUrl: url, apiKey: 'k' })
   const left = new AbortController()
   const reason = new Error('enough')
@@ -195,29 +198,29 @@ t.test(
 t.test('a stream is whole with its [DONE], however it was cut into pieces', async t => {
   const whole = `${chunk('one ')}: keep-alive\n\n${chunk('twö')}data: [DONE]\n\n`
   const bytes = Buffer.from(whole).toString('latin1')
-  const { url } = await answering(t, response => {
+  const { url } = await startServer(t, response => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     for (const character of bytes) response.write(Buffer.from(character, 'latin1'))
     response.end()
   })
-  t.equal(await collected(clientOf(url)), 'one twö')
+  t.equal(await collect(clientOf(url)), 'one twö')
 })
 
 t.test('a stream that fails or ends too early throws', async t => {
   const failed = `data: ${JSON.stringify(refusal('cell_unavailable', 'gone'))}\n\n`
-  const one = await answering(t, events([chunk('a'), failed]))
-  await t.rejects(collected(clientOf(one.url)), { code: 'cell_unavailable', message: 'gone' })
-  const two = await answering(t, events([chunk('a')]))
-  await t.rejects(collected(clientOf(two.url)), /ended too early/)
-  const three = await answering(t, events([chunk('a')], false))
-  await t.rejects(collected(clientOf(three.url)), { code: 'coordinator_unavailable' })
-  const four = await answering(t, events([chunk('a'), 'data: {"cho\n\n']))
-  await t.rejects(collected(clientOf(four.url)), { code: 'internal', message: /no JSON/ })
+  const one = await startServer(t, events([chunk('a'), failed]))
+  await t.rejects(collect(clientOf(one.url)), { code: 'cell_unavailable', message: 'gone' })
+  const two = await startServer(t, events([chunk('a')]))
+  await t.rejects(collect(clientOf(two.url)), /ended too early/)
+  const three = await startServer(t, events([chunk('a')], false))
+  await t.rejects(collect(clientOf(three.url)), { code: 'coordinator_unavailable' })
+  const four = await startServer(t, events([chunk('a'), 'data: {"cho\n\n']))
+  await t.rejects(collect(clientOf(four.url)), { code: 'internal', message: /not JSON/ })
 })
 
 t.test('a gate that is not approved makes the caller fail', async t => {
   const status = (status: string) => json(200, { gate_id: 'g', status, reason: null })
-  const { url } = await answering(t, status('pending'), status('blocked'), status('approved'))
+  const { url } = await startServer(t, status('pending'), status('blocked'), status('approved'))
   const gates = new GateCheck(clientOf(url))
   for (const gateStatus of ['pending', 'blocked']) {
     const error = await gates.require('gate.x').catch((thrown: unknown) => thrown)

@@ -21,7 +21,10 @@ const every = (seconds: number) => ({ telemetry: { interval_seconds: seconds } }
 const signedFor = (cell_id: string, version: number, signer: Signer, answers?: string): Desired =>
   signDesired(
     {
-      ...{ version, document: every(version), cell_id, issued_at: 1 },
+      version,
+      document: every(version),
+      cell_id,
+      issued_at: 1,
       ...(answers !== undefined && { answers }),
     },
     signer,
@@ -146,12 +149,12 @@ const rig = async (t: Test, folder: string) => {
   }
   t.teardown(end)
   /** The version in force once everything that came is judged. */
-  const after = async (...bodies: Desired[]): Promise<number | undefined> => {
+  const receiveAll = async (...bodies: Desired[]): Promise<number | undefined> => {
     for (const body of bodies) listener(envelope('coordinator', 1, 'desired', body))
     await service.reload(local)
     return reports.at(-1)?.applied_version
   }
-  return { after, births, asked, world, end }
+  return { after: receiveAll, births, asked, world, end }
 }
 
 t.test('a cell that has pinned a key', async t => {

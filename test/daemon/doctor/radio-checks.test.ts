@@ -4,7 +4,7 @@ import t from 'tap'
 import type { CheckSubject } from '../../../daemon/doctor/check.ts'
 import { bluetooth, wifi } from '../../../daemon/doctor/radio-checks.ts'
 
-/** What is found where the kernel shows these files; a path that ends in / is a folder. */
+/** Subject with these files in place of the kernel's; a path that ends in / is a folder. */
 const patientWith = (folder: string, files: Record<string, string>): CheckSubject => {
   for (const [path, text] of Object.entries(files)) {
     const file = join(folder, 'class', path)

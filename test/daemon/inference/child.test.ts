@@ -269,7 +269,7 @@ const NO_SYSTEM =
 const variables = { bos_token: '<s>', eos_token: '</s>' }
 const user = (text: string): PlainMessage => ({ role: 'user', text })
 const system = (text: string): PlainMessage => ({ role: 'system', text })
-const joined = (pieces: readonly Piece[]) => pieces.map(piece => piece.text).join('')
+const joinText = (pieces: readonly Piece[]) => pieces.map(piece => piece.text).join('')
 
 t.test('a prompt', async t => {
   const render = (template: string, messages: PlainMessage[]) =>
@@ -286,11 +286,11 @@ t.test('a prompt', async t => {
   for (const text of ['  hi \n', '\n', '', ' ', 'a', '{nonce}', '$1 $& \\1']) {
     t.test(`holds ${JSON.stringify(text)} as it is`, async t => {
       const pieces = render(CHATML, [user(text)])
-      t.equal(joined(pieces), `<|im_start|>user\n${text}<|im_end|>\n<|im_start|>assistant\n`)
+      t.equal(joinText(pieces), `<|im_start|>user\n${text}<|im_end|>\n<|im_start|>assistant\n`)
     })
   }
   t.test('lets the template trim', async t => {
-    t.equal(joined(render(TRIMMING, [user('  hi \n'), user('you')])), '[hi][you]')
+    t.equal(joinText(render(TRIMMING, [user('  hi \n'), user('you')])), '[hi][you]')
   })
   t.test('begins with the beginning token once', async t => {
     const tokenizer = {
@@ -313,7 +313,7 @@ t.test('a chat template', async t => {
   t.test('without a system role gets its text with the first question', async t => {
     const template = new ChatTemplate(NO_SYSTEM, variables)
     t.equal(
-      joined(template.render([system('be brief'), user('hi')], 'n').pieces),
+      joinText(template.render([system('be brief'), user('hi')], 'n').pieces),
       '[be brief\n\nhi]',
     )
     t.equal(foldSystem([user('hi')]), undefined)

@@ -164,15 +164,15 @@ const WORK: JobWork = {
 }
 const COUNTS = { steps: 0, width: 0, active: 0, tokens: 0 }
 
-/** An engine whose child is a record of what it was told. */
+/** An engine with a child that records its orders. */
 const setup = async (t: Test, sha256?: string, more: Partial<EngineOptions & EngineParts> = {}) => {
   const file = join(t.testdir(), 'weights.gguf')
   writeRandomModel(file, SMALL)
   const clock = new TestClock()
   const children: { orders: Order[]; killed: boolean; listener: ChildListener }[] = []
-  /** Whether a child that is killed ends. */
+  /** Behaviour of the child when it is killed. */
   const world = { mortal: true }
-  let spawned = (): void => {}
+  let spawnFake = (): void => {}
   const states: string[] = []
   const engine: Engine = new Engine(
     {
@@ -199,7 +199,7 @@ const setup = async (t: Test, sha256?: string, more: Partial<EngineOptions & Eng
       spawn: (_slots, listener) => {
         const child = { orders: [] as Order[], killed: false, listener }
         children.push(child)
-        spawned()
+        spawnFake()
         return {
           pid: children.length,
           send: order => child.orders.push(order),
@@ -215,7 +215,7 @@ const setup = async (t: Test, sha256?: string, more: Partial<EngineOptions & Eng
   t.teardown(() => engine.stop())
   const nextChild = () =>
     new Promise<void>(resolve => {
-      spawned = resolve
+      spawnFake = resolve
     })
   const reply = (message: EngineReply) => children.at(-1)?.listener.onReply(message)
   const ready = () =>

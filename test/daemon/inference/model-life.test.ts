@@ -65,8 +65,8 @@ const setup = async (t: Test, { config = {}, quick = true, fetch, remote = false
   })
   const clock = new TestClock()
   const children: Child[] = []
-  let spawned = (): void => {}
-  /** Of what all engines share; undefined is not known. */
+  let spawnFake = (): void => {}
+  /** Memory shared by all engines; undefined when unknown. */
   const world = { totalBytes: undefined as number | undefined, usedBytes: 0 }
   const engines = new Engines(
     Catalogue.parse(entries),
@@ -99,7 +99,7 @@ const setup = async (t: Test, { config = {}, quick = true, fetch, remote = false
             if (order.type !== 'load') return
             child.file = order.file
             if (quick) queueMicrotask(() => reply(READY))
-            spawned()
+            spawnFake()
           },
           kill: () => {
             child.killed = true
@@ -130,7 +130,7 @@ const setup = async (t: Test, { config = {}, quick = true, fetch, remote = false
     engines.find(model)?.engine.submit(WORK, 2, event => events.push(event))
   const spawning = () =>
     new Promise<void>(resolve => {
-      spawned = resolve
+      spawnFake = resolve
     })
   const done = (child: Child | undefined, job: number) =>
     child?.reply({
@@ -153,7 +153,7 @@ const READY: EngineReply = {
   loadMs: 20_000,
 }
 
-const thrown = (run: () => unknown): ShoalError | undefined => {
+const catchError = (run: () => unknown): ShoalError | undefined => {
   try {
     run()
     return undefined
@@ -231,7 +231,7 @@ t.test('a pinned model is loaded at the start, and engines that are made anew kn
 })
 
 t.test('memory', async t => {
-  /** So much that so many of the models fit. */
+  /** Engines with room for this number of models. */
   const room = async (models: number, world: World = {}) => {
     const at = await setup(t, world)
     await at.begin()
@@ -354,7 +354,7 @@ t.test('while a model loads', async t => {
     children[0]?.reply({ type: 'progress', percent: 3 })
     clock.advance(8000)
     children[0]?.reply({ type: 'progress', percent: 43.7 })
-    const refused = thrown(() => submit('a'))
+    const refused = catchError(() => submit('a'))
     t.match(refused, { code: 'cell_unavailable', message: 'a is loading, 43 %' })
     t.equal(refused?.retryAfterSeconds, 12)
     clock.advance(30_000)
@@ -369,7 +369,7 @@ t.test('while a model loads', async t => {
     children[0]?.reply({ type: 'progress', percent: 0 })
     clock.advance(10_000)
     children[0]?.reply({ type: 'progress', percent: 10 })
-    const refused = thrown(() => submit('a'))
+    const refused = catchError(() => submit('a'))
     t.match(refused, { message: 'a is loading, 10 %', retryAfterSeconds: 90 })
   })
   t.test('the second time it is known how long it takes', async t => {
@@ -423,7 +423,7 @@ t.test('weights that have to be fetched', async t => {
       progress_percent: 50,
       remaining_seconds: 60,
     })
-    const refused = thrown(() => submit('a'))
+    const refused = catchError(() => submit('a'))
     t.match(refused, { message: 'a is downloading, 50 %', retryAfterSeconds: 60 })
   })
   t.test('are let go when an operator unloads the model', async t => {
@@ -557,7 +557,10 @@ t.test('models that are pinned at the same time are all kept', async t => {
 
 t.test('a catalogue that a cell could not report is refused with the reason', async t => {
   const entry = (id: number, weights: string) => ({
-    ...{ id: `m${id}`, kind: 'chat' as const, minimum_tier: 'free' as const, context_length: 512 },
+    id: `m${id}`,
+    kind: 'chat' as const,
+    minimum_tier: 'free' as const,
+    context_length: 512,
     weights,
   })
   const places = { modelsDir: '/nonexistent', hubUrl: 'https://hub.example' }

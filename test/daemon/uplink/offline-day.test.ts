@@ -11,7 +11,7 @@ import { logger } from '../stand-in.ts'
 const SAMPLES = (24 * 60 * 60) / 5
 const CAP_BYTES = 4 * 1024 * 1024
 
-/** About 1 KB, as that of a cell with one GPU. */
+/** Sample of about 1 KB, as of a cell with one GPU. */
 const sample = (index: number): string => JSON.stringify({ index, filler: 'x'.repeat(1000) })
 
 const bytesOnDisk = (folder: string): number =>
@@ -54,7 +54,7 @@ t.test('a cell that is away for 24 hours', async t => {
   t.comment(`${kept.length} of ${SAMPLES} kept in ${batches} messages`)
 })
 
-/** What came of commands, one each minute; the same for findings, which are kept as well. */
+/** Results of commands, one a minute; findings are kept in the same way. */
 const MINUTES = 24 * 60
 const RATE_BYTES = 32 * 1024
 /** Longest time between two connections after which everything is sent. */
