@@ -7,9 +7,9 @@ import { EventsConfig } from './events/events-config.ts'
 import { CascadeConfig } from './fleet/cascade-steps.ts'
 import { Declarations } from './gates/compliance/report.ts'
 import { Gates } from './gates/definition.ts'
-import { VisitorSettings } from './keys/visitors.ts'
 import { Outbound } from './outbound/outbound-config.ts'
 import { Tiers } from './quota/tiers.ts'
+import { VisitorSettings } from './visitors/visitors.ts'
 import { WebhooksConfig } from './webhooks/webhooks-config.ts'
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/

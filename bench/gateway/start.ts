@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { on } from 'node:events'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
-import { createToken } from '../../coordinator/keys/join-tokens.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 
 export interface Gateway {

@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import {
   DEMO_NAMES,
   type DemoKeys,
   type DemoName,
   demoKeys,
 } from '../../coordinator/keys/bootstrap.ts'
-import { createToken } from '../../coordinator/keys/join-tokens.ts'
 import { openStore, type Store } from '../../coordinator/store/store.ts'
 import { readIdentity } from '../../daemon/identity.ts'
 import { ShoalError } from '../../shared/errors.ts'

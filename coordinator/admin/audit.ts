@@ -3,7 +3,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { acceptAudit } from '../audit/accept.ts'
 import { againstMark, createAudit } from '../audit/audit.ts'
 import { readCheckpoint } from '../audit/checkpoint.ts'
-import type { Signing } from '../keys/signing.ts'
+import type { Signing } from '../signing/signing.ts'
 import type { OnStore } from './on-store.ts'
 import { purgedView } from './views.ts'
 

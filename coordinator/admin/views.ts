@@ -1,10 +1,10 @@
 import { isoOrNull } from '../../shared/time.ts'
 import type { Checkpoint } from '../audit/checkpoint.ts'
-import type { Cell } from '../keys/cells.ts'
-import type { JoinToken } from '../keys/join-tokens.ts'
+import type { Cell } from '../enrolment/cells.ts'
+import type { JoinToken } from '../enrolment/join-tokens.ts'
 import type { Key } from '../keys/key.ts'
-import type { Person } from '../keys/people.ts'
-import type { Tenant } from '../keys/tenants.ts'
+import type { Person } from '../people/people.ts'
+import type { Tenant } from '../people/tenants.ts'
 
 /* What the admin program shows of each thing, in wire names. */
 

@@ -1,5 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
-import type { Signing } from '../keys/signing.ts'
+import type { Signing } from '../signing/signing.ts'
 import type { Ledger } from '../store/store.ts'
 import { clearTrouble } from '../store/trouble.ts'
 import { type Actor, appendAudit, verifyAudit } from './audit.ts'

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Scope } from '../keys/scope.ts'
+import type { Scope } from '../people/scope.ts'
 import type { AuditRow } from '../store/audit-tables.ts'
 import type { Ledger } from '../store/store.ts'
 

@@ -1,6 +1,6 @@
-import type { Cell } from '../keys/cell.ts'
+import type { Cell } from '../enrolment/cell.ts'
 import type { Key } from '../keys/key.ts'
-import type { Person } from '../keys/people.ts'
+import type { Person } from '../people/people.ts'
 import type { AuditRow } from '../store/audit-tables.ts'
 import type { DecidedRequest } from './decided.ts'
 import type { Gates } from './definition.ts'

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
-import { inScope, type Scope } from '../keys/scope.ts'
+import { inScope, type Scope } from '../people/scope.ts'
 import type { GateRequestRow, GateVoteRow } from '../store/gate-tables.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import type { GateRequest, RequestState, Vote } from './request.ts'

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { canonicalJson } from '../../shared/canonical-json.ts'
 import { ShoalError } from '../../shared/errors.ts'
-import type { Idempotency } from '../keys/idempotency.ts'
+import type { Idempotency } from '../idempotency/idempotency.ts'
 import type { Operation } from '../operations/operation.ts'
 import { Pending } from '../operations/pending.ts'
 

@@ -7,7 +7,7 @@ import type {
 } from 'fastify'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
-import type { Idempotency } from '../keys/idempotency.ts'
+import type { Idempotency } from '../idempotency/idempotency.ts'
 import type { Keys } from '../keys/keys.ts'
 import { callOperation, requireAccess, valid } from '../operations/call.ts'
 import type { Progress, Tell, Views } from '../operations/context.ts'

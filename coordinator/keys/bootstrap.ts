@@ -1,13 +1,13 @@
 import type { Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import { addPerson } from '../people/people.ts'
+import { addTenant } from '../people/tenants.ts'
 import type { Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { addKey, type IssuedKey } from './issue.ts'
 import { type KeySpec, OPERATOR_ROLES } from './key.ts'
 import { createKeys } from './keys.ts'
-import { addPerson } from './people.ts'
-import { addTenant } from './tenants.ts'
 
 export interface FirstNames {
   tenantId: string

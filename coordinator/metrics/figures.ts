@@ -1,7 +1,6 @@
 import { type Metric, single } from '../../shared/metrics/metric.ts'
 import { VERSION } from '../../shared/version.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import type { Vitals } from '../vitals.ts'
 import { type BrokerFigures, createBrokerFigures } from './broker-figures.ts'
 import { createEventFigures, type EventFigures } from './event-figures.ts'
 import { fleetMetrics } from './fleet-metrics.ts'
@@ -10,6 +9,7 @@ import { createInferenceFigures, type InferenceFigures } from './inference-figur
 import { createQueueFigures, type QueueFigures } from './queue-figures.ts'
 import { createQuotaFigures, type QuotaFigures } from './quota-figures.ts'
 import { createStoreFigures, type StoreFigures } from './store-figures.ts'
+import type { Vitals } from './vitals.ts'
 
 /** Where each part of the coordinator counts what it does. */
 export interface Figures {

@@ -2,15 +2,15 @@ import type { Transaction } from 'kysely'
 import * as z from 'zod'
 import type { CloudEvent } from '../events/bus.ts'
 import { EventView } from '../events/event-view.ts'
-import type { Sealing } from '../keys/sealing.ts'
-import { isTenantDisabled } from '../keys/tenants.ts'
 import { deliveryLimits } from '../outbound/delivery-limits.ts'
 import { asJobFailure } from '../outbound/send-error.ts'
 import type { Sender } from '../outbound/sender.ts'
 import { signatureHeaders } from '../outbound/signature.ts'
+import { isTenantDisabled } from '../people/tenants.ts'
 import { JobError } from '../queue/job-error.ts'
 import { defineJobKind, type JobKind } from '../queue/job-kind.ts'
 import type { NewJob } from '../queue/job-store.ts'
+import type { Sealing } from '../signing/sealing.ts'
 import type { WebhookRow } from '../store/delivery-tables.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
@@ -69,6 +69,7 @@ export const webhookDelivery = (parts: DeliveryParts): JobKind => {
   return defineJobKind({
     kind: WEBHOOK_DELIVERY,
     payload: Payload,
+    account: () => ({ project: 'webhooks' }),
     ...deliveryLimits(config),
     // an event about a delivery would be delivered too
     announced: false,

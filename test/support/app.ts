@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
-import { type AppParts, buildApp } from '../../coordinator/app.ts'
+import { type AppParts, buildApp } from '../../coordinator/assembly/app.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
 import { createEvents } from '../../coordinator/events/bus.ts'
 import type { Key } from '../../coordinator/keys/key.ts'

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { stringify } from 'yaml'
+import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { bootstrap, type DemoKeys } from '../../coordinator/keys/bootstrap.ts'
-import { createToken } from '../../coordinator/keys/join-tokens.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 
 /** A real coordinator and real daemons, as processes on loopback, in a folder of their own. */

@@ -7,7 +7,7 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
 import t, { type Test } from 'tap'
-import type { AppParts } from '../../coordinator/app.ts'
+import type { AppParts } from '../../coordinator/assembly/app.ts'
 import type { Engine } from '../../coordinator/fleet/router.ts'
 import { createHandler } from '../../daemon/inference/handler.ts'
 import type { EngineEvent } from '../../daemon/inference/jobs.ts'

@@ -2,11 +2,11 @@ import * as z from 'zod'
 import { GpuFacts, HostFacts } from '../../../shared/wire/announce.ts'
 import { VerbFacts } from '../../../shared/wire/command.ts'
 import { EngineReport, GpuSample, HostSample } from '../../../shared/wire/telemetry.ts'
+import type { CellSettings } from '../../enrolment/cell-settings.ts'
+import type { Cell } from '../../enrolment/cells.ts'
 import type { Cell as LiveCell } from '../../fleet/cell.ts'
 import { engineReports } from '../../fleet/cell.ts'
 import { type Metric, metricsOf } from '../../fleet/metrics.ts'
-import type { CellSettings } from '../../keys/cell-settings.ts'
-import type { Cell } from '../../keys/cells.ts'
 
 /** What an operator calls a cell: `site: north`. */
 export const Labels = z.record(

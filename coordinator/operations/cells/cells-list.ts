@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { NO_SETTINGS } from '../../keys/cell-settings.ts'
+import { NO_SETTINGS } from '../../enrolment/cell-settings.ts'
 import { defineOperation } from '../operation.ts'
 import { CellSummary, summaryOf } from './cell-view.ts'
 

@@ -1,6 +1,6 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Key, OPERATOR_ROLES } from '../../keys/key.ts'
-import { getPerson, wasVisitor } from '../../keys/people.ts'
+import { getPerson, wasVisitor } from '../../people/people.ts'
 import { tierRank } from '../../quota/tier-models.ts'
 import type { Context } from '../context.ts'
 import type { KeyPlan } from './key-plan.ts'

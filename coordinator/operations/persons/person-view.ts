@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { iso, isoOrNull } from '../../../shared/time.ts'
-import type { Person } from '../../keys/people.ts'
+import type { Person } from '../../people/people.ts'
 
 export const PersonView = z.object({
   id: z.string(),

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { createPerson } from '../../keys/people.ts'
+import { createPerson } from '../../people/people.ts'
 import { defineOperation } from '../operation.ts'
 import { PersonView, personViewOf } from './person-view.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { listPeople } from '../../keys/people.ts'
+import { listPeople } from '../../people/people.ts'
 import { defineOperation } from '../operation.ts'
 import { PersonView, personViewOf } from './person-view.ts'
 

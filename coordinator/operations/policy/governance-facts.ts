@@ -4,7 +4,7 @@ import { queryAudit } from '../../audit/query.ts'
 import { readDecided } from '../../gates/decided.ts'
 import type { GovernanceFacts } from '../../gates/facts.ts'
 import type { Key } from '../../keys/key.ts'
-import { listPeople, type Person } from '../../keys/people.ts'
+import { listPeople, type Person } from '../../people/people.ts'
 import type { Context } from '../context.ts'
 
 /** As many of the newest requests and rows as the checks look at. */

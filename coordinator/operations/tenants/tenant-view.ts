@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { iso, isoOrNull } from '../../../shared/time.ts'
-import type { Tenant } from '../../keys/tenants.ts'
+import type { Tenant } from '../../people/tenants.ts'
 
 export const TenantView = z.object({
   id: z.string(),

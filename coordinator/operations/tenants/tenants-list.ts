@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { getTenant } from '../../keys/tenants.ts'
+import { getTenant } from '../../people/tenants.ts'
 import { defineOperation } from '../operation.ts'
 import { TenantView, tenantViewOf } from './tenant-view.ts'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
-import type { JoinToken } from '../../keys/join-tokens.ts'
+import type { JoinToken } from '../../enrolment/join-tokens.ts'
 
 /** As a cell may carry them (`shared/wire/announce.ts`). */
 export const Tags = z.array(z.string().min(1).max(64)).max(64)

@@ -1,8 +1,13 @@
 import type { Transaction } from 'kysely'
 import * as z from 'zod'
 import { joinTokenText } from '../../../shared/join-token.ts'
+import {
+  addToken,
+  createToken,
+  type IssuedToken,
+  type NewToken,
+} from '../../enrolment/join-tokens.ts'
 import { throughGate } from '../../gates/through-gate.ts'
-import { addToken, createToken, type IssuedToken, type NewToken } from '../../keys/join-tokens.ts'
 import type { LedgerTables } from '../../store/tables.ts'
 import type { Context } from '../context.ts'
 import { callerOf } from '../gates/gate-view.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { listTokens } from '../../keys/join-tokens.ts'
+import { listTokens } from '../../enrolment/join-tokens.ts'
 import { defineOperation } from '../operation.ts'
 import { TokenView, viewOf } from './token-view.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { revokeToken } from '../../keys/join-tokens.ts'
+import { revokeToken } from '../../enrolment/join-tokens.ts'
 import { defineOperation } from '../operation.ts'
 
 export default defineOperation({

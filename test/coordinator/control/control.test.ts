@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createControl } from '../../../coordinator/control/control.ts'
+import type { Cell } from '../../../coordinator/enrolment/cell.ts'
 import type { Cell as LiveCell } from '../../../coordinator/fleet/cell.ts'
-import type { Cell } from '../../../coordinator/keys/cell.ts'
 import { newId } from '../../../shared/ids.ts'
 import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
 import { Desired, isGenuineDesired } from '../../../shared/wire/desired.ts'

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Cell } from '../../../coordinator/enrolment/cell.ts'
 import { CHECK_IDS, CHECKS, runChecks } from '../../../coordinator/gates/checks.ts'
 import type { DecidedRequest } from '../../../coordinator/gates/decided.ts'
 import { type GateDefinition, shippedGates } from '../../../coordinator/gates/definition.ts'
@@ -6,7 +7,6 @@ import type { GovernanceFacts } from '../../../coordinator/gates/facts.ts'
 import { loadPolicy, type Policy, SHIPPED_POLICY_FILE } from '../../../coordinator/gates/policy.ts'
 import type { Vote } from '../../../coordinator/gates/request.ts'
 import { policyHash } from '../../../coordinator/gates/rules-fault.ts'
-import type { Cell } from '../../../coordinator/keys/cell.ts'
 import { type Key, OPERATOR_ROLES } from '../../../coordinator/keys/key.ts'
 
 const NOW = 1_800_000_000_000

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import type { AppParts } from '../../../coordinator/app.ts'
+import type { AppParts } from '../../../coordinator/assembly/app.ts'
 import type { Engine } from '../../../coordinator/fleet/router.ts'
 import { createKeys } from '../../../coordinator/keys/keys.ts'
 import { createQuota } from '../../../coordinator/quota/quota.ts'

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
+import type { Cell } from '../../../coordinator/enrolment/cell.ts'
 import { NO_BOOT_ID } from '../../../coordinator/http/cell-caller.ts'
-import type { Cell } from '../../../coordinator/keys/cell.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import {
   CREDENTIAL_PATH,

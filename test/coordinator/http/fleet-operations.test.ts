@@ -1,12 +1,12 @@
 import t from 'tap'
+import { createCellSettings } from '../../../coordinator/enrolment/cell-settings.ts'
+import { createCells } from '../../../coordinator/enrolment/cells.ts'
+import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
-import { createFleet, type Fleet } from '../../../coordinator/fleet/fleet.ts'
+import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
-import { createRouter } from '../../../coordinator/fleet/router.ts'
-import { createCellSettings } from '../../../coordinator/keys/cell-settings.ts'
-import { createCells } from '../../../coordinator/keys/cells.ts'
-import { createToken } from '../../../coordinator/keys/join-tokens.ts'
-import { createTenant } from '../../../coordinator/keys/tenants.ts'
+import { Router } from '../../../coordinator/fleet/router.ts'
+import { createTenant } from '../../../coordinator/people/tenants.ts'
 import type { Announce } from '../../../shared/wire/announce.ts'
 import { appWith, views } from '../../support/app.ts'
 import { silent } from '../../support/cell.ts'
@@ -29,8 +29,8 @@ const rig = async (t: Parameters<typeof temporaryStore>[0]) => {
     nowMs: () => clock.ms,
     publish: () => {},
   })
-  const router = createRouter()
-  const fleet = createFleet({
+  const router = new Router()
+  const fleet = new Fleet({
     router,
     limits: { suspectAfterMs: 7500, deadAfterMs: 12_000 },
     nowMs: () => clock.ms,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { onceWithKey, type Repeatable } from '../../../coordinator/http/idempotent.ts'
-import type { Idempotency } from '../../../coordinator/keys/idempotency.ts'
+import type { Idempotency } from '../../../coordinator/idempotency/idempotency.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
 import { keyOfTier } from '../../support/app.ts'
 

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { createFleet } from '../../../coordinator/fleet/fleet.ts'
+import { createCellSettings } from '../../../coordinator/enrolment/cell-settings.ts'
+import { createCells } from '../../../coordinator/enrolment/cells.ts'
+import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
+import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
 import { createCallLimits } from '../../../coordinator/http/call-limits.ts'
-import { createCellSettings } from '../../../coordinator/keys/cell-settings.ts'
-import { createCells } from '../../../coordinator/keys/cells.ts'
-import { createToken } from '../../../coordinator/keys/join-tokens.ts'
 import type { Views } from '../../../coordinator/operations/context.ts'
 import { skills } from '../../../coordinator/skills/index.ts'
 import { appWith, keyOfTier, views } from '../../support/app.ts'
@@ -16,7 +16,7 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 t.test('operations over REST', async t => {
   const store = await temporaryStore(t)
   const cells = createCells({ store, logger: silent })
-  const fleet = createFleet({
+  const fleet = new Fleet({
     limits: { suspectAfterMs: 1, deadAfterMs: 2 },
     nowMs: () => 0,
     changed: () => {},

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { newSecret } from '../../../coordinator/keys/secret.ts'
-import { CLAIM_PREFIX } from '../../../coordinator/keys/visitors.ts'
+import { CLAIM_PREFIX } from '../../../coordinator/visitors/visitors.ts'
 import { governanceScene } from '../../support/governance.ts'
 import { auditRows } from '../keys/fixtures.ts'
 import { BY } from '../store/temporary.ts'

@@ -1,8 +1,8 @@
 import type { Test } from 'tap'
 import type { KeySpec } from '../../../coordinator/keys/key.ts'
 import { createKeys, type KeysOptions } from '../../../coordinator/keys/keys.ts'
-import { createPerson } from '../../../coordinator/keys/people.ts'
-import { createTenant } from '../../../coordinator/keys/tenants.ts'
+import { createPerson } from '../../../coordinator/people/people.ts'
+import { createTenant } from '../../../coordinator/people/tenants.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createKeys } from '../../../coordinator/keys/keys.ts'
-import { createPerson, getPerson, listPeople } from '../../../coordinator/keys/people.ts'
-import { createTenant, getTenant, listTenants } from '../../../coordinator/keys/tenants.ts'
+import { createPerson, getPerson, listPeople } from '../../../coordinator/people/people.ts'
+import { createTenant, getTenant, listTenants } from '../../../coordinator/people/tenants.ts'
 import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 import { auditRows, logger, populate, populatedKeys, SPEC } from './fixtures.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
+import type { Cell } from '../../../coordinator/enrolment/cells.ts'
 import { type Cell as LiveCell, newCell } from '../../../coordinator/fleet/cell.ts'
-import type { Cell } from '../../../coordinator/keys/cells.ts'
 import { summaryOf } from '../../../coordinator/operations/cells/cell-view.ts'
 import { engine, sampleOf } from '../fleet/samples.ts'
 

@@ -1,0 +1,17 @@
+import { ShoalError } from '../../shared/errors.ts'
+
+/** Why a port cannot be had, in words for whoever chose it, or the cause itself when it is another; `key` is where that was done. */
+export const listenError = (
+  cause: unknown,
+  { host, port, key }: { host: string; port: number; key: string },
+): unknown => {
+  const { code, syscall } = cause as NodeJS.ErrnoException
+  if (syscall !== 'listen') return cause
+  const choose = `choose another with ${key} (--${key.replaceAll('.', '-')})`
+  if (code === 'EADDRINUSE') {
+    const message = `port ${port} on ${host} is taken; ${choose}`
+    return new ShoalError('address_in_use', message, { cause })
+  }
+  const message = `cannot listen on port ${port} of ${host} (${code}); ${choose}`
+  return new ShoalError('config_invalid', message, { cause })
+}

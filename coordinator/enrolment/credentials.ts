@@ -1,0 +1,99 @@
+import type { Kysely, Transaction } from 'kysely'
+import { ShoalError } from '../../shared/errors.ts'
+import { appendAudit } from '../audit/audit.ts'
+import { digestOf, randomSecret } from '../keys/secret.ts'
+import type { CellRow } from '../store/cell-tables.ts'
+import { bumpRevision } from '../store/revisions.ts'
+import type { LedgerTables } from '../store/tables.ts'
+
+/*
+ * The credential of a cell is renewed in two steps, so that a crash between any two of them leaves
+ * one that both sides know: a new one is given beside the old; the first use of it ends the old.
+ */
+
+/** Adds a second credential. One that was given before and never used is void. */
+export const giveCredential = async (
+  trx: Transaction<LedgerTables>,
+  cellId: string,
+): Promise<string> => {
+  const credential = randomSecret()
+  const { numUpdatedRows } = await trx
+    .updateTable('cells')
+    .set({ next_digest: hexDigest(credential) })
+    .where('id', '=', cellId)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst()
+  if (numUpdatedRows === 0n) throw new ShoalError('not_found', `no cell ${cellId}`)
+  await bumpRevision(trx, 'cells')
+  return credential
+}
+
+/** Makes the new credential the only one. */
+export const settleCredential = async (
+  trx: Transaction<LedgerTables>,
+  cellId: string,
+  digest: string,
+  now: number,
+): Promise<void> => {
+  const before = await trx
+    .selectFrom('cells')
+    .select('digest')
+    .where('id', '=', cellId)
+    .where('next_digest', '=', digest)
+    .executeTakeFirst()
+  if (before === undefined) return
+  await retire(trx, cellId, before.digest, now)
+  await trx
+    .updateTable('cells')
+    .set({ digest, next_digest: null, renewed_at: now })
+    .where('id', '=', cellId)
+    .execute()
+  await bumpRevision(trx, 'cells')
+  const entry = { actor: `cell:${cellId}`, at: now, action: 'cell.credential', subject: cellId }
+  await appendAudit(trx, { ...entry, outcome: 'done' })
+}
+
+/** So many that a cell had before are remembered: five years of monthly renewals. */
+const REMEMBERED = 60
+
+/** Remembers a credential that another one has replaced: who comes with it has an old copy. */
+export const retire = async (
+  trx: Transaction<LedgerTables>,
+  cellId: string,
+  digest: string,
+  now: number,
+): Promise<void> => {
+  const row = { cell_id: cellId, digest, replaced_at: now }
+  await trx.insertInto('past_credentials').values(row).execute()
+  const kept = trx
+    .selectFrom('past_credentials')
+    .select('digest')
+    .where('cell_id', '=', cellId)
+    .orderBy('replaced_at', 'desc')
+    .limit(REMEMBERED)
+  await trx
+    .deleteFrom('past_credentials')
+    .where('cell_id', '=', cellId)
+    .where('digest', 'not in', kept)
+    .execute()
+}
+
+/** Whether the cell had this credential once. One that was given and never used is none of them. */
+export const isPast = async (
+  db: Kysely<LedgerTables>,
+  cellId: string,
+  credential: string,
+): Promise<boolean> => {
+  const found = await db
+    .selectFrom('past_credentials')
+    .select('replaced_at')
+    .where('cell_id', '=', cellId)
+    .where('digest', '=', hexDigest(credential))
+    .executeTakeFirst()
+  return found !== undefined
+}
+
+export const isNext = ({ next_digest }: Pick<CellRow, 'next_digest'>, credential: string) =>
+  next_digest !== null && next_digest === hexDigest(credential)
+
+const hexDigest = (credential: string): string => digestOf(credential).toString('hex')

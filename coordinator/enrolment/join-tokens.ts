@@ -1,0 +1,159 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Transaction } from 'kysely'
+import { ShoalError } from '../../shared/errors.ts'
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import { digestOf, newSecret, TOKEN_PREFIX } from '../keys/secret.ts'
+import type { JoinTokenRow } from '../store/cell-tables.ts'
+import type { Ledger } from '../store/store.ts'
+import type { LedgerTables } from '../store/tables.ts'
+
+/** Lets machines become cells: a number of times, for a while. */
+export interface JoinToken {
+  id: string
+  role: 'cell'
+  /** Given to the cells that join with it. */
+  tags: string[]
+  uses: number
+  usesLeft: number
+  createdAt: number
+  expiresAt: number
+  revokedAt?: number
+}
+
+export interface NewToken {
+  uses: number
+  tags?: string[]
+  /** How long it is good, from now. */
+  ttlMinutes: number
+}
+
+/**
+ * A token for many machines could let in a fleet of strangers: it takes an approval at the gate
+ * `gate.cell-enroll`, which is asked over the API. Throws `forbidden`.
+ */
+export const requireSingleUse = (uses: number): void => {
+  if (uses > 1)
+    throw new ShoalError(
+      'forbidden',
+      `a join token for ${uses} machines needs an approval at gate.cell-enroll; ask with shoal tokens create --uses ${uses}`,
+    )
+}
+
+/** `secret` is the whole token; it is not stored and cannot be read again. */
+export const createToken = (
+  ledger: Ledger,
+  token: NewToken,
+  by: Actor,
+  now?: number,
+): Promise<IssuedToken> => ledger.write(trx => addToken(trx, token, by, now))
+
+export interface IssuedToken {
+  token: JoinToken
+  secret: string
+}
+
+/** The same inside a transaction. */
+export const addToken = async (
+  trx: Transaction<LedgerTables>,
+  { uses, ttlMinutes, tags = [] }: NewToken,
+  by: Actor,
+  now: number = Date.now(),
+): Promise<IssuedToken> => {
+  if (!(Number.isInteger(uses) && uses >= 1))
+    throw new ShoalError('invalid_request', 'uses must be 1 or more', { param: 'uses' })
+  if (tags.length > 64 || tags.some(tag => tag === '' || tag.length > 64))
+    throw new ShoalError('invalid_request', 'at most 64 tags of 1 to 64 characters', {
+      param: 'tags',
+    })
+  const { id, text, digest } = newSecret(TOKEN_PREFIX)
+  const row: JoinTokenRow = {
+    id,
+    digest,
+    uses,
+    uses_left: uses,
+    created_at: now,
+    expires_at: now + ttlMinutes * 60_000,
+    revoked_at: null,
+    role: 'cell',
+    tags_json: JSON.stringify(tags),
+  }
+  await trx.insertInto('join_tokens').values(row).execute()
+  const details = { uses, tags, role: row.role, expires_at: row.expires_at }
+  const entry = { ...by, at: now, action: 'token.create', subject: id }
+  await appendAudit(trx, { ...entry, outcome: 'done', details })
+  return { token: tokenOf(row), secret: text }
+}
+
+/** Oldest first. */
+export const listTokens = async (ledger: Ledger): Promise<JoinToken[]> => {
+  const query = ledger.read.selectFrom('join_tokens').selectAll()
+  return (await query.orderBy('created_at').orderBy('id').execute()).map(tokenOf)
+}
+
+/** Cells that joined with it stay. Throws `not_found`. */
+export const revokeToken = (
+  ledger: Ledger,
+  id: string,
+  by: Actor,
+  now: number = Date.now(),
+): Promise<JoinToken> =>
+  ledger.write(async trx => {
+    const row = await trx
+      .updateTable('join_tokens')
+      .set(({ fn, val }) => ({ revoked_at: fn.coalesce('revoked_at', val(now)) }))
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirst()
+    if (row === undefined) throw new ShoalError('not_found', `no join token ${id}`)
+    const entry = { ...by, at: now, action: 'token.revoke', subject: id }
+    await appendAudit(trx, { ...entry, outcome: 'done' })
+    return tokenOf(row)
+  })
+
+/** Why this is not the token with that id, or undefined. */
+export const tokenFault = async (
+  trx: Transaction<LedgerTables>,
+  id: string,
+  presented: string,
+): Promise<'unknown' | 'wrong secret' | undefined> => {
+  const row = await trx
+    .selectFrom('join_tokens')
+    .select('digest')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (row === undefined) return 'unknown'
+  return timingSafeEqual(Buffer.from(row.digest, 'hex'), digestOf(presented))
+    ? undefined
+    : 'wrong secret'
+}
+
+/**
+ * Takes one use, by one conditional UPDATE, so that no two callers get the last one. Answers
+ * undefined when that worked, or why it did not: for the log and the audit, not for the caller.
+ */
+export const useToken = async (
+  trx: Transaction<LedgerTables>,
+  id: string,
+  now: number,
+): Promise<'expired, used up or revoked' | undefined> => {
+  const { numUpdatedRows } = await trx
+    .updateTable('join_tokens')
+    .set(token => ({ uses_left: token('uses_left', '-', 1) }))
+    .where('id', '=', id)
+    .where('uses_left', '>', 0)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n ? undefined : 'expired, used up or revoked'
+}
+
+const tokenOf = (row: JoinTokenRow): JoinToken => ({
+  id: row.id,
+  role: 'cell',
+  tags: JSON.parse(row.tags_json),
+  uses: row.uses,
+  usesLeft: row.uses_left,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+  ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
+})

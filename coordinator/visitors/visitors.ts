@@ -1,0 +1,161 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Transaction } from 'kysely'
+import * as z from 'zod'
+import { ShoalError } from '../../shared/errors.ts'
+import { Lru } from '../keys/lru.ts'
+import { digestOf, newSecret, parseSecret } from '../keys/secret.ts'
+import { getTenant } from '../people/tenants.ts'
+import type { Ledger } from '../store/store.ts'
+import type { LedgerTables } from '../store/tables.ts'
+
+/** Whether and how people without a key may ask for one. */
+export const VisitorSettings = z.strictObject({
+  public_request: z
+    .boolean()
+    .default(false)
+    .describe('Whether visitors without a key may ask for one. People approve each.'),
+  public_tenant: z
+    .string()
+    .default('main')
+    .describe('Tenant of visitors: its administrators approve their keys.'),
+  public_open: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(50)
+    .describe('Requests of visitors that may be open at once, all together.'),
+  public_per_hour: z
+    .int()
+    .min(1)
+    .max(1000)
+    .default(5)
+    .describe('Requests from one address (IPv6: one /64) within an hour.'),
+})
+export type VisitorSettings = z.output<typeof VisitorSettings>
+
+/** Begins every claim token. */
+export const CLAIM_PREFIX = 'shl_claim_'
+
+export interface Visitor {
+  /** Who asks at the gate: `visitor:` and the id of the token. */
+  requesterId: string
+  tenantId: string
+  /** Shown once; its digest is kept. Who has it gets the key. */
+  claimToken: string
+}
+
+/**
+ * Visitors: a request of one belongs to nobody but who holds its claim token, so nothing has to be
+ * believed of who they say they are.
+ */
+export interface Visitors {
+  /**
+   * One visitor more. Throws `auth_required` when visitors may not ask here, `rate_limited` when
+   * the address has asked often, or too many requests are open.
+   */
+  admit(address: string, lifetimeMs: number): Promise<Visitor>
+  /** Whose claim token this is; undefined for one that is wrong or has expired. */
+  requesterOf(claimToken: string): Promise<string | undefined>
+  /** Undoes `admit`. */
+  dismiss(visitor: Visitor): Promise<void>
+}
+
+export interface VisitorsParts {
+  ledger: Ledger
+  settings: VisitorSettings
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
+const HOUR_MS = 3_600_000
+const ADDRESSES = 10_000
+const UNKNOWN = Buffer.alloc(32)
+
+export const createVisitors = ({ ledger, settings, now }: VisitorsParts): Visitors => {
+  /** When each address has asked, oldest first. */
+  const asked = new Lru<string, number[]>(ADDRESSES)
+
+  const count = (address: string): void => {
+    const at = now()
+    const recent = (asked.get(address) ?? []).filter(time => time > at - HOUR_MS)
+    const [first] = recent
+    if (first !== undefined && recent.length >= settings.public_per_hour)
+      throw new ShoalError('rate_limited', `${recent.length} requests an hour are allowed`, {
+        retryAfterSeconds: Math.max(1, Math.ceil((first + HOUR_MS - at) / 1000)),
+      })
+    asked.set(address, [...recent, at])
+  }
+
+  const requireOpen = async (): Promise<void> => {
+    const tenant = settings.public_request
+      ? await getTenant(ledger, settings.public_tenant)
+      : undefined
+    if (tenant === undefined || tenant.disabledAt !== undefined)
+      throw new ShoalError('auth_required', 'visitors cannot ask for a key here')
+  }
+
+  const admit: Visitors['admit'] = async (address, lifetimeMs) => {
+    await requireOpen()
+    count(address)
+    const { id, text, digest } = newSecret(CLAIM_PREFIX)
+    const visitor = { requesterId: `visitor:${id}`, tenantId: settings.public_tenant }
+    await ledger.write(async trx => {
+      const at = now()
+      await trx.deleteFrom('key_claims').where('expires_at', '<=', at).execute()
+      if ((await countOpen(trx, at)) >= settings.public_open)
+        throw new ShoalError('rate_limited', 'too many requests of visitors are open', {
+          retryAfterSeconds: HOUR_MS / 1000,
+        })
+      const row = { id, requester_id: visitor.requesterId, tenant_id: visitor.tenantId, digest }
+      await trx
+        .insertInto('key_claims')
+        .values({ ...row, created_at: at, expires_at: at + lifetimeMs })
+        .execute()
+    })
+    return { ...visitor, claimToken: text }
+  }
+
+  const requesterOf: Visitors['requesterOf'] = async claimToken => {
+    const id = parseSecret(CLAIM_PREFIX, claimToken)
+    if (id === undefined) return undefined
+    const row = await ledger.read
+      .selectFrom('key_claims')
+      .selectAll()
+      .where('id', '=', id)
+      .where('expires_at', '>', now())
+      .executeTakeFirst()
+    const stored = row === undefined ? UNKNOWN : Buffer.from(row.digest, 'hex')
+    return timingSafeEqual(stored, digestOf(claimToken)) ? row?.requester_id : undefined
+  }
+
+  const dismiss: Visitors['dismiss'] = ({ requesterId }) =>
+    ledger.write(async trx => {
+      await trx.deleteFrom('key_claims').where('requester_id', '=', requesterId).execute()
+    })
+
+  return { admit, requesterOf, dismiss }
+}
+
+/** Claims whose request waits, may still be used, or is about to be made. */
+const countOpen = async (trx: Transaction<LedgerTables>, now: number): Promise<number> => {
+  const { open } = await trx
+    .selectFrom('key_claims')
+    .leftJoin('gate_requests', join =>
+      join
+        .onRef('gate_requests.tenant_id', '=', 'key_claims.tenant_id')
+        .onRef('gate_requests.requester_id', '=', 'key_claims.requester_id'),
+    )
+    .select(({ fn }) => fn.countAll<number>().as('open'))
+    .where(({ and, eb, or }) =>
+      or([
+        eb('gate_requests.state', 'is', null),
+        and([eb('gate_requests.state', '=', 'pending'), eb('gate_requests.expires_at', '>', now)]),
+        and([
+          eb('gate_requests.state', '=', 'approved'),
+          eb('gate_requests.approval_expires_at', '>', now),
+        ]),
+      ]),
+    )
+    .executeTakeFirstOrThrow()
+  return open
+}

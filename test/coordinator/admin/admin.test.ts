@@ -1,0 +1,322 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readdir, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { Command } from 'commander'
+import t, { type Test } from 'tap'
+import { addAdminCommands } from '../../../coordinator/admin/admin.ts'
+import { localActor } from '../../../coordinator/admin/on-store.ts'
+import { createAudit } from '../../../coordinator/audit/audit.ts'
+import { purgeAudit } from '../../../coordinator/audit/purge.ts'
+import { createCells } from '../../../coordinator/enrolment/cells.ts'
+import { bootstrap, demoKeys } from '../../../coordinator/keys/bootstrap.ts'
+import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { listPeople } from '../../../coordinator/people/people.ts'
+import { openSigning } from '../../../coordinator/signing/signing.ts'
+import { openStore } from '../../../coordinator/store/store.ts'
+import { ownCertificate } from '../../../coordinator/tls/own-certificate.ts'
+import { parseJoinToken } from '../../../shared/join-token.ts'
+import { printed } from '../../../shared/print.ts'
+import { lockState } from '../../../shared/state-lock.ts'
+import { loneSigner } from '../../support/lone-signer.ts'
+import { auditRows, logger } from '../keys/fixtures.ts'
+import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
+
+/** The program on a store of its own, and that store. */
+const administered = async (t: Pick<Test, 'teardown'>) => {
+  const folder = await temporaryFolder(t)
+  const text = async (...argv: string[]): Promise<string> => {
+    let out = ''
+    const program = new Command().exitOverride().configureOutput({ writeErr: () => {} })
+    const write = (more: string) => {
+      out += more
+    }
+    const store = () => openStore(folder, { pollMilliseconds: 0 })
+    const sign = () => openSigning(folder)
+    addAdminCommands(program, store, write, async () => undefined, sign)
+    for (const command of program.commands) {
+      command.exitOverride()
+      for (const inner of command.commands) inner.exitOverride()
+    }
+    await program.parseAsync(argv, { from: 'user' })
+    return out
+  }
+  const json = async (...argv: string[]) => JSON.parse(await text(...argv, '--format', 'json'))
+  return { folder, store: await temporaryStore(t, folder), text, json }
+}
+
+t.test('init', async t => {
+  t.test('makes the first operator, audited as bootstrap, and only once', async t => {
+    const { store, json } = await administered(t)
+    const made = await json('init', '--tenant', 'acme', '--person', 'Ada')
+    t.match(made, { tenant: 'acme', roles: ['client', 'operator_admin'], kind: 'person' })
+    t.match(await createKeys({ store, logger }).authenticate(made.secret), { id: made.id })
+    const last = (await auditRows(store)).at(-1)
+    t.match(last, { action: 'bootstrap', subject: 'acme', ...localActor() })
+    await t.rejects(json('init'), { code: 'conflict' })
+    t.equal((await json('key', 'list')).length, 1)
+    const purge = { signer: loneSigner(), retentionDays: 400, now: Date.now, suspect: () => {} }
+    const { signal } = new AbortController()
+    await purgeAudit({ ...purge, ledger: store.ledger, signal }, Date.now() + 1)
+    await t.rejects(json('init'), { code: 'conflict' }, 'also when its row was purged')
+  })
+
+  t.test('works beside the demonstration keys', async t => {
+    const { store, json } = await administered(t)
+    await bootstrap(store)
+    t.match(await json('init', '--tenant', 'demo'), { tenant: 'demo' })
+  })
+})
+
+t.test('the demonstration set-up', async t => {
+  const everything = ['builder', 'reviewer', 'architect', 'finance', 'legal', 'operator_admin']
+
+  t.test('has a key of every tier, an operator and two approvers, as often as made', async t => {
+    const store = await temporaryStore(t)
+    const keys = createKeys({ store, logger })
+    for (const { keys: made } of [await bootstrap(store), await bootstrap(store)]) {
+      for (const tier of ['free', 'pro', 'enterprise'] as const)
+        t.match(await keys.authenticate(made[tier]), { tenantId: 'demo', tier, roles: ['client'] })
+      const operator = await keys.authenticate(made.operator)
+      t.match(operator, { kind: 'person', roles: ['client', 'operator_admin', 'builder'] })
+      const first = await keys.authenticate(made.approver_a)
+      const second = await keys.authenticate(made.approver_b)
+      for (const approver of [first, second])
+        t.match(approver, { kind: 'person', roles: ['client', ...everything] })
+      t.equal(new Set([operator, first, second].map(key => key?.personId)).size, 3)
+    }
+    t.equal((await keys.list('all')).length, 12)
+    t.equal((await listPeople(store.ledger, 'all')).length, 6, 'the persons stay the same')
+  })
+
+  t.test('keeps the keys that are good, and issues the others', async t => {
+    const store = await temporaryStore(t)
+    const keys = createKeys({ store, logger })
+    const { keys: made } = await bootstrap(store)
+    t.strictSame(await demoKeys(store, made), { keys: made, issued: [] })
+
+    const pro = await keys.authenticate(made.pro)
+    await keys.revoke(pro?.id ?? '', 'all', localActor())
+    const stranger = await keys.create(
+      { tenantId: 'demo', personId: 'demo_free', tier: 'enterprise', label: 'mine' },
+      localActor(),
+    )
+    const known = { ...made, free: stranger.secret, operator: made.enterprise }
+    const { keys: next, issued } = await demoKeys(store, known)
+    t.strictSame(issued, ['free', 'pro', 'operator'])
+    t.equal(next.enterprise, made.enterprise)
+    for (const name of issued) t.match(await keys.authenticate(next[name]), { tenantId: 'demo' })
+    t.strictSame((await demoKeys(store, {})).issued.length, 6, 'all of them when none is known')
+  })
+})
+
+t.test('keys', async t => {
+  const { store, text, json } = await administered(t)
+  await json('tenant', 'create', 'acme', '--name', 'Acme')
+  await json('tenant', 'create', 'other')
+  const person = await json('person', 'create', '--tenant', 'acme', '--name', 'Ada')
+  const args = ['key', 'create', '--tenant', 'acme', '--person', person.id, '--tier', 'pro']
+  const more = ['--further-tenant', 'other', '--kind', 'ci_pipeline', '--label', 'build']
+  const roles = ['--role', 'client', '--role', 'builder', '--expires-days', '30']
+
+  t.test('are issued as asked, and their secret is shown once', async t => {
+    const made = await json(...args, ...more, ...roles)
+    t.match(made, {
+      tenant: 'acme',
+      further_tenants: ['other'],
+      person: person.id,
+      tier: 'pro',
+      kind: 'ci_pipeline',
+      roles: ['client', 'builder'],
+      label: 'build',
+    })
+    t.equal(Math.round((Date.parse(made.expires_at) - Date.now()) / 86_400_000), 30)
+    t.match(await createKeys({ store, logger }).authenticate(made.secret), { id: made.id })
+    const listed = await text('key', 'list')
+    t.match(listed, made.id)
+    t.notMatch(listed, made.secret)
+    t.match(listed, /^id +tenant +further_tenants +person +tier/)
+  })
+
+  t.test('are ended', async t => {
+    const made = await json(...args)
+    t.match(await json('key', 'revoke', made.id), { revoked_at: /^20/ })
+    t.equal(await createKeys({ store, logger }).authenticate(made.secret), undefined)
+    await t.rejects(text('key', 'revoke', 'unknown'), { code: 'not_found' })
+  })
+
+  t.test('are refused with what does not exist', async t => {
+    await t.rejects(text(...args.slice(0, -1), 'gold'), { code: 'commander.invalidArgument' })
+    await t.rejects(text(...args, '--expires-days', '0'), { code: 'commander.invalidArgument' })
+    await t.rejects(text(...args, '--role', 'root'), { code: 'commander.invalidArgument' })
+    await t.rejects(text('key', 'create'), { code: 'commander.missingMandatoryOptionValue' })
+    const nobody = ['key', 'create', '--tenant', 'acme', '--person', 'nobody']
+    await t.rejects(text(...nobody), { code: 'invalid_request' })
+  })
+})
+
+t.test('cells', async t => {
+  const { store, text, json } = await administered(t)
+  t.equal(await text('cell', 'list'), 'none\n')
+  const token = await json('token', 'create', '--ttl-minutes', '5', '--tag', 'rack', 'gpu')
+  await t.rejects(json('token', 'create', '--uses', '2'), {
+    code: 'forbidden',
+    message: /approval at gate\.cell-enroll/,
+  })
+  t.equal(Date.parse(token.expires_at) - Date.parse(token.created_at), 300_000)
+  const cells = createCells({ store })
+  const { cellId } = await cells.enrol({ token: token.secret, name: 'rack\u001b[2J' })
+  t.match(await json('token', 'list'), [
+    { id: token.id, role: 'cell', tags: ['rack', 'gpu'], uses: 1, uses_left: 0 },
+  ])
+  t.match(await json('cell', 'list'), [{ id: cellId, tags: ['rack', 'gpu'], revoked_at: null }])
+  t.match(await text('cell', 'list'), 'rack\\u{1b}[2J', 'a name cannot move the cursor')
+  t.match(await json('token', 'revoke', token.id), { revoked_at: /^20/ })
+  await cells.quarantine(cellId, 'two machines')
+  t.match(await json('cell', 'list'), [{ quarantined_at: /^20/ }])
+  t.match(await json('cell', 'release', cellId), { id: cellId, quarantined_at: null })
+  t.match(await json('cell', 'revoke', cellId), { id: cellId, revoked_at: /^20/ })
+  t.strictSame(await json('cell', 'list'), [], 'who was revoked is not in the way')
+  t.match(await json('cell', 'list', '--all'), [{ id: cellId }])
+})
+
+t.test('the program makes a store for init alone, not for a folder that was mistyped', async t => {
+  const folder = join(await temporaryFolder(t), 'coordinator')
+  const coordinator = (...args: string[]) => {
+    const script = resolve(import.meta.dirname, '..', '..', '..', 'bin', 'shoal-coordinator.mjs')
+    const env = { PATH: process.env.PATH, SHOAL_COORDINATOR_STATE_DIR: folder }
+    return spawnSync(process.execPath, [script, ...args], { env, encoding: 'utf8' })
+  }
+  for (const command of [
+    ['key', 'list'],
+    ['token', 'create'],
+    ['broker', 'files', '--out', folder],
+  ]) {
+    const { status, stderr } = coordinator(...command)
+    t.equal(status, 66, command.join(' '))
+    t.match(stderr, /there is no store in .*coordinator: .*--state-dir, or make one with init/)
+    t.notOk(existsSync(folder))
+  }
+  t.equal(coordinator('init').status, 0)
+  t.match(coordinator('key', 'list'), { status: 0, stdout: /operator_admin/ })
+})
+
+t.test(
+  'a token carries the fingerprint of the authority that the coordinator has made',
+  async t => {
+    const folder = await temporaryFolder(t)
+    const identity = await ownCertificate(folder, ['localhost'])
+    const run = async (...argv: string[]) => {
+      let out = ''
+      const write = (more: string) => {
+        out += more
+      }
+      const program = new Command().exitOverride()
+      addAdminCommands(
+        program,
+        () => openStore(folder),
+        write,
+        async () => identity,
+      )
+      await program.parseAsync([...argv, '--format', 'json'], { from: 'user' })
+      return JSON.parse(out)
+    }
+    t.match(await run('init'), { ca_file: identity.caFile })
+    const { secret } = await run('token', 'create')
+    t.equal(parseJoinToken(secret)?.fingerprint, identity.fingerprint)
+  },
+)
+
+t.test('tenants and persons are listed', async t => {
+  const { json } = await administered(t)
+  await json('tenant', 'create', 'acme')
+  t.match(await json('tenant', 'list'), [{ id: 'acme', name: 'acme' }])
+  await json('person', 'create', '--tenant', 'acme', '--name', 'Ada')
+  t.match(await json('person', 'list'), [{ tenant: 'acme', name: 'Ada' }])
+})
+
+t.test('audit verify says what was purged, and does not believe another key', async t => {
+  const { folder, store, json, text } = await administered(t)
+  const audit = createAudit(store)
+  for (const at of [1000, 2000, 3000])
+    await audit.append({ actor: 'a', action: 'b', subject: 'c', outcome: 'done', at })
+  const purge = {
+    ...{ ledger: store.ledger, signer: await openSigning(folder), retentionDays: 183 },
+    ...{ now: () => 9000, suspect: () => {}, signal: new AbortController().signal },
+  }
+  await purgeAudit(purge, 2500)
+  t.match(await json('audit', 'verify'), {
+    ...{ ok: true, rows: 2, purged_up_to: 2, purged_after_days: 183 },
+    purged_until: '1970-01-01T00:00:02.000Z',
+  })
+  await rm(join(folder, 'signing.json'))
+  await t.rejects(text('audit', 'verify'), { code: 'audit_broken', message: /no purge of ours/ })
+})
+
+t.test('audit verify tells the head of a whole chain, and fails for a broken one', async t => {
+  const { store, text, json } = await administered(t)
+  await json('tenant', 'create', 'acme')
+  t.match(await json('audit', 'verify'), { ok: true, rows: 1, head: /^[0-9a-f]{64}$/ })
+  t.match(await text('audit', 'verify'), /^ok {4}true\nrows {2}1\nhead {2}/)
+  const [row] = await store.ledger.read.selectFrom('audit').selectAll().execute()
+  const forged = { ...row, seq: 2 } as Required<typeof row> & { seq: number }
+  await store.ledger.write(trx =>
+    trx
+      .insertInto('audit')
+      .values(forged as never)
+      .execute(),
+  )
+  await t.rejects(text('audit', 'verify'), { code: 'audit_broken', message: /row 2/ })
+})
+
+t.test('what is printed', async t => {
+  t.equal(printed([], 'json'), '[]\n')
+  t.equal(printed({ a: 1, long: null, list: ['x', 'y'] }, 'text'), 'a     1\nlong  -\nlist  x,y\n')
+  t.equal(
+    printed(
+      [
+        { a: 'xx', b: '' },
+        { a: 1, b: 2 },
+      ],
+      'text',
+    ),
+    'a   b\nxx  -\n1   2\n',
+  )
+})
+
+t.test('a key is moved to another tier', async t => {
+  const { json, text } = await administered(t)
+  const { id } = await json('init')
+  t.match(await json('key', 'tier', id, '--tier', 'pro'), { id, tier: 'pro' })
+  t.match(await json('key', 'list'), [{ tier: 'pro' }])
+  await t.rejects(text('key', 'tier', id), { code: 'commander.missingMandatoryOptionValue' })
+})
+
+t.test('what is wrong with a command is told, and where the commands are listed', async t => {
+  for (const [words, says] of [
+    [['foo'], "unknown command 'foo'"],
+    [
+      ['key', 'create', '--tier', 'gold'],
+      "--tier <tier> cannot be 'gold': allowed choices are free, pro, enterprise",
+    ],
+  ] as const) {
+    const args = [resolve('bin/shoal-coordinator.mjs'), ...words]
+    const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    t.equal(status, 64)
+    const [first, second] = stderr.split('\n')
+    t.equal(first, `shoal-coordinator: ${says}`)
+    t.match(second, /^shoal-coordinator help lists the commands/)
+  }
+})
+
+t.test('a folder that another process serves from is left alone', async t => {
+  const folder = await temporaryFolder(t)
+  const held = new AbortController()
+  await lockState(folder, held.signal)
+  const args = [resolve('bin/shoal-coordinator.mjs'), '--state-dir', folder, '--http-port', '0']
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  held.abort()
+  t.equal(status, 65)
+  t.match(stderr, `another process already uses ${folder}`)
+  t.strictSame(await readdir(folder), [])
+})

@@ -1,0 +1,52 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import t from 'tap'
+import { openControlPlane } from '../../../coordinator/assembly/control-plane.ts'
+import { CoordinatorConfig } from '../../../coordinator/config.ts'
+import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
+import { type CloudEvent, createEvents } from '../../../coordinator/events/bus.ts'
+import { createFigures } from '../../../coordinator/metrics/figures.ts'
+import { openSigning } from '../../../coordinator/signing/signing.ts'
+import { silent } from '../../support/cell.ts'
+import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
+
+t.test('a cell that connects while it is connected is told as an event', async t => {
+  const folder = await temporaryFolder(t)
+  const store = await temporaryStore(t, folder)
+  const events = createEvents({ source: '/shoal/test', logger: silent })
+  const plane = await openControlPlane({
+    config: CoordinatorConfig.parse({ state_dir: folder }),
+    store,
+    signing: await openSigning(folder),
+    events,
+    fingerprint: () => undefined,
+    figures: createFigures().broker,
+    logger: silent,
+    now: Date.now,
+    nowMs: () => performance.now(),
+  })
+  const { secret } = await createToken(store.ledger, { uses: 1, ttlMinutes: 1 }, BY)
+  const { cell_id } = await plane.admission.enrol({ token: secret, name: 'n' })
+  const server = createServer(socket => plane.bus.handle(socket, cell_id)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const sockets: Socket[] = []
+  t.teardown(async () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+    await plane.close()
+  })
+  const dial = () => sockets.push(connect((server.address() as AddressInfo).port, '127.0.0.1'))
+  const seen: CloudEvent[] = []
+  const told = new Promise<void>(resolve =>
+    events.subscribe('shoal.cell.takeover', event => {
+      seen.push(event)
+      resolve()
+    }),
+  )
+  dial()
+  await once(server, 'connection')
+  t.strictSame(seen, [], 'the first connection is none')
+  dial()
+  await told
+  t.match(seen, [{ subject: cell_id, data: { address: /127\.0\.0\.1/, before: /127\.0\.0\.1/ } }])
+})

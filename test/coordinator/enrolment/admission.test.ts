@@ -1,0 +1,162 @@
+import t, { type Test } from 'tap'
+import { createAdmission } from '../../../coordinator/enrolment/admission.ts'
+import { createCells } from '../../../coordinator/enrolment/cells.ts'
+import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
+import type { CloudEvent } from '../../../coordinator/events/bus.ts'
+import { createClones } from '../../../coordinator/fleet/clones.ts'
+import { Fleet } from '../../../coordinator/fleet/fleet.ts'
+import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { type Announce, ENROL_PURPOSE } from '../../../shared/wire/announce.ts'
+import { silent } from '../../support/cell.ts'
+import { auditRows } from '../keys/fixtures.ts'
+import { BY, temporaryStore } from '../store/temporary.ts'
+
+/** A real store with one cell, and what was published and dropped. */
+const admitted = async (t: Test) => {
+  const store = await temporaryStore(t)
+  let now = Date.now()
+  const cells = createCells({ store, now: () => now })
+  const limits = { suspectAfterMs: 7500, deadAfterMs: 12_000 }
+  const fleet = new Fleet({ limits, nowMs: () => 0, changed: () => {} })
+  const dropped: string[] = []
+  const published: [type: string, data: unknown, subject: string | undefined][] = []
+  const admission = createAdmission({
+    cells,
+    fleet,
+    drop: id => {
+      dropped.push(id)
+      fleet.forget(id)
+    },
+    clones: createClones(() => 0),
+    signing: signerOf(newPrivateKey()),
+    events: { publish: (...event) => published.push(event as never) as unknown as CloudEvent },
+    logger: silent,
+  })
+  const { secret } = await createToken(store.ledger, { uses: 1, ttlMinutes: 1 }, BY)
+  const signer = signerOf(newPrivateKey())
+  const claim = { token: secret, name: 'n', public_key: signer.publicKey }
+  const request = { ...claim, proof: signer.sign(ENROL_PURPOSE, claim) }
+  const enrol = () => admission.enrol(request)
+  const { cell_id: id, credential } = await enrol()
+
+  /** What a start of a daemon does: it shows its credential and, if that is good, has arrived. */
+  const comes = async (bootId: string, secret: string): Promise<string> => {
+    try {
+      const cell = await admission.authenticate(id, secret, { bootId, address: `at ${bootId}` })
+      if (cell === undefined) return 'refused'
+      admission.arrived(id, bootId)
+      return 'in'
+    } catch (error) {
+      return (error as Error).message.includes('quarantine') ? 'quarantine' : 'failed'
+    }
+  }
+  const renewed = () => {
+    now += 60_000
+    return cells.renew(id)
+  }
+  const quarantines = async () =>
+    (await auditRows(store)).filter(({ action }) => action === 'cell.quarantine')
+  const parts = { store, cells, fleet, admission, dropped, published }
+  return { ...parts, id, credential, enrol, comes, renewed, quarantines }
+}
+
+t.test('a cell whose disk was set back is heard again after its release', async t => {
+  const { id, cells, fleet, admission, dropped } = await admitted(t)
+  const birth = (epoch: number) => {
+    fleet.birth(id, epoch, { name: 'n', engines: [] } as unknown as Announce)
+    return fleet.cell(id)?.epoch
+  }
+  t.equal(birth(40), 40)
+  await cells.noteEpoch(id, 40)
+  await t.rejects(admission.release(id, BY), { code: 'conflict' }, 'nothing is wrong yet')
+  t.equal(birth(2), 40, 'it is not heard')
+  t.match(await admission.release(id, BY), { epoch: 0 })
+  t.strictSame(dropped, [id], 'it must come anew')
+  t.equal(birth(3), 3)
+})
+
+t.test('a credential that was replaced', async t => {
+  t.test('is good until the new one was used, and then evidence of a copy', async t => {
+    const { id, credential, comes, renewed, published, quarantines, cells } = await admitted(t)
+    t.equal(await comes('own', credential), 'in')
+    const next = await renewed()
+    t.equal(await comes('own', credential), 'in', 'the new one was not used yet')
+    t.equal(await comes('own', next), 'in')
+    t.equal(await comes('copy', credential), 'quarantine')
+    t.equal(await comes('own', next), 'quarantine', 'nobody knows which of the two is real')
+    await t.resolves(quarantined(cells, id))
+    const reason = 'a credential came that was replaced before'
+    t.match(await quarantines(), [
+      { actor: 'coordinator', subject: id, details: { reason, address: 'at copy' } },
+    ])
+    t.match(published.at(-1), ['shoal.cell.quarantined', { reason, address: 'at copy' }, id])
+    t.equal(await comes('copy', credential), 'quarantine', 'it is told why')
+    t.equal((await quarantines()).length, 1, 'and fills no audit')
+  })
+
+  t.test('is evidence also after further ones, and after a release', async t => {
+    const { id, credential, comes, renewed, admission, cells, quarantines } = await admitted(t)
+    const second = await renewed()
+    t.equal(await comes('own', second), 'in')
+    const third = await renewed()
+    t.equal(await comes('own', third), 'in')
+    t.equal(await comes('copy', credential), 'quarantine')
+    await quarantined(cells, id)
+    await admission.release(id, BY)
+    t.equal(await comes('own', third), 'in')
+    t.equal(await comes('copy', second), 'quarantine')
+    await quarantined(cells, id)
+    t.equal((await quarantines()).length, 2)
+  })
+
+  t.test('does no harm to the start that has replaced it', async t => {
+    const { credential, comes, renewed } = await admitted(t)
+    t.equal(await comes('own', credential), 'in')
+    const next = await renewed()
+    t.equal(await comes('own', next), 'in')
+    t.equal(await comes('own', credential), 'refused', 'a question that was under way')
+    t.equal(await comes('own', next), 'in')
+  })
+
+  t.test('is only refused where nobody says who comes', async t => {
+    const { id, credential, comes, renewed, admission } = await admitted(t)
+    const next = await renewed()
+    t.equal(await comes('own', next), 'in')
+    t.equal(await admission.authenticate(id, credential), undefined)
+    t.equal(await comes('own', next), 'in')
+  })
+
+  t.test('and was never used is no evidence: a crash may have left it behind', async t => {
+    const { credential, comes, renewed } = await admitted(t)
+    const lost = await renewed()
+    const next = await renewed()
+    t.equal(await comes('restarted', lost), 'refused')
+    t.equal(await comes('restarted', credential), 'in')
+    t.equal(await comes('restarted', next), 'in')
+    t.equal(await comes('restarted again', lost), 'refused')
+    t.equal(await comes('restarted again', next), 'in')
+  })
+
+  t.test('before the cell came for the first time is evidence once it has come', async t => {
+    const { credential, comes, enrol } = await admitted(t)
+    const again = (await enrol()).credential
+    t.equal(await comes('other', credential), 'refused')
+    t.equal(await comes('own', again), 'in')
+    t.equal(await comes('other', credential), 'quarantine')
+  })
+
+  t.test('says nothing of a cell that is ended, or of another one', async t => {
+    const { credential, comes, renewed, admission, id, quarantines } = await admitted(t)
+    t.equal(await comes('own', await renewed()), 'in')
+    for (const secret of ['x', `${credential.slice(1)}x`, 'y'.repeat(43)])
+      t.equal(await comes('guess', secret), 'refused')
+    await admission.revoke(id, BY)
+    t.equal(await comes('copy', credential), 'refused')
+    t.strictSame(await quarantines(), [])
+  })
+})
+
+const quarantined = async (cells: ReturnType<typeof createCells>, id: string): Promise<void> => {
+  while ((await cells.get(id))?.quarantinedAt === undefined)
+    await new Promise(resolve => setImmediate(resolve))
+}

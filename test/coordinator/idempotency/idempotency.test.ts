@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { markingChanges } from '../../../coordinator/idempotency/call-marks.ts'
+import { createIdempotency } from '../../../coordinator/idempotency/idempotency.ts'
+import { createTenant } from '../../../coordinator/people/tenants.ts'
+import { sealingWith } from '../../../coordinator/signing/sealing.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import { silent } from '../../support/cell.ts'
+import { BY, temporaryStore } from '../store/temporary.ts'
+
+const scene = async (t: Test) => {
+  const store = markingChanges(await temporaryStore(t))
+  const clock = { now: 1_800_000_000_000 }
+  const sealing = sealingWith(randomBytes(32))
+  const { ledger } = store
+  const idempotency = createIdempotency({ ledger, sealing, logger: silent, now: () => clock.now })
+  let runs = 0
+  /** A call that makes a tenant, and so changes something. */
+  const change = async () => {
+    runs++
+    await createTenant(ledger, { id: `t${runs}`, name: 'x' }, BY)
+    return { n: runs, secret: 'shown once' }
+  }
+  const call = { scope: 'key', callKey: 'k', fingerprint: 'f' }
+  const once = (run: () => Promise<unknown> = change, more: object = {}, kept = true) =>
+    idempotency.once({ ...call, ...more }, run, () => kept)
+  return { ledger, clock, once, change, runs: () => runs }
+}
+
+t.test('a repetition gets the answer of the first, which is not kept in the clear', async t => {
+  const { once, runs, ledger } = await scene(t)
+  const answer = { n: 1, secret: 'shown once' }
+  t.strictSame(await once(), { answer, replayed: false })
+  t.strictSame(await once(), { answer, replayed: true })
+  t.equal(runs(), 1)
+  const rows = await ledger.read.selectFrom('idempotent_calls').selectAll().execute()
+  t.notMatch(JSON.stringify(rows), /shown once/)
+})
+
+t.test(
+  'another question with the same key is refused; another caller has keys of its own',
+  async t => {
+    const { once, runs } = await scene(t)
+    await once()
+    await t.rejects(once(undefined, { fingerprint: 'g' }), { code: 'idempotency_key_reuse' })
+    t.match(await once(undefined, { scope: 'other' }), { replayed: false })
+    t.match(await once(undefined, { callKey: 'l' }), { replayed: false })
+    t.equal(runs(), 3)
+  },
+)
+
+t.test('of many at once one runs, and the others are told to come again', async t => {
+  const { once, runs, change } = await scene(t)
+  const held = Promise.withResolvers<void>()
+  const slow = async () => {
+    await held.promise
+    return change()
+  }
+  const first = once(slow)
+  const others = await Promise.allSettled(Array.from({ length: 20 }, () => once(slow)))
+  for (const other of others)
+    t.match(other, { status: 'rejected', reason: { code: 'conflict', retryAfterSeconds: 1 } })
+  held.resolve()
+  await first
+  t.match(await once(slow), { replayed: true })
+  t.equal(runs(), 1)
+})
+
+t.test('after 24 hours a key is new', async t => {
+  const { once, runs, clock } = await scene(t)
+  await once()
+  clock.now += 24 * 3_600_000 - 1
+  t.match(await once(), { replayed: true })
+  clock.now += 1
+  t.match(await once(), { replayed: false })
+  t.equal(runs(), 2)
+})
+
+t.test('a refusal that changed nothing may be asked again, one that did is an answer', async t => {
+  const { once, change, runs } = await scene(t)
+  let refused = 0
+  const refuse = async () => {
+    refused++
+    throw new ShoalError('conflict', 'no', { param: 'x' })
+  }
+  await t.rejects(once(refuse), { code: 'conflict' })
+  await t.rejects(once(refuse), { code: 'conflict' })
+  t.equal(refused, 2)
+  const both = async () => {
+    await change()
+    return refuse()
+  }
+  await t.rejects(once(both), { code: 'conflict', message: 'no', param: 'x' })
+  await t.rejects(once(both), { code: 'conflict', message: 'no', param: 'x' })
+  t.equal(runs(), 1)
+})
+
+t.test('an answer that is not to be kept is asked for anew', async t => {
+  const { once, runs } = await scene(t)
+  await once(undefined, {}, false)
+  t.match(await once(), { replayed: false })
+  t.equal(runs(), 2)
+})
+
+t.test('a call that failed after it changed something is not made again', async t => {
+  const { once, change, runs } = await scene(t)
+  const fail = async () => {
+    await change()
+    throw new RangeError('a bug')
+  }
+  await t.rejects(once(fail), RangeError)
+  await t.rejects(once(fail), { code: 'conflict', message: /its answer was lost/ })
+  t.equal(runs(), 1)
+})
+
+t.test('a process that died is followed by what can be known', async t => {
+  const { once, change, runs, clock, ledger } = await scene(t)
+  // neither ever comes back
+  void once(() => new Promise(() => {}))
+  void once(
+    async () => {
+      await change()
+      return new Promise(() => {})
+    },
+    { callKey: 'changed' },
+  )
+  for (;;) {
+    const rows = await ledger.read.selectFrom('idempotent_calls').select('state').execute()
+    if (rows.length === 2 && rows.some(({ state }) => state === 'changed')) break
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  await t.rejects(once(), { code: 'conflict', retryAfterSeconds: 1 })
+  clock.now += 120_000
+  t.match(await once(), { replayed: false }, 'nothing had happened')
+  await t.rejects(once(undefined, { callKey: 'changed' }), { message: /answer was lost/ })
+  t.equal(runs(), 2)
+})
+
+t.test('a call that may take long is not held to be lost while it runs', async t => {
+  const { once, clock } = await scene(t)
+  const long = { timeoutSeconds: 300 }
+  const held = Promise.withResolvers<unknown>()
+  const first = once(() => held.promise, long)
+  await new Promise(resolve => setImmediate(resolve))
+  clock.now += 299_000
+  await t.rejects(once(undefined, long), { code: 'conflict', retryAfterSeconds: 1 })
+  held.resolve('done')
+  t.match(await first, { answer: 'done' })
+  t.match(await once(undefined, long), { answer: 'done', replayed: true })
+})

@@ -1,0 +1,135 @@
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { openSigning } from '../../../coordinator/signing/signing.ts'
+import { isSignedBy, newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { SelfAnswer } from '../../../shared/wire/cell-self.ts'
+import { MAX_PACKET_BYTES } from '../../../shared/wire/topics.ts'
+import { followedKey, MAX_ENDORSEMENTS, TrustBody } from '../../../shared/wire/trust.ts'
+import { temporaryFolder } from '../store/temporary.ts'
+
+t.test("the coordinator's signing key", async t => {
+  t.test('is made once, for its owner alone', async t => {
+    const folder = await temporaryFolder(t)
+    const [first, second] = await Promise.all([openSigning(folder), openSigning(folder)])
+    t.equal(first.publicKey, second.publicKey)
+    t.equal(statSync(join(folder, 'signing.json')).mode & 0o777, 0o600)
+  })
+
+  t.test('counts for heads of the audit until they are made void, over restarts too', async t => {
+    const folder = await temporaryFolder(t)
+    const signing = await openSigning(folder)
+    const first = signing.publicKey
+    await signing.rotate()
+    const second = signing.publicKey
+    const before = await openSigning(folder)
+    t.strictSame([first, second].map(before.witnesses), [true, true])
+    await before.rotate({ voidsHeads: true })
+    const third = before.publicKey
+    await before.rotate()
+    const after = await openSigning(folder)
+    const keys = [first, second, third, after.publicKey, signerOf(newPrivateKey()).publicKey]
+    t.strictSame(keys.map(after.witnesses), [false, false, true, true, false])
+    t.strictSame(keys.map(after.endorses), [true, true, true, true, false])
+  })
+
+  t.test('stays when its step cannot be put on record', async t => {
+    const signing = await openSigning(await temporaryFolder(t))
+    const before = signing.publicKey
+    const endorsed = () => Promise.reject(new Error('full'))
+    await t.rejects(signing.rotate({ endorsed }), { message: 'full' })
+    t.equal(signing.publicKey, before)
+  })
+
+  t.test('that is damaged is an error and stays as it is', async t => {
+    const folder = await temporaryFolder(t)
+    for (const text of ['', '{}', '{"private_key":"x","endorsements":[]}']) {
+      writeFileSync(join(folder, 'signing.json'), text)
+      await t.rejects(openSigning(folder), { code: 'store_unavailable' })
+      t.equal(readFileSync(join(folder, 'signing.json'), 'utf8'), text)
+    }
+  })
+
+  t.test('can be followed over any number of rotations and a restart', async t => {
+    const folder = await temporaryFolder(t)
+    const signing = await openSigning(folder)
+    const keys = [signing.publicKey]
+    for (let i = 0; i < 3; i++) keys.push((await signing.rotate()).signing_key)
+    const again = await openSigning(folder)
+    t.equal(again.publicKey, keys.at(-1))
+    t.ok(isSignedBy(again.publicKey, 'command', { x: 1 }, again.sign('command', { x: 1 })))
+    for (const pinned of keys) t.equal(followedKey(pinned, again.trust()), again.publicKey)
+  })
+
+  t.test('that is changed many times at once has one way from each to the last', async t => {
+    const folder = await temporaryFolder(t)
+    const signing = await openSigning(folder)
+    const first = signing.publicKey
+    const changes = await Promise.all(Array.from({ length: 20 }, () => signing.rotate()))
+    const keys = [first, ...changes.map(({ signing_key }) => signing_key)]
+    t.equal(new Set(keys).size, 21)
+    t.equal(signing.publicKey, keys.at(-1))
+    t.equal((await openSigning(folder)).publicKey, signing.publicKey)
+    for (const key of keys) t.equal(followedKey(key, signing.trust(key)), signing.publicKey)
+  })
+
+  t.test('that could not be kept stays, and can be changed later', async t => {
+    const folder = await temporaryFolder(t)
+    const signing = await openSigning(folder)
+    const before = signing.publicKey
+    renameSync(folder, `${folder}-away`)
+    writeFileSync(folder, '')
+    await t.rejects(signing.rotate())
+    t.equal(signing.publicKey, before)
+    rmSync(folder)
+    renameSync(`${folder}-away`, folder)
+    const { signing_key } = await signing.rotate()
+    t.equal((await openSigning(folder)).publicKey, signing_key)
+  })
+
+  t.test('that was changed 500 times is told in short, or in full to who needs it', async t => {
+    const signing = await openSigning(await temporaryFolder(t))
+    const pinned = signing.publicKey
+    for (let i = 0; i < 500; i++) await signing.rotate()
+    const self = { cell_id: 'cell_x', name: 'n', tags: [], credential_at: 0, now: 0 }
+    const answer = JSON.stringify(SelfAnswer.parse({ ...self, ...signing.trust() }))
+    t.ok(Buffer.byteLength(answer) < 16 * 1024, `${answer.length} bytes`)
+    const full = TrustBody.parse(signing.trust(pinned))
+    t.equal(followedKey(pinned, full), signing.publicKey)
+    const most = (JSON.stringify(full).length / 500) * MAX_ENDORSEMENTS
+    t.ok(most < MAX_PACKET_BYTES - 1024, `${most} bytes`)
+  })
+})
+
+t.test('a change of the key is not believed', async t => {
+  const signing = await openSigning(await temporaryFolder(t))
+  const pinned = signing.publicKey
+  const trust = await signing.rotate()
+  const stranger = signerOf(newPrivateKey())
+  const [endorsement] = trust.endorsements
+  const forged = { key: stranger.publicKey, previous: pinned }
+  for (const [what, body] of [
+    ['without a signature', { ...trust, endorsements: [] }],
+    ['to a key that nobody has vouched for', { ...trust, signing_key: stranger.publicKey }],
+    [
+      'signed by the new key itself',
+      {
+        signing_key: stranger.publicKey,
+        endorsements: [{ ...forged, signature: stranger.sign('endorse', forged) }],
+      },
+    ],
+    [
+      'with the signature of another change',
+      {
+        signing_key: stranger.publicKey,
+        endorsements: [{ ...forged, signature: endorsement?.signature ?? '' }],
+      },
+    ],
+  ] as [string, TrustBody][])
+    t.test(what, async t => {
+      t.equal(followedKey(pinned, body), undefined)
+    })
+  t.test('back to the old key, by who has seen the new one', async t => {
+    t.equal(followedKey(trust.signing_key, { ...trust, signing_key: pinned }), undefined)
+  })
+})
