@@ -17,7 +17,7 @@ const commandOf = (operation: Operation): string => {
 }
 
 /** docs/skills.md, made from the lists. */
-export const skillsPage = (): string =>
+const skillsPage = (): string =>
   [
     '# Skills and operations',
     '',
@@ -53,7 +53,7 @@ export const skillsPage = (): string =>
   ].join('\n')
 
 /** docs/tools.md: each tool of MCP with the one route it is the same as. */
-export const toolsPage = (): string =>
+const toolsPage = (): string =>
   [
     '# Tools',
     '',
@@ -76,7 +76,7 @@ export const toolsPage = (): string =>
   ].join('\n')
 
 /** docs/host-probes.md: what operators can look at on the machine of a cell. */
-export const hostProbesPage = (): string =>
+const hostProbesPage = (): string =>
   [
     '# Host probes',
     '',

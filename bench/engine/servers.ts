@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type EngineServer, freePort, startServer } from './server.ts'
 
-export interface EngineSettings {
+interface EngineSettings {
   weights: string
   folder: string
   slots: number

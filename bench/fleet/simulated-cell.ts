@@ -19,7 +19,7 @@ export interface BrokerTarget {
   login?: { username: string; password: string }
 }
 
-export interface CellEvents {
+interface CellEvents {
   /** The birth and the first state are acknowledged. */
   ready: () => void
   /** A change of state was acknowledged so many milliseconds after it was sent. */

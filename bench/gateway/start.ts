@@ -6,7 +6,7 @@ import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 
-export interface Gateway {
+interface Gateway {
   url: string
   /** The cell's answers without the coordinator, over plain HTTP/1.1. */
   upstream: string

@@ -7,7 +7,7 @@ export interface Addresses {
   mqttUrl: string | undefined
 }
 
-export interface Pids {
+interface Pids {
   coordinator: number
   cells: number[]
 }

@@ -7,7 +7,7 @@ export interface LaunchScreen {
   say(text: string): void
 }
 
-export interface LaunchTerminal {
+interface LaunchTerminal {
   isTTY?: boolean
   columns?: number
   write(text: string): unknown
@@ -38,7 +38,7 @@ export const createScreen = (terminal: LaunchTerminal): LaunchScreen => {
   }
 }
 
-export interface Banner extends Addresses {
+interface Banner extends Addresses {
   keys: DemoKeys
   keysFile: string
   logs: string
@@ -48,7 +48,7 @@ export interface Banner extends Addresses {
 const QUESTION =
   '{"model":"model-a:7b","temperature":0,"messages":[{"role":"user","content":"What is a cell?"}]}'
 
-export const curlLine = (baseUrl: string, key: string): string =>
+const curlLine = (baseUrl: string, key: string): string =>
   [
     `curl -s ${baseUrl}/v1/chat/completions`,
     `-H "Authorization: Bearer ${key}"`,

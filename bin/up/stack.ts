@@ -17,7 +17,7 @@ import {
   logFolder,
 } from './state.ts'
 
-export interface StackParts {
+interface StackParts {
   options: UpOptions
   state: LaunchState
   screen: LaunchScreen

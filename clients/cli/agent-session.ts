@@ -11,14 +11,14 @@ interface AgentSession {
   step: string
 }
 
-export interface Start {
+interface Start {
   scope: string
   task?: string
   role?: string
   agent: string
 }
 
-export interface Closeout {
+interface Closeout {
   evidence: string
   session?: string
   agent: string

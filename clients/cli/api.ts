@@ -38,14 +38,14 @@ export interface Api {
   events(call: ApiCall, lastId: string | undefined): AsyncGenerator<ServerEvent>
 }
 
-export interface ServerEvent {
+interface ServerEvent {
   /** Id of this event, or of the last one that had an id. */
   id: string | undefined
   /** Parsed data; undefined for an event that only carries an id. */
   value: unknown
 }
 
-export interface ApiOptions {
+interface ApiOptions {
   url: string
   key: string | undefined
   tenant?: string | undefined

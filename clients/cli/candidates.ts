@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander'
 
-export interface CompletionCandidate {
+interface CompletionCandidate {
   word: string
   about: string
 }
@@ -9,7 +9,7 @@ export interface CompletionCandidate {
 export const FILES: CompletionCandidate = { word: ':files', about: '' }
 
 /** Values that are known for an argument or a flag of this name; none when they are not. */
-export type KnownIds = (name: string) => Promise<string[]>
+type KnownIds = (name: string) => Promise<string[]>
 
 /** Candidates for the word `current` after these words. */
 export const completionCandidates = async (

@@ -24,7 +24,7 @@ interface State {
 }
 
 /** Outcome of the work and the exit code for it. */
-export interface Followed {
+interface Followed {
   answer: Printable
   exit: number
 }

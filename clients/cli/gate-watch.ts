@@ -23,7 +23,7 @@ interface GateRequest {
 }
 
 /** Asks an operator for a decision; absent on a pipe, where requests are only listed. */
-export interface DecisionPrompt {
+interface DecisionPrompt {
   ask: ((question: string) => Promise<string>) | undefined
   signal: AbortSignal
   wait?: Wait

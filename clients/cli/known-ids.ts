@@ -2,7 +2,7 @@ import type { Api } from './api.ts'
 import type { DescribedOperation } from './document.ts'
 import type { Profiles } from './profiles.ts'
 
-export interface KnownFrom {
+interface KnownFrom {
   operations: readonly DescribedOperation[]
   api: Pick<Api, 'call'>
   profiles: () => Profiles

@@ -14,7 +14,7 @@ import { trustAuthorities } from './session.ts'
 import { DEFAULT_URL } from './settings.ts'
 import { pinnedAuthority, readAuthorities } from './trust.ts'
 
-export interface CliLoginOptions extends GlobalOptions {
+interface CliLoginOptions extends GlobalOptions {
   pin?: string
   check: boolean
 }

@@ -82,11 +82,7 @@ const listProfiles = ({ profiles, current }: Profiles): Printable => ({
   })),
 })
 
-export const describeProfile = (
-  name: string,
-  profile: ConnectionProfile,
-  { current }: Profiles,
-) => ({
+const describeProfile = (name: string, profile: ConnectionProfile, { current }: Profiles) => ({
   name,
   url: profile.url,
   tenant: profile.tenant ?? null,

@@ -6,13 +6,13 @@ export interface ProgressLine {
   clear(): void
 }
 
-export interface ProgressOutput {
+interface ProgressOutput {
   isTTY?: boolean
   columns?: number
   write(text: string): unknown
 }
 
-export interface ProgressOptions {
+interface ProgressOptions {
   output: ProgressOutput
   env: Record<string, string | undefined>
   /** Calls again and again, until what it answers is called. */

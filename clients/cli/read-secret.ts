@@ -1,7 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 
 /** Input from which a secret is typed or piped. */
-export interface SecretInput {
+interface SecretInput {
   isTTY?: boolean
   setRawMode?: (raw: boolean) => unknown
   resume(): unknown

@@ -57,7 +57,7 @@ export const openSession = async (
 }
 
 /** `--key -`: a key among the arguments can be read by everybody on the machine. */
-export const withPipedKey = async (options: GlobalOptions): Promise<GlobalOptions> =>
+const withPipedKey = async (options: GlobalOptions): Promise<GlobalOptions> =>
   options.key === '-' ? { ...options, key: await readSecret('key: ') } : options
 
 /** A file that is named comes before what the profile keeps. */

@@ -8,7 +8,7 @@ import type { CliSession, WithSession } from './session.ts'
 import { type AlertList, type ScreenSize, type TopCell, type TopData, topView } from './top-view.ts'
 
 /** The terminal that is drawn on; a pipe gets one screen and no control characters. */
-export interface TopTerminal {
+interface TopTerminal {
   isTTY: boolean
   screen(): ScreenSize
   /** Aborts when the user wants to leave. */

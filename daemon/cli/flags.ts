@@ -1,7 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 
 /** Flags of a command, apart from those of the configuration. */
-export interface Flags<V extends string, S extends string> {
+interface Flags<V extends string, S extends string> {
   values: Partial<Record<V, string>>
   switches: Record<S, boolean>
   /** Positional arguments. */

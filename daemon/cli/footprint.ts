@@ -3,7 +3,7 @@ import { rm, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { signingKeyFile } from '../identity.ts'
 
-export interface Footprint {
+interface Footprint {
   /** The folder is ours alone now: a key that is there is somebody's. */
   markLocked(): void
   /** `unlock` lets others in: from then on a key may be theirs. */

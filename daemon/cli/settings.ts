@@ -5,7 +5,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { DaemonConfig } from '../config.ts'
 import type { CommandContext } from './command.ts'
 
-export interface ShoaldSettings {
+interface ShoaldSettings {
   config: DaemonConfig
   /** The configuration file that was named, whether it is there or not. */
   file: string | undefined

@@ -19,7 +19,7 @@ export const genuineDesired = (
   return trusted.some(key => isGenuineDesired(desired, cellId, key)) ? desired : undefined
 }
 
-export interface SettingsStanding {
+interface SettingsStanding {
   /** The highest version that this cell has ever believed, also before a restart. */
   highest: number
   /** True when the settings answer a birth message that was still open. */

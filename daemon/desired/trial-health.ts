@@ -2,7 +2,7 @@ import type { EngineReport, ModelState } from '../../shared/wire/telemetry.ts'
 import type { Health } from '../health.ts'
 import type { Trouble } from './trial.ts'
 
-export interface TrialHealthOptions {
+interface TrialHealthOptions {
   health: Pick<Health, 'view'>
   engines: () => EngineReport[]
   /** Milliseconds of a monotonic clock. */

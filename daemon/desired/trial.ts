@@ -16,7 +16,7 @@ export interface Wanted {
 }
 
 /** Sources of the settings: the cell's own file and the coordinator's request. */
-export interface Basis {
+interface Basis {
   local: CellSettings
   wanted: Wanted
 }

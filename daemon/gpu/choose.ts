@@ -6,7 +6,7 @@ import { nvidiaSampler } from './nvidia-smi.ts'
 import { combineSamplers, type GpuSampler, noGpus } from './sampler.ts'
 import { jetsonSampler } from './tegrastats.ts'
 
-export interface Machine {
+interface Machine {
   /** Folders of programs, as in PATH. */
   path: string
   drmFolder: string

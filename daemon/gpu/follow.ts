@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { backoffMs } from '../backoff.ts'
 
-export interface ChildFollowOptions {
+interface ChildFollowOptions {
   command: string
   args: string[]
   /** A line of the child's output, without its end. */

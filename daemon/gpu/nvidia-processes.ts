@@ -6,7 +6,7 @@ import { patient } from '../patience.ts'
 import type { GpuSampler } from './sampler.ts'
 import { bytes, MIB } from './values.ts'
 
-export interface ProcessesOptions {
+interface ProcessesOptions {
   /** Path of nvidia-smi. */
   command: string
   intervalSeconds?: number

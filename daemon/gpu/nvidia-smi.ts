@@ -4,7 +4,7 @@ import { Latest, type Seen } from './latest.ts'
 import type { GpuSampler } from './sampler.ts'
 import { bytes, MIB, percent, quantity } from './values.ts'
 
-export interface NvidiaOptions {
+interface NvidiaOptions {
   /** Path of nvidia-smi. */
   command: string
   intervalSeconds: number

@@ -4,7 +4,7 @@ import { Latest, type Seen } from './latest.ts'
 import type { GpuSampler } from './sampler.ts'
 import { bytes, MIB, percent, quantity } from './values.ts'
 
-export interface TegrastatsOptions {
+interface TegrastatsOptions {
   /** Path of tegrastats. */
   command: string
   /** The board, as its device tree calls it. */

@@ -32,7 +32,7 @@ interface Waiting extends Ticket {
 const RETRY_SECONDS = 1
 
 /** Error for requests that arrive while the engine is not ready. */
-export type Away = (ticket: Pick<Ticket, 'model'>) => ShoalError
+type Away = (ticket: Pick<Ticket, 'model'>) => ShoalError
 
 /** Gives out the slots of one engine in the order of arrival, and refuses what it cannot serve. */
 export class SlotAdmission {

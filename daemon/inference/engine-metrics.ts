@@ -5,7 +5,7 @@ import type { JobFigures } from './job-figures.ts'
 import type { StepCounts } from './protocol.ts'
 
 /** Parts of an engine that its metrics read. */
-export interface MeasuredEngine {
+interface MeasuredEngine {
   report(): EngineReport
   readonly figures: JobFigures
   readonly counts: StepCounts | undefined

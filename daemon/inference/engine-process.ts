@@ -11,13 +11,13 @@ import type {
   StepReply,
 } from './protocol.ts'
 
-export interface EngineProcessOptions {
+interface EngineProcessOptions {
   load: LoadOrder
   loadTimeoutSeconds: number
   watchdogSeconds: number
 }
 
-export interface ProcessListener {
+interface ProcessListener {
   /** Called with the loaded share of the weights. */
   onProgress: (percent: number) => void
   onReady: (reply: ReadyReply) => void

@@ -19,7 +19,7 @@ import type { StepCounts } from './protocol.ts'
 import type { Tuner } from './tuning/tuner.ts'
 import { resolveWeights, type WeightsPlaces } from './weights.ts'
 
-export interface EnginesParts {
+interface EnginesParts {
   clock: Clock
   spawn: SpawnEngine
   logger: Logger

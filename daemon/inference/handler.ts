@@ -9,7 +9,7 @@ import { type HttpRequest, type HttpResponse, sendError, sendJson } from './open
 import { modelList } from './openai/models.ts'
 import { responses } from './openai/responses.ts'
 
-export interface HandlerParts extends RouteContext {
+interface HandlerParts extends RouteContext {
   catalogue: Catalogue
   logger: Logger
 }

@@ -20,7 +20,7 @@ interface Job {
 }
 
 /** Process to which orders are sent. */
-export interface JobProcess {
+interface JobProcess {
   send(order: Order): void
   /** One of the orders is done. */
   done(): void

@@ -28,7 +28,7 @@ export interface ModelControl {
  */
 const LOOK_MS = 2000
 
-export interface ModelControlParts {
+interface ModelControlParts {
   engines: Pick<Engines, 'engine' | 'pin'>
   pins: Pins
   clock: Clock

@@ -1,7 +1,7 @@
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import type { Clock } from './clock.ts'
 
-export type Phase = 'downloading' | 'checking' | 'loading'
+type Phase = 'downloading' | 'checking' | 'loading'
 
 /** The share that was there already says nothing about the speed. */
 interface Step {

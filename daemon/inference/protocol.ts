@@ -65,7 +65,7 @@ export interface PlainTool {
 }
 
 /** Grammar that an answer must match. */
-export interface Grammar {
+interface Grammar {
   /** GBNF (llama.cpp, grammars/README.md) with the rule `root`. */
   text: string
   /** The field of the request it was made of. */
@@ -132,7 +132,7 @@ export interface EmbedOrder {
   contextLength: number
 }
 
-export interface CancelOrder {
+interface CancelOrder {
   type: 'cancel'
   job: number
 }
@@ -154,7 +154,7 @@ export interface ReadyReply {
   loadMs: number
 }
 
-export interface MeasuredReply {
+interface MeasuredReply {
   type: 'measured'
   rows: readonly Measured[]
 }

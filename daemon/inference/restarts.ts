@@ -4,7 +4,7 @@ const WINDOW_MS = 600_000
 const MAX_CRASHES = 5
 const MINUTE_MS = 60_000
 
-export interface RestartPlan {
+interface RestartPlan {
   waitMs: number
   /** True when the engine crashes too often to be started again soon. */
   open: boolean

@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts'
 /** Longer waits than 24.8 days would end at once (setTimeout of Node). */
 const MOST_MS = 2 ** 31 - 1
 
-export interface TenureOptions {
+interface TenureOptions {
   clock: Clock
   /** 0 is never. */
   limitMs: number

@@ -118,7 +118,7 @@ const HASH_CHUNK_BYTES = 128 * 1024
 const digests = new Map<string, { stamp: string; sha256: string }>()
 
 /** Lower-case hexadecimal; read again only after the file has changed. */
-export const digest = async (
+const digest = async (
   path: string,
   signal: AbortSignal,
   onBytes: (bytes: number) => void = () => {},

@@ -5,7 +5,7 @@ import type { StateBody } from '../../shared/wire/envelope.ts'
 import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 
-export interface AnnounceOptions {
+interface AnnounceOptions {
   uplink: Pick<Uplink, 'onConnect' | 'onRebirth' | 'publish'>
   /** Current description of this cell. */
   describe: () => Announce
@@ -27,7 +27,7 @@ export interface AnnounceOptions {
   random?: () => number
 }
 
-export interface AnnounceService extends Service {
+interface AnnounceService extends Service {
   /** Says it now; rejects without a connection. */
   again(): Promise<void>
 }

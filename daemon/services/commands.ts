@@ -8,7 +8,7 @@ import type { Verb } from '../commands/verb.ts'
 import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 
-export interface CommandsOptions {
+interface CommandsOptions {
   cellId: string
   uplink: Pick<Uplink, 'on' | 'onReady' | 'deliver'>
   file: JournalFile

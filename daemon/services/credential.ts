@@ -12,7 +12,7 @@ import { believe } from '../trust.ts'
 import { Nudge } from '../uplink/nudge.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 
-export interface CredentialOptions {
+interface CredentialOptions {
   identity: OwnIdentity
   url: string
   connectTimeoutSeconds: number

@@ -15,7 +15,7 @@ import type { QuarantineNotice } from '../uplink/quarantine-notice.ts'
 /** Answers one request, over HTTP/1.1 or HTTP/2. */
 export type Handle = (request: HttpRequest, response: HttpResponse) => void
 
-export interface LinkServiceOptions {
+interface LinkServiceOptions {
   identity: Identity
   /** Address of the coordinator. */
   url: string

@@ -3,7 +3,7 @@ import type { GpuSampler } from '../gpu/sampler.ts'
 import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 
-export interface TelemetryOptions {
+interface TelemetryOptions {
   uplink: Pick<Uplink, 'offer' | 'countDropped' | 'onReady'>
   gpus: Pick<GpuSampler, 'sample'>
   host: { sample(): Promise<HostSample> }

@@ -4,7 +4,7 @@ import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 import type { Witness } from '../witness.ts'
 
-export interface WitnessServiceOptions {
+interface WitnessServiceOptions {
   witness: Witness
   uplink: Pick<Uplink, 'on'>
   logger: Pick<Logger, 'warn'>

@@ -9,7 +9,7 @@ import { credentialOf } from '../identity.ts'
 import type { OwnIdentity } from '../own-identity.ts'
 import { refusal, unreachable } from '../refusal.ts'
 
-export interface DialOptions {
+interface DialOptions {
   /** Address of the coordinator. */
   url: string
   path: string

@@ -4,7 +4,7 @@ import type { TokenBucket } from './token-bucket.ts'
 
 const WINDOW = 4
 
-export interface SpoolDrainOptions {
+interface SpoolDrainOptions {
   spool: Pick<Spool, 'next' | 'markSent' | 'done'>
   /** Resolves when the coordinator has it. */
   send: (batch: Batch) => Promise<void>

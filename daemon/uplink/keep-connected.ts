@@ -5,7 +5,7 @@ import type { Health } from '../health.ts'
 import type { Nudge } from './nudge.ts'
 import type { QuarantineNotice } from './quarantine-notice.ts'
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   /** Name in the health view. */
   name: string
   /**

@@ -17,7 +17,7 @@ export const encodeRecord = (text: string): Buffer => {
   return Buffer.concat([header, body])
 }
 
-export interface DecodedRecords {
+interface DecodedRecords {
   texts: string[]
   /** Bytes of the whole records; what follows is incomplete, damaged or beyond the limit. */
   bytes: number

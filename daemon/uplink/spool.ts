@@ -3,7 +3,7 @@ import { randomId } from '../../shared/ids.ts'
 import { decodeRecords, encodeRecord, MAX_RECORD_BYTES } from './records.ts'
 import { type Append, type Position, SegmentFiles, type SpoolSegment } from './segments.ts'
 
-export interface SpoolOptions {
+interface SpoolOptions {
   folder: string
   /** The files never take more than this on the disk. */
   maxBytes: number

@@ -1,6 +1,6 @@
 import type { LlamaModel } from 'node-llama-cpp'
 
-export type Embed = (text: string) => Promise<number[]>
+type Embed = (text: string) => Promise<number[]>
 
 /** Gives vectors of length 1; llama.cpp itself does not scale them. */
 export const createEmbedder = async (model: LlamaModel): Promise<Embed & AsyncDisposable> => {

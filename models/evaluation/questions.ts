@@ -8,7 +8,7 @@ export interface EvaluationQuestion {
   expect: RegExp
 }
 
-export type Group = 'known' | 'unknown' | 'numbers and copies'
+type Group = 'known' | 'unknown' | 'numbers and copies'
 
 const unknown = /do not know/i
 

@@ -3,7 +3,7 @@ export const TENSOR_TYPES = { F32: 0, F16: 1, Q8_0: 8 } as const
 export type TensorType = keyof typeof TENSOR_TYPES
 
 /** A Q8_0 block: one 16-bit scale, then 32 signed bytes (`block_q8_0` in ggml-common.h). */
-export const Q8_BLOCK_VALUES = 32
+const Q8_BLOCK_VALUES = 32
 const Q8_BLOCK_BYTES = 2 + Q8_BLOCK_VALUES
 
 export const encodedBytes = (type: TensorType, valueCount: number): number => {

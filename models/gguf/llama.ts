@@ -21,7 +21,7 @@ const POOLING_NUMBERS = { mean: 1, cls: 2, last: 3 } as const
 /** `general.file_type`: `llama_ftype` in llama.h. */
 const FILE_TYPES = { F32: 0, F16: 1, Q8_0: 7 } as const
 
-export interface LlamaDescription {
+interface LlamaDescription {
   name: string
   description?: string
   license?: string

@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { TENSOR_TYPES, type TensorType } from './encoding.ts'
 import { TYPE_NUMBERS } from './metadata.ts'
 
-export interface GgufHeader {
+interface GgufHeader {
   version: number
   metadata: Record<string, unknown>
   tensors: { name: string; shape: number[]; type: TensorType; offset: number }[]

@@ -13,7 +13,7 @@ const START_ID = 0
 const TURN_END_ID = 2
 
 /** ChatML: the roles are written as they come. */
-export const CHAT_TEMPLATE = [
+const CHAT_TEMPLATE = [
   '{% for message in messages %}',
   "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}",
   '{% endfor %}',

@@ -39,7 +39,7 @@ export const writeGguf = (
   renameSync(unfinished, path)
 }
 
-export const valueCount = (tensor: Pick<WrittenTensor, 'shape'>): number =>
+const valueCount = (tensor: Pick<WrittenTensor, 'shape'>): number =>
   tensor.shape.reduce((product, size) => product * size, 1)
 
 const encodeHeader = (metadata: Metadata, tensors: readonly WrittenTensor[]): Buffer =>

@@ -75,12 +75,15 @@ t.test('a child that dies', async t => {
       ...more,
     })
 
-  t.test('with a final code before it was ready ends everything with its words', async t => {
-    const child = member('console.error("the port is taken"); process.exitCode = 69', {})
-    await t.rejects(child.run(), { exitCode: 69, message: 'the port is taken' })
-  })
+  t.test(
+    'stops all processes with its message after a permanent failure before it was ready',
+    async t => {
+      const child = member('console.error("the port is taken"); process.exitCode = 69', {})
+      await t.rejects(child.run(), { exitCode: 69, message: 'the port is taken' })
+    },
+  )
 
-  t.test('with the same code after it was ready is started again, and told', async t => {
+  t.test('is restarted, with a message, after the same failure when it was ready', async t => {
     const pauses: number[] = []
     const told: string[] = []
     const child = member('console.log(`{"msg":"ready"}`); process.exitCode = 69', {
@@ -95,7 +98,7 @@ t.test('a child that dies', async t => {
     t.equal(told[0], 'child ended with code 69; it starts again in 0.25 s')
   })
 
-  t.test('after 30 s has the shortest pause again', async t => {
+  t.test('gets the shortest pause again after running for 30 s', async t => {
     const pauses: number[] = []
     let now = 0
     const lives = [29_999, 30_000, 1]

@@ -26,7 +26,7 @@ const scene = async (t: Pick<Test, 'teardown'>) => {
   return { operator: sessionOf(demo.operator), other: sessionOf(demo.approver_a), printed, agents }
 }
 
-t.test('work begins and ends with two commands', async t => {
+t.test('an agent session starts and ends with one command each', async t => {
   const { operator, printed } = await scene(t)
   await startSession(operator, { scope: 'repo:api', task: 'T-1', agent: 'ada' })
   t.match(printed[0], {
@@ -43,7 +43,7 @@ t.test('work begins and ends with two commands', async t => {
   })
 })
 
-t.test('a scope that somebody has leaves no session behind', async t => {
+t.test('a scope that is already claimed leaves no session behind', async t => {
   const { operator, other, agents } = await scene(t)
   await startSession(operator, { scope: 'repo:api', agent: 'ada' })
   await t.rejects(startSession(other, { scope: 'repo:api', agent: 'bea' }), {
@@ -53,7 +53,7 @@ t.test('a scope that somebody has leaves no session behind', async t => {
   t.equal(await agents.sessions.countLive('demo'), 1)
 })
 
-t.test('of several, one is named', async t => {
+t.test('one of several live sessions is chosen by name', async t => {
   const { operator, printed } = await scene(t)
   for (const scope of ['a', 'b']) {
     const body = { agent_id: 'ada', variant: 'v2_parallel' }

@@ -43,7 +43,7 @@ const answerWith = (...answers: string[]) => ({
   wait: async () => {},
 })
 
-t.test('each request is shown whole, oldest first, and decided as the person says', async t => {
+t.test('each request is shown in full, oldest first, and decided by the operator', async t => {
   const { session, calls, out } = scene([request('gate_3'), request('gate_2'), request('gate_1')])
   await watchGates(session, answerWith('a', 'fine', 'reject', 'no', 's'), true)
   t.strictSame(
@@ -60,17 +60,20 @@ t.test('each request is shown whole, oldest first, and decided as the person say
   t.notOk(out().includes('void'))
 })
 
-t.test('what can never pass says why, and evidence is shown as it was given', async t => {
-  const evidence_text = '{"a":1,"a\\u{200b}":2}'
-  const reason = 'the rules of gate.x have changed since'
-  const { session, out } = scene([request('g', { evidence_text, reason, approvals_missing: 2 })])
-  await watchGates(session, answerWith('s'), true)
-  t.match(out(), `evidence   ${evidence_text}\n`)
-  t.match(out(), `void       ${reason}\n`)
-  t.match(out(), /missing +2 approvals\n/)
-})
+t.test(
+  'a request that can never pass shows the reason, and evidence is shown unchanged',
+  async t => {
+    const evidence_text = '{"a":1,"a\\u{200b}":2}'
+    const reason = 'the rules of gate.x have changed since'
+    const { session, out } = scene([request('g', { evidence_text, reason, approvals_missing: 2 })])
+    await watchGates(session, answerWith('s'), true)
+    t.match(out(), `evidence   ${evidence_text}\n`)
+    t.match(out(), `void       ${reason}\n`)
+    t.match(out(), /missing +2 approvals\n/)
+  },
+)
 
-t.test('a long plan is shown in lines, and nothing of it is changed', async t => {
+t.test('a long plan is shown over several lines, unchanged', async t => {
   const rules = Array.from({ length: 3 }, (_, n) => ({
     actions: ['a.b', `c${n}, {"[`],
     id: `rule-${n}`,
@@ -98,7 +101,7 @@ t.test('a long plan is shown in lines, and nothing of it is changed', async t =>
   )
 })
 
-t.test('what is no JSON is shown as it came', async t => {
+t.test('a plan that is not JSON is shown unchanged', async t => {
   for (const plan_text of ['{"a":"b', 'a"b', '']) {
     const { session, out } = scene([request('g', { plan_text })])
     await watchGates(session, answerWith('s'), true)
@@ -118,7 +121,7 @@ t.test('an answer that is neither yes nor no changes nothing', async t => {
   }
 })
 
-t.test('a refusal is told and the next one still comes', async t => {
+t.test('a refused decision is reported and the next request follows', async t => {
   const { session, calls, out } = scene(
     [request('gate_2'), request('gate_1')],
     'who asks cannot decide',
@@ -128,13 +131,13 @@ t.test('a refusal is told and the next one still comes', async t => {
   t.match(out(), /who asks cannot decide/)
 })
 
-t.test('text that moves the cursor or hides is made visible', async t => {
+t.test('text that moves the cursor or hides is escaped', async t => {
   const { session, out } = scene([request('gate_1', { summary: 'a\u001b[2Jb\u202ec' })])
   await watchGates(session, answerWith('s'), true)
   t.notOk(out().includes('\u001b') || out().includes('\u202e'))
 })
 
-t.test('without a terminal what waits is shown and nobody is asked', async t => {
+t.test('pending requests are only listed when there is no terminal', async t => {
   const { session, calls, out } = scene([request('gate_1')])
   const signal = new AbortController().signal
   await watchGates(session, { ask: undefined, signal }, true)
@@ -142,7 +145,7 @@ t.test('without a terminal what waits is shown and nobody is asked', async t => 
   t.match(out(), /gate_1/)
 })
 
-t.test('what waits longest is seen, however many wait behind it', async t => {
+t.test('the oldest request is shown, however many are pending', async t => {
   let out = ''
   const pages = new Map<unknown, object>([
     [undefined, { requests: [request('gate_3'), request('gate_2')], next: 'gate_2' }],

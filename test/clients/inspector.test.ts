@@ -84,11 +84,11 @@ const AT_ONCE = 4
 
 const [cell] = (await call('cells', 'cells-list')).structuredContent.cells
 
-t.test('it lists the first page of all tools, in their order', async t => {
+t.test('the inspector lists the first page of all tools in order', async t => {
   t.strictSame(await listTools(), every.map(({ id }) => id).slice(0, PAGE))
 })
 
-t.test('it lists every tool there is, by groups of which a page holds all', async t => {
+t.test('the inspector lists every tool by group, one page each', async t => {
   const pages: string[][] = []
   for (const group of groups) {
     const last = pages.at(-1)
@@ -114,7 +114,7 @@ const oneOf = (group: string): [name: string, input: Record<string, string>] | u
   return GIVEN[group] ?? (looks && [looks.id, {}])
 }
 
-t.test('it calls a tool of every group', { jobs: AT_ONCE }, async t => {
+t.test('the inspector calls a tool of every group', { jobs: AT_ONCE }, async t => {
   for (const group of groups)
     t.test(group, async t => {
       const [name, input] = oneOf(group) ?? []

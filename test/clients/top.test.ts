@@ -43,24 +43,21 @@ const alert = (message: string) => ({
 const PLAIN = { columns: 200, rows: 30, colour: false }
 
 t.test('the view of the fleet', async t => {
-  t.test(
-    'has a line of figures, the newest alert and a line per cell, the worst first',
-    async t => {
-      const cells = [
-        cell('b'),
-        cell('a', { gpu_percent: null, vram_used_percent: null, queued: null }),
-        cell('gone', { presence: 'dead' }),
-        cell('old', { presence: 'revoked' }),
-      ]
-      const lines = topView(fleet(cells, [alert('GPU 0 is full')]), PLAIN).split('\n')
-      t.equal(lines[0], 'cells 1/3  load 49 %  gpu -  vram 12 %  slots 0 %  requests/h 7')
-      t.equal(lines[1], '1 alert; newest: cell_a: GPU 0 is full')
-      t.match(lines[4], /^gone +dead /)
-      t.match(lines[5], /^a +ready +- +- +\.{10} +0 % +-$/)
-      t.match(lines[6], /^b +ready +#{5}\.{5} +50 % +#{10} +96 % +\.{10} +0 % +0$/)
-      t.equal(lines.length, 7)
-    },
-  )
+  t.test('has a summary, the newest alert and a line per cell, the worst first', async t => {
+    const cells = [
+      cell('b'),
+      cell('a', { gpu_percent: null, vram_used_percent: null, queued: null }),
+      cell('gone', { presence: 'dead' }),
+      cell('old', { presence: 'revoked' }),
+    ]
+    const lines = topView(fleet(cells, [alert('GPU 0 is full')]), PLAIN).split('\n')
+    t.equal(lines[0], 'cells 1/3  load 49 %  gpu -  vram 12 %  slots 0 %  requests/h 7')
+    t.equal(lines[1], '1 alert; newest: cell_a: GPU 0 is full')
+    t.match(lines[4], /^gone +dead /)
+    t.match(lines[5], /^a +ready +- +- +\.{10} +0 % +-$/)
+    t.match(lines[6], /^b +ready +#{5}\.{5} +50 % +#{10} +96 % +\.{10} +0 % +0$/)
+    t.equal(lines.length, 7)
+  })
 
   t.test('fits the screen and has colour only where there is one', async t => {
     const cells = Array.from({ length: 100 }, (_, i) => cell(`c${i}`))
@@ -103,7 +100,7 @@ const sessionOf = (answers: (() => unknown)[], written: string[]): CliSession =>
 }
 
 t.test('shoal top', async t => {
-  t.test('draws again until the user leaves, and puts the screen back', async t => {
+  t.test('redraws until the user leaves, and restores the screen', async t => {
     const written: string[] = []
     const left = new AbortController()
     let draws = 0

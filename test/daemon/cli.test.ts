@@ -59,7 +59,7 @@ t.test('flags of a command', async t => {
   })
 })
 
-t.test('join is refused before anybody is asked', async t => {
+t.test('join is refused before any request is sent', async t => {
   const state = newFolder(t)
   const [address, token] = ['https://a.example', ['--token', 'x']]
   for (const [what, argv, code, message] of [
@@ -84,7 +84,7 @@ t.test('join is refused before anybody is asked', async t => {
     })
 })
 
-t.test('what is taken back is gone before others are let in', async t => {
+t.test('files are removed before the state folder is unlocked', async t => {
   const state = join(newFolder(t), 'state')
   const left = footprint(state)
   mkdirSync(state)
@@ -101,7 +101,7 @@ t.test('what is taken back is gone before others are let in', async t => {
   t.ok(existsSync(signingKeyFile(state)), 'a key of before stays')
 })
 
-t.test('join leaves nothing behind where it is refused, and touches nothing of before', async t => {
+t.test('a refused join leaves nothing behind and keeps existing files', async t => {
   const server = createServer((_request, response) => {
     response.writeHead(401, { 'content-type': 'application/json' })
     response.end('{"error":{"message":"the token is not valid","code":"auth_required"}}')
@@ -135,7 +135,7 @@ interface Report {
   checks: { name: string; state: string; says: string; remedy?: string }[]
 }
 
-t.test('leaving takes no words', async t => {
+t.test('leave takes no arguments', async t => {
   await t.rejects(leaveCommand(contextOf(['cell-1', '--yes'])), { code: 'wrong_usage' })
 })
 
@@ -170,7 +170,7 @@ t.test('doctor', async t => {
     return { code, report, of }
   }
 
-  t.test('says that a machine is no cell, and how it becomes one', async t => {
+  t.test('reports a machine that is not a cell, and how it becomes one', async t => {
     const { code, report, of } = await runDoctor('--state-dir', newFolder(t))
     t.equal(code, 69)
     t.equal(report.healthy, false)
@@ -180,7 +180,7 @@ t.test('doctor', async t => {
     for (const name of ['bluetooth', 'wifi']) t.match(of(name), { state: /ok|warn/ }, name)
   })
 
-  t.test('tells an unreachable coordinator from all that follows from it', async t => {
+  t.test('distinguishes an unreachable coordinator from its consequences', async t => {
     const state = newFolder(t)
     await writeIdentity(state, newIdentity('http://127.0.0.1:9'))
     const { of } = await runDoctor('--state-dir', state)
@@ -200,7 +200,7 @@ t.test('doctor', async t => {
     })
   })
 
-  t.test('ends with what makes looking further senseless', async t => {
+  t.test('ends at a fault that prevents further checks', async t => {
     const state = newFolder(t)
     writeFileSync(join(state, 'identity.json'), '{')
     const damaged = await runDoctor('--state-dir', state)
@@ -217,7 +217,7 @@ t.test('doctor', async t => {
     for (const [argv, message] of [
       [['--colour', 'red'], /--colour/],
       [['--format', 'xml'], /takes text or json, not xml/],
-      [['now'], /"now" is too much; shoald doctor/],
+      [['now'], /"now" is one argument too many; shoald doctor/],
     ] as const)
       await t.rejects(doctorCommand(contextOf([...argv])), { code: 'wrong_usage', message })
   })

@@ -4,7 +4,7 @@ import type { CallRules } from '../protocol.ts'
 import { CALL_ARGUMENTS, CALL_SYNTAX, type CallShape, type CallSyntax } from '../tool-syntax.ts'
 
 /** Decision about an answer after its newest text. */
-export type CallDecision =
+type CallDecision =
   /** A call has begun: what follows is held by this grammar. */
   | { type: 'hold'; grammar: string }
   /** The call is complete: what follows is free again. */

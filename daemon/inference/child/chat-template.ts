@@ -6,7 +6,7 @@ import { hasShortIds, shortenCallIds } from './short-call-ids.ts'
 import { SPELLED_SHAPE, spellOutTools } from './spelled-tools.ts'
 import { UnservableError } from './unservable-error.ts'
 
-export interface Rendered {
+interface Rendered {
   pieces: Piece[]
   /** Form of calls in the prompt, and therefore in the answer. */
   callShape: CallShape

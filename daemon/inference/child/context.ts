@@ -7,7 +7,7 @@ import { Turnstile } from './turnstile.ts'
 /** Tokens of one engine step. */
 const BATCH_TOKENS = 512
 
-export interface ContextSize {
+interface ContextSize {
   slots: number
   /** Tokens of one slot. */
   contextLength: number

@@ -119,7 +119,7 @@ const inputTooLong = (index: number, size: string, contextLength: number): Unser
   )
 
 /** Length 1, as OpenAI's are. A zero vector stays. */
-export const normalize = (vector: readonly number[]): Float32Array => {
+const normalize = (vector: readonly number[]): Float32Array => {
   const length = Math.hypot(...vector)
   return Float32Array.from(vector, value => (length === 0 ? 0 : value / length))
 }

@@ -10,7 +10,7 @@ import { samplingOptions } from './sampling.ts'
 import type { Slot } from './slot.ts'
 import { TokenTrail } from './token-trail.ts'
 
-export interface Generation {
+interface Generation {
   model: LlamaModel
   slot: Slot
   /** Tokens of the prompt that the slot's cache holds already. */

@@ -1,5 +1,5 @@
 /** When to retry: at once, after a delay, or only after an operator has acted. */
-export type Again = 'now' | 'later' | 'never'
+type Again = 'now' | 'later' | 'never'
 
 /** Weights that could not be fetched; the message says why, in plain words. */
 export class DownloadError extends Error {

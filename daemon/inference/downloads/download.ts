@@ -6,7 +6,7 @@ import { DownloadError } from './download-error.ts'
 import { PartFile } from './part-file.ts'
 import { type PartAnswer, requestPart, UnusablePart } from './request-part.ts'
 
-export interface Download {
+interface Download {
   url: URL
   authorization?: string | undefined
   /** Path of the finished file; the partial file lies beside it. */

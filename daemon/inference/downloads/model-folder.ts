@@ -24,7 +24,7 @@ export interface ModelFolderOptions {
   wait?: Wait
 }
 
-export type OnProgress = (bytes: number, totalBytes: number | undefined) => void
+type OnProgress = (bytes: number, totalBytes: number | undefined) => void
 
 /** Disk space left free for everything else. */
 const RESERVE_BYTES = 256 * 1024 * 1024

@@ -6,7 +6,7 @@ import { downloadable } from '../../../shared/weights-source.ts'
 import type { Clock } from '../clock.ts'
 import { DownloadError } from './download-error.ts'
 
-export interface PartRequest {
+interface PartRequest {
   url: URL
   /** Header for the server of that address, and for no other that it redirects to. */
   authorization: string | undefined

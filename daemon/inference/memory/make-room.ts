@@ -8,7 +8,7 @@ import { planRoom, type Resident, type RoomPlan } from './plan-room.ts'
 import type { MemoryReading, ReadMemory } from './read-memory.ts'
 
 /** An engine, as far as its memory is concerned. */
-export interface RoomHolder {
+interface RoomHolder {
   name: string
   pid: number | undefined
   /** Undefined when it holds none. */
@@ -16,7 +16,7 @@ export interface RoomHolder {
   unload(): void
 }
 
-export interface MakeRoomParts {
+interface MakeRoomParts {
   clock: Clock
   logger: Logger
   readMemory: ReadMemory

@@ -13,7 +13,7 @@ export type ModelShape = Pick<
   | 'vocabularySize'
 >
 
-export interface Load {
+interface Load {
   kind: 'chat' | 'embedding'
   slots: number
   /** Tokens of one slot. */

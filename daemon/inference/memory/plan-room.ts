@@ -20,7 +20,7 @@ export interface Memory {
   usedBytes: number
 }
 
-export interface RoomQuestion {
+interface RoomQuestion {
   needBytes: number
   memory: Memory
   /** Share of the total above which nothing is loaded. */

@@ -19,7 +19,7 @@ export type ReadMemory = (
 ) => Promise<MemoryReading | undefined>
 
 /** The newest sample of the cell's GPUs. */
-export interface SeenGpus {
+interface SeenGpus {
   gpus: readonly GpuSample[]
   takenAt?: number
 }

@@ -6,7 +6,7 @@ export interface Limits {
 }
 
 /** Values to choose from; a single one where the configuration fixes it. */
-export interface Candidates {
+interface Candidates {
   slots: readonly number[]
   threads: readonly number[]
 }

@@ -7,7 +7,7 @@ const Found = z.object({
   /** Unix time, milliseconds. */
   measured_at: z.int(),
 })
-export type Found = z.infer<typeof Found>
+type Found = z.infer<typeof Found>
 
 const File = z.record(z.string(), Found)
 

@@ -30,7 +30,7 @@ export interface TunerOptions {
   again: boolean
 }
 
-export interface TunerParts {
+interface TunerParts {
   spawn: SpawnEngine
   clock: Clock
   logger: Logger

@@ -125,7 +125,7 @@ t.test('groups, verbs, flags, values and ids are completed', async t => {
     t.strictSame((await candidates(env, ...words)).toSorted(), found.toSorted(), words.join(' '))
 })
 
-t.test('it asks with the key of the line and the profile, and never for a key', async t => {
+t.test('completion uses the key of the line or the profile, and never asks for one', async t => {
   const { env, asked } = await scene(t)
   await candidates(env, '--key', 'other', 'cells', 'show', '')
   t.match(asked.at(-1), { path: '/v1/cells', key: 'other' })
@@ -133,7 +133,7 @@ t.test('it asks with the key of the line and the profile, and never for a key', 
   t.match(asked.at(-1), { path: '/v1/cells', key: KEY })
 })
 
-t.test('it is quiet and quick when the coordinator is away or mute', async t => {
+t.test('completion is silent and fast when the coordinator does not answer', async t => {
   const home = await temporaryFolder(t)
   const away = { HOME: home, SHOAL_URL: 'http://127.0.0.1:9' }
   t.strictSame(await candidates(away, 'cells', ''), [])
@@ -153,7 +153,7 @@ t.test('it is quiet and quick when the coordinator is away or mute', async t => 
   t.strictSame(await candidates(away, 'doc'), [], 'what is wrong is no candidate')
 })
 
-t.test('what a coordinator calls its things stays one line, one word and one tab', async t => {
+t.test('names from a coordinator are escaped to one line and one word', async t => {
   const home = await temporaryFolder(t)
   const words = `a: [b] 'c' "d" \`e\` $(f) \\g {h} %i`
   const summary = `${words}\t:files\n:files\r\u001b[2J`
@@ -168,7 +168,7 @@ t.test('what a coordinator calls its things stays one line, one word and one tab
   t.equal(out, `list\t${`${words}\\u{9}:files\\u{a}:files\\u{d}\\u{1b}[2J`.slice(0, 60)}\n`)
 })
 
-t.test('the scripts take a line apart without running any of it', async t => {
+t.test('the scripts split a line without executing any of it', async t => {
   const of = async (name: string) => (await shoal({}, ['completion', name])).out
   const [bash, zsh, fish] = [await of('bash'), await of('zsh'), await of('fish')]
   for (const script of [bash, zsh, fish]) t.notMatch(script, /\beval\b|\$\(shoal/)
@@ -177,7 +177,7 @@ t.test('the scripts take a line apart without running any of it', async t => {
   t.ok(fish.includes("printf '%s\\n' $line"), 'no candidate is a flag of echo')
 })
 
-t.test('the document is not asked for again', async t => {
+t.test('the API document is not requested again', async t => {
   const { env, asked } = await scene(t)
   await candidates(env, 'cells', '')
   await candidates(env, 'cells', 'show', '')

@@ -69,7 +69,7 @@ const findings = async (of: DoctorSubject): Promise<DoctorResult[]> => {
 const findNamed = async (name: string, of: DoctorSubject): Promise<DoctorResult | undefined> =>
   (await findings(of)).find(each => each.name === name)
 
-t.test('when all is well every check says so', async t => {
+t.test('every check passes on a healthy setup', async t => {
   const found = await findings(patient())
   t.strictSame([...new Set(found.map(({ state }) => state))], ['ok'])
   t.strictSame(
@@ -95,7 +95,7 @@ t.test('when all is well every check says so', async t => {
   t.notMatch(JSON.stringify(found), 'kkkk')
 })
 
-t.test('each thing that is wrong is found, with what to do', async t => {
+t.test('each fault is reported with a remedy', async t => {
   const late = (seconds: number) => ({
     '/v1/health': [
       200,
@@ -183,7 +183,7 @@ t.test('each thing that is wrong is found, with what to do', async t => {
   t.match(await findNamed('commands', mute), { state: 'warn', says: 'damaged' })
 })
 
-t.test('the settings say once where each of them is from', async t => {
+t.test('the settings name the source of each value once', async t => {
   const kept = { current: 'work', profiles: { work: { url: 'http://a', key: KEY } } }
   const said = async (flags: object, env: Record<string, string>) => {
     const settings = resolveSettings({ format: 'text', ...flags }, env, kept)
@@ -198,7 +198,7 @@ t.test('the settings say once where each of them is from', async t => {
   t.equal(await said({ url: 'http://b' }, {}), 'http://b from --url, no key, profile work')
 })
 
-t.test('where nobody answers, or somebody else, the rest is not asked', async t => {
+t.test('the checks end when no coordinator answers', async t => {
   const refused = Object.assign(new Error(), { code: 'ECONNREFUSED' })
   const away = { ...patient(), look: () => Promise.reject(refused) }
   t.match(await findings(away), [
@@ -214,7 +214,7 @@ t.test('where nobody answers, or somebody else, the rest is not asked', async t 
   t.equal(found.length, 2)
 })
 
-t.test('the exit code is that of the first thing that is broken', async t => {
+t.test('the exit code is that of the first failure', async t => {
   const run = async (all: DoctorResult[], json = false) => {
     let out = ''
     const say = (text: string) => {
@@ -245,7 +245,7 @@ t.test('the exit code is that of the first thing that is broken', async t => {
   t.ok(long.out.split('\n').every(line => line.length <= 60))
 })
 
-t.test('the program looks at a real coordinator', async t => {
+t.test('the program examines a real coordinator', async t => {
   const app = await appWith()
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => app.close())

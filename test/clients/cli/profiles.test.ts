@@ -14,7 +14,7 @@ import { hasPython, inTerminal, SHOAL, shoal } from '../../support/shoal-program
 
 const KEY = `svc-dev-abcdefgh_${'k'.repeat(40)}`
 
-t.test('what is used comes from a flag, the environment, or a profile, in that order', async t => {
+t.test('settings come from a flag, the environment or a profile, in that order', async t => {
   const kept = {
     current: 'a',
     profiles: {
@@ -44,7 +44,7 @@ t.test('what is used comes from a flag, the environment, or a profile, in that o
   t.throws(() => of({ profile: 'constructor' }, {}), { code: 'config_invalid' })
 })
 
-t.test('the key of a profile goes nowhere but to its own address', async t => {
+t.test('the key of a profile is sent only to its own address', async t => {
   const kept = { current: 'a', profiles: { a: { url: 'http://a:1', key: 'k', ca: 'pem' } } }
   for (const url of ['http://b:1', 'https://a:1', 'http://a:2', 'http://a:1@b:1', 'rubbish']) {
     const { key, ca, keyHeldBack } = resolveSettings({ format: 'text', url }, {}, kept)
@@ -53,7 +53,7 @@ t.test('the key of a profile goes nowhere but to its own address', async t => {
   }
 })
 
-t.test('a file that others may use is not used', async t => {
+t.test('a profile file that other users can access is rejected', async t => {
   const folder = await temporaryFolder(t)
   const file = profilesFile({ XDG_CONFIG_HOME: folder })
   t.strictSame(readProfiles(file), { profiles: {} }, 'none is none')
@@ -93,7 +93,7 @@ const scene = async (t: Test) => {
 }
 
 t.test('shoal login', async t => {
-  t.test('keeps what works and uses it from then on; the key is shown nowhere', async t => {
+  t.test('stores a working key, makes it current and never shows it', async t => {
     const { env, url, file } = await scene(t)
     const login = await shoal(env, ['login', '--url', `${url}/`, '--key', '-'], `${KEY}\n`)
     t.match(login, { code: 0, err: '' })
@@ -119,7 +119,7 @@ t.test('shoal login', async t => {
       t.notMatch(out + err, 'k'.repeat(40))
   })
 
-  t.test('keeps nothing that the coordinator refuses, or that is no key or address', async t => {
+  t.test('stores nothing when the key, the address or the login is refused', async t => {
     const { env, url, file } = await scene(t)
     for (const [args, input, code] of [
       [['--url', url], 'other-key-of-somebody\n', 77],
@@ -141,7 +141,7 @@ t.test('shoal login', async t => {
     t.notOk(existsSync(file))
   })
 
-  t.test('asks on a terminal without showing what is typed', { skip: !hasPython }, async t => {
+  t.test('asks for the key on a terminal without echo', { skip: !hasPython }, async t => {
     const { env, url, file } = await scene(t)
     const argv = [process.execPath, SHOAL, 'login', '--url', url]
     const type = `x\u007f${KEY}\r`
@@ -156,7 +156,7 @@ t.test('shoal login', async t => {
   })
 })
 
-t.test('an authority of its own', async t => {
+t.test('a profile can have its own certificate authority', async t => {
   const life = { from: Date.now() - 60_000, to: Date.now() + 86_400_000 }
   const authority = newAuthority('shoal', life)
   const other = newAuthority('other', life)

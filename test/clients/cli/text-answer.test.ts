@@ -23,10 +23,10 @@ const written = async (isTerminal: boolean): Promise<string> => {
   return text
 }
 
-t.test('an answer that is text steers no terminal', async t => {
+t.test('control characters of a text answer do not reach the terminal', async t => {
   t.equal(await written(true), 'up 1\n# \\u{1b}]0;title\\u{7} \\u{9b}2J\\u{202e}left\n')
 })
 
-t.test('into a file or another program it goes as it came', async t => {
+t.test('a text answer is written unchanged to a file or pipe', async t => {
   t.equal(await written(false), TEXT)
 })

@@ -43,7 +43,7 @@ t.test(
   },
 )
 
-t.test('it is tried three times, with growing pauses', async t => {
+t.test('a call is tried three times with growing pauses', async t => {
   const pauses: number[] = []
   const { url, seen } = await startServer(t, json(429, refusal('rate_limited')))
   await t.rejects(clientOf(url, pauses).call('GET', '/'), { code: 'rate_limited', status: 429 })
@@ -52,7 +52,7 @@ t.test('it is tried three times, with growing pauses', async t => {
   t.ok(pauses[1] !== undefined && pauses[1] >= 4000 && pauses[1] <= 5000)
 })
 
-t.test('Retry-After is kept to, and one that is too long is not waited for', async t => {
+t.test('Retry-After is respected unless it is too long', async t => {
   const pauses: number[] = []
   const soon = json(429, refusal('rate_limited'), { 'retry-after': '7' })
   const { url } = await startServer(t, soon, json(200, {}))
@@ -63,7 +63,7 @@ t.test('Retry-After is kept to, and one that is too long is not waited for', asy
   t.equal(late.seen.length, 1)
 })
 
-t.test('what is refused for good is not asked again', async t => {
+t.test('a permanent error is not retried', async t => {
   for (const status of [400, 401, 403, 404, 422, 500]) {
     const { url, seen } = await startServer(t, json(status, refusal('x', 'words')))
     await t.rejects(clientOf(url).call('POST', '/'), { message: 'words', status })
@@ -71,14 +71,14 @@ t.test('what is refused for good is not asked again', async t => {
   }
 })
 
-t.test('a completion that may have been made is not asked for twice', async t => {
+t.test('a completion that may have been generated is not requested again', async t => {
   const { url, seen } = await startServer(t, response => void response.destroy())
   const messages = [{ role: 'user' as const, content: 'x' }]
   await t.rejects(clientOf(url).chat({ model: 'm', messages }), { code: 'coordinator_unavailable' })
   t.equal(seen.length, 1)
 })
 
-t.test('a redirect does not take the key along', async t => {
+t.test('a redirect does not receive the key', async t => {
   const { url, seen } = await startServer(
     t,
     response => void response.writeHead(302, { location: '/elsewhere' }).end(),
@@ -89,7 +89,7 @@ t.test('a redirect does not take the key along', async t => {
   t.equal(seen.length, 2)
 })
 
-t.test('what takes no Idempotency-Key is not asked for twice when its answer is lost', async t => {
+t.test('a route without Idempotency-Key is not retried when its answer is lost', async t => {
   const { url, seen } = await startServer(t, response => void response.destroy())
   const refused = { code: 'coordinator_unavailable' }
   for (const path of ['/v1/embeddings', '/v1/chat/completions', '/v1/responses', '/mcp/', '/a2a'])
@@ -100,7 +100,7 @@ t.test('what takes no Idempotency-Key is not asked for twice when its answer is 
   t.equal(seen.length, 5 + 3 + 3)
 })
 
-t.test('an answer that is cut off is no answer, and is asked for again', async t => {
+t.test('a truncated answer is requested again', async t => {
   const cut = (response: ServerResponse): void => {
     response.writeHead(200, { 'content-length': '100' }).write('{"a":')
     setImmediate(() => response.destroy())
@@ -116,7 +116,7 @@ t.test('an answer that is cut off is no answer, and is asked for again', async t
   })
 })
 
-t.test('an answer without a body is nothing, and one that is no JSON is an error', async t => {
+t.test('an answer without a body is undefined, and one that is not JSON is an error', async t => {
   const { url } = await startServer(
     t,
     response => void response.writeHead(204).end(),
@@ -126,7 +126,7 @@ t.test('an answer without a body is nothing, and one that is no JSON is an error
   await t.rejects(clientOf(url).call('GET', '/'), { code: 'internal', status: 200 })
 })
 
-t.test('an answer that stands still is given up, before and after it has begun', async t => {
+t.test('a stalled answer times out before and after it has begun', async t => {
   const headOf = (response: ServerResponse) => response.writeHead(200).write('{"a":')
   for (const still of [() => {}, headOf]) {
     const { url } = await startServer(t, still)
@@ -138,7 +138,7 @@ t.test('an answer that stands still is given up, before and after it has begun',
   t.same(await patient.call('GET', '/'), {}, 'no limit is none')
 })
 
-t.test('who gives a call up is let go at once, with the own reason', async t => {
+t.test('an aborted call rejects at once with the reason of its signal', async t => {
   const { url, seen } = await startServer(
     t,
     json(503, refusal('draining'), { 'retry-after': '50' }),
@@ -154,7 +154,7 @@ t.test('who gives a call up is let go at once, with the own reason', async t => 
   t.equal(seen.length, 1)
 })
 
-t.test('Retry-After may be a date, and nothing else is believed', async t => {
+t.test('Retry-After may be seconds or a date; other values are ignored', async t => {
   const now = Date.UTC(2026, 10, 20, 12, 0, 0)
   for (const [text, seconds] of [
     ['7', 7],
@@ -169,33 +169,30 @@ t.test('Retry-After may be a date, and nothing else is believed', async t => {
     t.equal(parseRetryAfter(text, now), seconds, String(text))
 })
 
-t.test(
-  'what cannot be a key, an address or a path is refused, and the key is not shown',
-  async t => {
-    const options = { baseUrl: 'http://h', apiKey: 'k' }
-    for (const wrong of [
-      { apiKey: 'secret\n' },
-      { apiKey: '' },
-      { tenant: 'a b' },
-      { baseUrl: 'ftp://h' },
-      { baseUrl: 'http://' },
-      { baseUrl: 'http://user:pass@h' },
-    ])
-      t.throws(
-        () => new ShoalClient({ ...options, ...wrong }),
-        { name: 'TypeError', message: /^(?!.*secret)/s },
-        JSON.stringify(wrong),
-      )
-    const client = new ShoalClient({
-      ...options,
-      fetch: async () => t.fail('it was sent') as never,
-    })
-    await t.rejects(client.call('GET', '@elsewhere.example/'), TypeError)
-    await t.rejects(new GateCheck(client).check('..'), TypeError)
-  },
-)
+t.test('invalid keys, addresses and paths are refused without showing the key', async t => {
+  const options = { baseUrl: 'http://h', apiKey: 'k' }
+  for (const wrong of [
+    { apiKey: 'secret\n' },
+    { apiKey: '' },
+    { tenant: 'a b' },
+    { baseUrl: 'ftp://h' },
+    { baseUrl: 'http://' },
+    { baseUrl: 'http://user:pass@h' },
+  ])
+    t.throws(
+      () => new ShoalClient({ ...options, ...wrong }),
+      { name: 'TypeError', message: /^(?!.*secret)/s },
+      JSON.stringify(wrong),
+    )
+  const client = new ShoalClient({
+    ...options,
+    fetch: async () => t.fail('it was sent') as never,
+  })
+  await t.rejects(client.call('GET', '@elsewhere.example/'), TypeError)
+  await t.rejects(new GateCheck(client).check('..'), TypeError)
+})
 
-t.test('a stream is whole with its [DONE], however it was cut into pieces', async t => {
+t.test('a stream is complete with its [DONE], however it was split', async t => {
   const whole = `${chunk('one ')}: keep-alive\n\n${chunk('twö')}data: [DONE]\n\n`
   const bytes = Buffer.from(whole).toString('latin1')
   const { url } = await startServer(t, response => {

@@ -178,7 +178,7 @@ t.test('the trial of new settings', async t => {
       t.match(report, { state, applied_version: appliedVersion, settings: every(seconds) })
     })
 
-  t.test('a reload does not forget what the coordinator wants in vain', async t => {
+  t.test('a reload keeps a rejected request of the coordinator rejected', async t => {
     const refused = [makeWanted(1, every(9)), tick(PROBATION_MS, 'gone')]
     for (const more of [
       [reload(7)],
@@ -222,7 +222,7 @@ const event = fc.oneof(
   })),
 )
 
-t.test('in every order of events what is in force is what the cell says', async t => {
+t.test('the report matches the settings in force after every order of events', async t => {
   const held = fc.check(
     fc.property(fc.array(fc.tuple(event, fc.nat(PROBATION_MS)), { size: '+1' }), events => {
       let state = start
@@ -270,7 +270,7 @@ t.test('documents', async t => {
     t.ok(faultsOf(hostile).length > 0)
   })
 
-  t.test('with anything that is not to be set from afar are refused', async t => {
+  t.test('with keys that cannot be set remotely are refused', async t => {
     for (const key of ['coordinator', 'state_dir', 'catalogue', 'local', 'name'])
       t.ok(faultsOf({ [key]: {} }).length > 0, key)
     t.ok(faultsOf({ inference: { gpu: 'off' } }).length > 0)
@@ -293,7 +293,7 @@ t.test('the file of what holds', async t => {
     t.equal((await startingConfig(config)).telemetry.interval_seconds, 9)
   })
 
-  t.test('makes what was on probation a failure', async t => {
+  t.test('turns settings on probation into a failure', async t => {
     const trial = { basis: { local, wanted: tried }, untilMs: 1 }
     await writeDesired(folder, { good: { local, wanted: held }, trial }, silent)
     const { good, failure } = await readDesired(folder)
@@ -311,7 +311,7 @@ t.test('the file of what holds', async t => {
       t.strictSame(await readDesired(folder), { good: { version: 0, document: {} }, highest: 0 })
     })
 
-  t.test('is readable by its owner alone, and a disk that fails costs only the memory', async t => {
+  t.test('is readable by its owner alone, and a disk error only loses it', async t => {
     await writeDesired(join(folder, 'desired.json', 'x'), start, silent)
     await writeDesired(folder, start, silent)
     t.match(JSON.parse(readFileSync(join(folder, 'desired.json'), 'utf8')), {
@@ -465,7 +465,7 @@ t.test('the service', async t => {
     t.match(await pass(PROBATION_MS), { state: 'applied', settings: every(7) })
   })
 
-  t.test('does not take an end on purpose for a failure', async t => {
+  t.test('does not treat a deliberate end as a failure', async t => {
     const at = folder()
     const { want, stop } = await rig(t, at)
     await want(1, every(9))
@@ -475,13 +475,13 @@ t.test('the service', async t => {
     t.strictSame(await readDesired(at), { good: { version: 0, document: {} }, highest: 1 })
   })
 
-  t.test('does not ask for what did not run before', async t => {
+  t.test('does not require services that did not run before', async t => {
     const { want, pass } = await rig(t, folder())
     await want(1, every(9))
     t.match(await pass(PROBATION_MS), { state: 'applied' })
   })
 
-  t.test('goes back at once when settings cannot be applied, and lives on', async t => {
+  t.test('rolls back at once when settings cannot be applied, and continues', async t => {
     const { world, want } = await rig(t, folder())
     world.failing = true
     t.match(await want(1, every(9)), { state: 'rolled_back', settings: every(5) })

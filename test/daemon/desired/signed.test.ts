@@ -30,7 +30,7 @@ const signedFor = (cell_id: string, version: number, signer: Signer, answers?: s
     signer,
   )
 
-t.test('settings are believed by their signature', async t => {
+t.test('settings are trusted by their signature', async t => {
   const good = signedFor(own, 7, coordinator, 'birth')
   const { signature, ...unsigned } = good
   const pinned: Believing = { cellId: own, trusted: [coordinator.publicKey] }
@@ -86,7 +86,7 @@ t.test('fields of later versions are signed too and do no harm', async t => {
   t.match(genuineDesired(body, { cellId: own, trusted: [coordinator.publicKey] }), { version: 1 })
 })
 
-t.test('settings are of the past', async t => {
+t.test('outdated settings are recognised', async t => {
   for (const [title, version, standing, stale] of [
     ['below what was believed', 4, { isAnswer: false, isNothingNew: false }, true],
     ['at the same version with other contents', 5, { isAnswer: false, isNothingNew: false }, true],
@@ -165,7 +165,7 @@ t.test('a cell that has pinned a key', async t => {
   t.equal(await first.after(captured), 5)
   t.equal(await first.after(signedFor(own, 8, coordinator)), 8)
 
-  t.test('is not set back by what was sent before, and asks', async t => {
+  t.test('is not rolled back by a replay, and asks for a new answer', async t => {
     t.equal(await first.after(captured), 8)
     t.equal(await first.after(signedFor(other, 9, coordinator)), 8)
     t.equal(await first.after(signedFor(own, 9, stranger)), 8)
@@ -175,7 +175,7 @@ t.test('a cell that has pinned a key', async t => {
     t.strictSame(first.asked, [0, 10_000])
   })
 
-  t.test('goes back when the coordinator says so now', async t => {
+  t.test('rolls back when the coordinator currently asks for it', async t => {
     first.births.add('now')
     const answer = signedFor(own, 6, coordinator, 'now')
     t.equal(await first.after(answer), 6)
@@ -184,7 +184,7 @@ t.test('a cell that has pinned a key', async t => {
     t.equal(await first.after(answer), 10, 'an answer counts once')
   })
 
-  t.test('knows that also after a start', async t => {
+  t.test('remembers the highest version after a restart', async t => {
     await first.end()
     const second = await rig(t, folder)
     t.not(await second.after(signedFor(own, 9, coordinator)), 9)

@@ -128,7 +128,7 @@ t.test(
   },
 )
 
-t.test('requests that end otherwise are counted by how', async t => {
+t.test('requests are counted by outcome', async t => {
   const { jobs, timers, ends } = oneSlot()
   const cancel = jobs.submit(WORK, 0, () => {})
   jobs.submit(WORK, 0, () => {})
@@ -158,7 +158,7 @@ const report: EngineReport = {
   restarts: 3,
 }
 
-t.test('a cell tells of its engines, its GPUs and itself', async t => {
+t.test('a cell reports metrics of its engines, its GPUs and itself', async t => {
   const engine = {
     report: () => report,
     figures: new JobFigures(),
@@ -195,7 +195,7 @@ t.test('a cell tells of its engines, its GPUs and itself', async t => {
   )
 })
 
-t.test('only GET /metrics is answered with them, everything else goes on', async t => {
+t.test('only GET /metrics returns metrics; other requests are passed on', async t => {
   const up: Metric = {
     name: 'up',
     type: 'gauge',

@@ -60,7 +60,7 @@ const RATE_BYTES = 32 * 1024
 /** Longest time between two connections after which everything is sent. */
 const WINDOW_MS = 10_000
 
-t.test('after 24 hours what must be kept is there, and all goes out at a steady speed', async t => {
+t.test('all durable messages survive 24 hours and are sent at a steady rate', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-day-'))
   const open = (name: string, how: object) =>
     Spool.open({ folder: join(folder, name), maxBytes: CAP_BYTES / 4, logger, ...how })
@@ -134,7 +134,7 @@ t.test('after 24 hours what must be kept is there, and all goes out at a steady 
   t.ok(clock.ms < 600_000, `everything is sent within ten minutes: ${Math.round(clock.ms)} ms`)
 })
 
-t.test('what was kept is sent at a steady speed, not at once', async t => {
+t.test('stored samples are sent at a steady rate', async t => {
   const clock = { ms: 0 }
   const bucket = new TokenBucket(1000, () => clock.ms)
   let sent = 0

@@ -2,7 +2,7 @@ import t from 'tap'
 import { quarantineNotice } from '../../../daemon/uplink/quarantine-notice.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 
-t.test('a cell that is kept out says once what to do, and once when it is over', async t => {
+t.test('a quarantined cell logs the remedy once, and its end once', async t => {
   const lines: string[] = []
   const say = (_fields: unknown, message: string) => void lines.push(message)
   const notice = quarantineNotice('cell_x', { info: say, error: say } as never)

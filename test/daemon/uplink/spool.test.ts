@@ -69,7 +69,7 @@ t.test('records', async t => {
 })
 
 t.test('spool', async t => {
-  t.test('with a smaller bound keeps the newest that fit, and goes on', async t => {
+  t.test('keeps the newest records that fit a smaller limit', async t => {
     const folder = newFolder(t)
     const spool = await openSpool(folder)
     await fill(spool, texts(1000))
@@ -95,7 +95,7 @@ t.test('spool', async t => {
     await spool.close()
   })
 
-  t.test('keeps what was not done for the next process, and only that', async t => {
+  t.test('keeps only unacknowledged records for the next process', async t => {
     const folder = newFolder(t)
     const before = await openSpool(folder)
     for (const text of texts(70)) before.append(text)
@@ -134,7 +134,7 @@ t.test('spool', async t => {
     }
   })
 
-  t.test('garbage in its folder is survived', async t => {
+  t.test('garbage in its folder is ignored', async t => {
     const folder = newFolder(t)
     const before = await openSpool(folder)
     before.append('a')
@@ -170,7 +170,7 @@ t.test('spool', async t => {
     t.ok(after.dropped > 0)
   })
 
-  t.test('that nothing makes way in refuses what is new, until there is room', async t => {
+  t.test('refuses new records when it must not drop old ones', async t => {
     const folder = newFolder(t)
     const how = { folder, maxBytes: 4096, makesRoom: 'nothing', batchRecords: 10, logger } as const
     const spool = await Spool.open(how)
@@ -193,7 +193,7 @@ t.test('spool', async t => {
     t.strictSame(await takeAll(again), ['new'])
   })
 
-  t.test('gives a batch up only after so many connections as it was told', async t => {
+  t.test('gives up a batch after the configured number of connections', async t => {
     const folder = newFolder(t)
     const spool = await Spool.open({ folder, maxBytes: 4096, maxAttempts: 5, logger })
     opened.push(spool)
@@ -208,7 +208,7 @@ t.test('spool', async t => {
     t.equal(spool.dropped, 1)
   })
 
-  t.test('a full disk is counted, and what comes later is kept', async t => {
+  t.test('records lost to a full disk are counted, and later ones are kept', async t => {
     const folder = newFolder(t)
     let full = true
     const spool = await Spool.open({
