@@ -20,7 +20,7 @@ const CHANGE_EVERY_MS = 250
 const pause = (milliseconds: number): Promise<void> =>
   new Promise(resolve => setTimeout(resolve, milliseconds))
 
-/** Cells that do what they should, and what they notice. */
+/** Well-behaved cells and their measurements. */
 const startHonest = async (logins: CellLogin[], side: Side) => {
   const tookMs: number[] = []
   let closed = 0

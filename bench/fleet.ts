@@ -39,7 +39,7 @@ const SAMPLE_EVERY_MS = 5000
 const CHANGE_EVERY_MS = 30_000
 const CONNECTS_PER_SECOND = 1000
 const WARM_UP_MS = 3000
-/** Longest time for what was acknowledged to show up in a log. */
+/** Longest time until an acknowledged change shows up in a log. */
 const SETTLE_MS = 3000
 
 const SIDES: Record<string, (stateDir: string, settings: Settings) => Promise<Side>> = {
@@ -101,7 +101,7 @@ const addStats = (a: Stats, b: Stats): Stats => ({
   busiestSecond: a.busiestSecond + b.busiestSecond,
 })
 
-/** Asks for the health page as a client would; how long that takes tells how busy the loop is. */
+/** Requests the health page as a client would; its duration shows how busy the event loop is. */
 const watchHealth = (side: Side): (() => number[]) => {
   if (side.target.kind === 'broker') return () => []
   const tookMs: number[] = []

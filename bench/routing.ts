@@ -60,7 +60,7 @@ const row = (cells: number, picks: number): ReportRow => {
 const pickEngine = (router: Router, affinity?: number): Engine | undefined =>
   router.pick(MODEL, undefined, { affinity })
 
-/** CPU of one call, after a warm-up: on a busy machine the clock on the wall says little. */
+/** CPU time of one call after a warm-up; wall time means little on a busy machine. */
 const nanoseconds = (calls: number, run: (i: number) => unknown): number => {
   for (let i = 0; i < calls / 10; i++) run(i)
   const before = process.cpuUsage()

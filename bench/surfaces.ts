@@ -106,7 +106,7 @@ const measureCalls = async (
 const asker =
   (url: string, keys: readonly string[], agent: Agent, asked = { count: 0 }): Ask =>
   async ({ what, method = 'POST', path, body, headers = {} }, n) => {
-    // a key may make so many calls a minute: they take turns
+    // The calls take turns with the keys, because each key is limited per minute
     const key = keys[asked.count++ % keys.length]
     const sent = request(new URL(path, url), {
       agent,

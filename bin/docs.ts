@@ -141,7 +141,7 @@ const PAGES = {
   'clients/typescript/src/operations.ts': () => clientTypes(skills, operations),
 }
 
-/** The made files that do not say what the lists say. */
+/** Generated files that are out of date. */
 export const listOutdated = (): string[] =>
   Object.entries(PAGES)
     .filter(([path, page]) => !existsSync(join(ROOT, path)) || read(path) !== page())

@@ -16,7 +16,7 @@ const carried = () =>
     .map(arch => new URL(`../node_modules/node-linux-${arch}/bin/node`, import.meta.url).pathname)
     .find(path => path.includes(`-${process.arch}/`) && existsSync(path))
 
-/** Runs this program once more, with another Node, and ends as it ends. */
+/** Runs this program in another Node and exits with its code. */
 export const again = node => {
   const child = spawn(node, process.argv.slice(1), {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],

@@ -19,7 +19,7 @@ type Environment = Record<string, string | undefined>
  * State, keys and logs stay in `.shoal/`; the next start takes them up again.
  */
 export const main = async (argv: string[], env: Environment): Promise<void> => {
-  // a terminal that is gone is no reason to leave the children alone
+  // A closed terminal must not leave the children running
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   try {
     const options = parseOptions(argv, root)
@@ -55,7 +55,7 @@ const tellNewKeys = ({ folder, issued, firstStart }: LaunchState, screen: Launch
   )
 }
 
-/** One of an earlier start would tell others that everything is ready. */
+/** Removes the ready file of an earlier start, which would report that everything is ready. */
 const checkReadyFile = (path: string): void => {
   try {
     mkdirSync(dirname(path), { recursive: true })

@@ -34,7 +34,7 @@ const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' }
 /** Engines for other systems: npm puts some of them here all the same. */
 const FOREIGN_ENGINE = new RegExp(`^@node-llama-cpp/(?!linux-${process.arch}(-|$))`)
 
-/** Parts of packages that nobody runs. */
+/** Files of packages that are not needed at run time. */
 const USELESS =
   /(\.d\.[cm]?ts|\.map|\.md|\.markdown)$|\/(node-linux-\w+\/(include|share)|better-sqlite3\/(deps|src))(\/|$)/
 

@@ -64,7 +64,7 @@ export const importsOf = (root: string, sources: Iterable<string>): Set<string> 
 
 const IMPORT = /\b(from|import|import\()\s*'([@a-z][^']*)'/g
 
-/** Every file below a file or folder, relative to `root`; none when it is not there. */
+/** All files below a file or folder, relative to `root`; none when it does not exist. */
 export const filesIn = (root: string, source: string): string[] => {
   const path = join(root, source)
   if (!existsSync(path)) return []

@@ -67,7 +67,7 @@ const throughput = async (server: EngineServer, streams: number, salt: string): 
   return { tokensPerSecond: tokens / seconds, cpuMsPerToken: (cpu() - before.cpu) / tokens }
 }
 
-/** Takes all slots and lets go of every second one, so that what follows finds gaps. */
+/** Fills all slots and frees every second one, so that the next requests find gaps. */
 const churn = async (server: EngineServer, slots: number): Promise<void> => {
   const asked = Array.from({ length: slots }, (_, n) =>
     ask(server, `churn ${n}`, { cut: n % 2 === 1, maxTokens: n % 2 === 1 ? ANSWER_TOKENS : 4 }),

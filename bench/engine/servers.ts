@@ -14,7 +14,7 @@ interface EngineSettings {
 
 const root = resolve(import.meta.dirname, '..', '..')
 
-/** Our daemon as a cell of its own, on its loopback port. */
+/** Starts our daemon as a separate cell with a loopback port. */
 export const startCell = async (settings: EngineSettings): Promise<EngineServer> => {
   const port = await freePort()
   const config = join(settings.folder, 'cell.yaml')

@@ -22,7 +22,7 @@ export interface BrokerTarget {
 interface CellEvents {
   /** The birth and the first state are acknowledged. */
   ready: () => void
-  /** A change of state was acknowledged so many milliseconds after it was sent. */
+  /** Called when a change of state was acknowledged, with the milliseconds since it was sent. */
   onAcknowledged: (milliseconds: number) => void
   onClosed: () => void
 }
@@ -82,7 +82,7 @@ export class SimulatedCell {
     socket.on('close', () => this.#events.onClosed())
   }
 
-  /** Telemetry as it is: quality of service 0. */
+  /** Sends telemetry with its usual quality of service, 0. */
   sendSample(): void {
     if (this.ready) this.#publish('telemetry', sample(Date.now()), 0)
   }

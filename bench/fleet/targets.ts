@@ -20,11 +20,11 @@ export interface Side {
   target: BrokerTarget
   /** Changes of state that arrived behind it, by cell. */
   arrived: Map<string, number>
-  /** Milliseconds from sending to arrival, where the side can tell. */
+  /** Milliseconds from sending to arrival, where the side measures them. */
   arrivedAfterMs: number[]
-  /** Longest event loop delay of each second, milliseconds, where the side can tell. */
+  /** Longest event loop delay of each second in milliseconds, where the side measures it. */
   loopDelayMs: number[]
-  /** Cells it took for gone. */
+  /** Number of cells that the side considered lost. */
   countLost(): number
   /** kill -9, then the same again; resolves when it serves. */
   restart?(): Promise<void>
@@ -37,7 +37,7 @@ const ROWS_PER_INSERT = 500
 const NODE_FLAGS = ['--max-semi-space-size=4']
 const LOOP_DELAY = join(import.meta.dirname, 'loop-delay.ts')
 
-/** Enrols cells by writing what an enrolment writes. */
+/** Enrols cells by writing the rows of an enrolment. */
 export const enrolCells = async (stateDir: string, count: number): Promise<CellLogin[]> => {
   const store = await openStore(stateDir)
   const { token } = await createToken(store.ledger, { uses: 1, ttlMinutes: 60 }, { actor: 'bench' })
@@ -60,7 +60,7 @@ const countUp = (counts: Map<string, number>, key: string): void => {
   counts.set(key, (counts.get(key) ?? 0) + 1)
 }
 
-/** The real coordinator; its log tells every change of presence. */
+/** The real coordinator, whose log contains every change of presence. */
 export const coordinatorSide = async (
   stateDir: string,
   flags: string[] = [],

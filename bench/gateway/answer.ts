@@ -49,7 +49,7 @@ const hold = (response: Answer): void => {
   response.once('close', () => clearInterval(timer))
 }
 
-/** An engine that costs nothing: the answer is there at once, whole or as 32 chunks. */
+/** Engine without cost: it answers at once, whole or as 32 chunks. */
 export const answerAtOnce = (body: string, response: Answer, trailers: boolean): void => {
   const stream = body.includes('"stream":true')
   response.writeHead(200, {

@@ -6,7 +6,7 @@ export interface Log {
   end(done?: () => void): void
 }
 
-/** Beyond this a log is put aside as `.1` when it is opened, over the one before. */
+/** Size above which a log is renamed to `.1` when it is opened, replacing the previous one. */
 const MAX_BYTES = 10 * 1024 * 1024
 
 /** Opens a log file for appending; `onFailure` is called once when it cannot be written. */

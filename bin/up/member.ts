@@ -15,7 +15,7 @@ export interface MemberOptions {
   log: Log
   /** Arguments and environment of the next start. A rejection counts as an end of the child. */
   invocation: () => Promise<Pick<ChildOptions, 'args' | 'env'>>
-  /** Sees every entry of its log; true when that entry says that it is ready. */
+  /** Checks every log entry; true for the one that reports the member as ready. */
   isReady: (entry: LogEntry) => boolean
   /** Called when the member becomes ready or stops being ready. */
   onChange: () => void
@@ -47,8 +47,9 @@ export class Member {
   }
 
   /**
-   * Starts it, and again whenever it ends, until `stop`. Rejects with a Refusal, made of its own
-   * last words and code, when it ended before it was ever ready and another try would not help.
+   * Runs the member and restarts it whenever it ends, until `stop`. Rejects with a LaunchError,
+   * made of its last words and exit code, when it ended before it was ever ready and a retry would
+   * not help.
    */
   run(): Promise<void> {
     this.#running ??= this.#run()

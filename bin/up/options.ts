@@ -29,7 +29,7 @@ Starts a coordinator and cells with the bundled demonstration models on this mac
   --help               this text
 `
 
-/** Undefined when the help was asked for. Throws Refusal for what cannot be understood. */
+/** Parsed flags; undefined for --help. Throws LaunchError for invalid ones. */
 export const parseOptions = (argv: string[], root: string): UpOptions | undefined => {
   const values = read(argv)
   if (values.help === true) return undefined

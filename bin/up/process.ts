@@ -16,7 +16,7 @@ export interface ChildOptions {
 export interface ChildEnd {
   code: number | null
   signal: NodeJS.Signals | null
-  /** The last thing it said to people, on standard error. */
+  /** Last line of text on standard error. */
   lastWords: string
 }
 
@@ -34,9 +34,9 @@ const LAST_LINES_MS = 500
 const EX_OSERR = 71
 
 /**
- * Starts a program in a process group of its own, so that Ctrl-C reaches it through the launcher
- * alone. Its standard input is a pipe that nobody writes to: when the launcher dies, however it
- * dies, the pipe ends and the program with it.
+ * Starts a program in a separate process group, so that Ctrl-C reaches it through the launcher
+ * alone. Its standard input is a pipe that is never written to: when the launcher ends for any
+ * reason, the pipe closes and the program exits.
  */
 export const startProcess = ({
   script,

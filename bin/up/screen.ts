@@ -15,7 +15,7 @@ interface LaunchTerminal {
 
 const CLEAR_LINE = '\r\x1b[2K'
 
-/** Words of children and files may hold what a terminal would obey. */
+/** Text of children and files without the control characters that a terminal would obey. */
 export const printable = (text: string): string => text.replace(/[^\P{C}\n]/gu, ' ')
 
 export const createScreen = (terminal: LaunchTerminal): LaunchScreen => {

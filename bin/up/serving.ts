@@ -7,7 +7,7 @@ const ANSWER_TIMEOUT_MS = 2000
 /** Fields used from `GET /v1/health`. */
 const Health = z.object({ cells: z.number(), models: z.number() })
 
-/** Resolves when so many cells serve models, or when the signal aborts. */
+/** Resolves when this number of cells serve models, or when the signal aborts. */
 export const waitUntilServing = async (
   baseUrl: string,
   cells: number,
@@ -21,7 +21,7 @@ export const waitUntilServing = async (
   }
 }
 
-/** Undefined while there is no answer, or none that makes sense: the next one may. */
+/** Health of the coordinator; undefined while there is no valid answer. */
 const ask = async (url: string, signal: AbortSignal) => {
   const deadline = AbortSignal.timeout(ANSWER_TIMEOUT_MS)
   try {

@@ -24,9 +24,9 @@ interface StackParts {
   env: Record<string, string | undefined>
   /** Folder of the project. */
   root: string
-  /** Stops everything in an orderly way. */
+  /** Requests an orderly stop. */
   stop: AbortSignal
-  /** Ends what is left at once. */
+  /** Kills the remaining processes at once. */
   hurry: AbortSignal
   wait?: Wait
 }
@@ -80,7 +80,7 @@ export class Stack {
       this.#serving.abort()
       if (options.readyFile !== undefined) removeReadyFile(options.readyFile)
       await this.#stopAll()
-      // it may have been on its way to the disk
+      // The file may have been written meanwhile
       if (options.readyFile !== undefined) removeReadyFile(options.readyFile)
     }
   }
@@ -165,7 +165,7 @@ export class Stack {
     if (![this.#coordinator, ...this.#cells].every(member => member.ready)) return
     this.#serving = new AbortController()
     const { signal } = this.#serving
-    // our own coordinator: it has said where it listens, and it runs
+    // Every member is ready, so the coordinator has reported its addresses
     const { baseUrl } = this.#addresses as Addresses
     const { options, wait = realWait } = this.#parts
     void waitUntilServing(baseUrl, options.cells, wait, signal).then(() =>

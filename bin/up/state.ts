@@ -30,8 +30,8 @@ export const cellFolder = (folder: string, cell: number): string => join(folder,
 export const logFolder = (folder: string): string => join(folder, 'logs')
 
 /**
- * Takes the folder for this launcher until the signal aborts, and makes what is not there yet.
- * Throws Refusal for what only a person can mend.
+ * Locks the folder for this launcher until the signal aborts, and creates what is missing. Throws
+ * LaunchError for faults that need an operator.
  */
 export const openState = async (
   folder: string,

@@ -25,8 +25,8 @@ interface Closeout {
 }
 
 /**
- * `shoal session start` and `closeout`: a person at work takes the steps of an agent's session in
- * two commands. The single steps come from the coordinator.
+ * Adds `shoal session start` and `closeout`: they combine the steps of an agent session for
+ * interactive use. The single steps are generated from the API.
  */
 export const addAgentSession = (
   program: Command,
@@ -75,7 +75,7 @@ export const startSession = async (
 /** Action checked before a session whose steps only report. */
 const REPORT = { action_type: 'session.report' }
 
-/** Prints the session that has ended. Throws when there is none, or more than one. */
+/** Closes the session and prints it. Throws when there is none, or more than one. */
 export const closeSession = async (
   { api, print }: CliSession,
   { evidence, session: id, agent }: Closeout,

@@ -9,7 +9,7 @@ import { followWork } from './follow.ts'
 import { showWhile } from './progress.ts'
 import type { OpenSession } from './session.ts'
 
-/** Asks, writes the answer, and sets the exit code that it stands for. */
+/** Sends a call, prints the answer and sets the exit code. */
 export const answerCall = async (
   session: OpenSession,
   call: ApiCall,

@@ -34,7 +34,9 @@ export interface Api {
   ): Promise<{ body: unknown; etag: string | undefined } | undefined>
   /** The server-sent events of a streamed answer, as their JSON, until [DONE]. */
   stream(path: string, body: object): AsyncGenerator<unknown>
-  /** Server-sent events until the coordinator ends them; `id` says where to go on. */
+  /**
+   * Server-sent events until the coordinator ends the stream; `lastId` resumes after that event.
+   */
   events(call: ApiCall, lastId: string | undefined): AsyncGenerator<ServerEvent>
 }
 
@@ -120,7 +122,10 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
   return { get: path => call({ method: 'GET', path }), call, getIfChanged, stream, events }
 }
 
-/** Paths come from a document: none may lead the key to another host. */
+/**
+ * Resolves a path against the coordinator's URL. Paths come from a document and must not lead the
+ * key to another host.
+ */
 const addressOf = (url: string, path: string): URL => {
   const base = parseAddress(url)
   const target = new URL(path, base)
@@ -150,7 +155,7 @@ const withQuery = (path: string, query: Record<string, unknown>): string => {
   return entries.length === 0 ? path : `${path}?${new URLSearchParams(entries)}`
 }
 
-/** Other pages of HTML, such as a proxy's, are no answer of a coordinator. */
+/** Media types accepted as text; HTML pages, such as a proxy's, are not from a coordinator. */
 const TEXT = /^(text\/(csv|plain)|application\/jsonl)/
 const NEXT = /<([^>]+)>; rel="next"/
 
@@ -192,11 +197,11 @@ const fromBody = (
   })
 }
 
-/** No error repeats the key that was sent, whatever the server says. */
+/** Removes the key from a server's error text. */
 const withoutKey = (text: string, key: string | undefined): string =>
   key === undefined || key === '' ? text : text.replaceAll(key, '[key]')
 
-/** A connection that is cut in the middle of an answer is no fault of this program. */
+/** Reports a connection that is cut in the middle of an answer as unreachable. */
 async function* rethrowUnreachable(
   body: AsyncIterable<Uint8Array>,
   url: string,

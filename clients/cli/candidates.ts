@@ -5,7 +5,7 @@ interface CompletionCandidate {
   about: string
 }
 
-/** Asks the shell for names of files. */
+/** Lets the shell complete file names. */
 export const FILES: CompletionCandidate = { word: ':files', about: '' }
 
 /** Values that are known for an argument or a flag of this name; none when they are not. */

@@ -15,16 +15,16 @@ import { splitLine } from './split-line.ts'
 /** The command that completion scripts call. */
 export const COMPLETE = '_complete'
 
-/** Nobody waits longer for the tab key. */
+/** Longest wait for completions. */
 const ANSWER_MS = 1000
 
-/** Prints what may come next, and nothing at all when something is wrong. */
+/** Adds the hidden command that prints completions; it prints nothing on any error. */
 export const addComplete = (program: Command, env: Environment): void => {
   program.command(COMPLETE, { hidden: true }).action(async () => {
     const typed = typedWords(env)
     const lines = await complete(program, typed.words, env).catch(() => [])
     process.stdout.write(lines.map(line => `${trimForBash(line, typed)}\n`).join(''))
-    // a request that nobody waits for any more must not keep the shell waiting
+    // An unfinished request must not keep the shell waiting
     process.exit()
   })
 }

@@ -10,7 +10,7 @@ import { type About, nextStep } from './next-step.ts'
 /** Context of a failed command. */
 export interface Scene extends About {
   format: 'text' | 'json'
-  /** The command that was meant, as far as its words lead somewhere. */
+  /** Deepest command that the arguments lead to. */
   command: Command
 }
 

@@ -19,7 +19,7 @@ export interface DoctorResult {
 export interface Look {
   status: number
   headers: Headers
-  /** Undefined when it is no JSON. */
+  /** Parsed body; undefined when it is not JSON. */
   body: unknown
   /** Unix milliseconds by our clock, halfway between question and answer. */
   at: number
@@ -27,7 +27,7 @@ export interface Look {
 
 export interface DoctorSubject {
   settings: CliSettings
-  /** Rejects as `fetch` does when there is no answer. */
+  /** Sends a request; rejects as `fetch` does when there is no answer. */
   look: (path: string, key?: string) => Promise<Look>
   /** Days until the certificate at the address ends. */
   daysLeft: (url: string) => Promise<number | undefined>

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 
-/** A word of a command; the document comes over the network and ends up in a terminal. */
+/** A word of a command. The document comes over the network and is shown on a terminal. */
 const Word = z.string().regex(/^[a-z0-9][\w-]{0,63}$/i)
 const Name = z.string().regex(/^[a-z]\w{0,63}$/i)
 

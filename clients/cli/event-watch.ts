@@ -21,7 +21,7 @@ interface WatchOptions {
 /** Pause before a stream that ended is opened again. */
 const AGAIN_MS = 2000
 
-/** `shoal events watch`: every event as it comes, until Ctrl-C; a stream that is cut goes on. */
+/** Adds `shoal events watch`: prints every event until Ctrl-C and resumes a stream that is cut. */
 export const addEventWatch = (program: Command, withSession: WithSession): void => {
   program
     .command('events')
@@ -66,7 +66,7 @@ export const watchEvents = async (
 
 const TRANSIENT: readonly ErrorCode[] = ['coordinator_unavailable', 'draining', 'rate_limited']
 
-/** A coordinator that is away comes back, when it says so; a key that is wrong stays wrong. */
+/** Delay before a retry; rethrows errors that a retry cannot fix, such as a wrong key. */
 const pauseAfter = (error: unknown): number => {
   if (!(error instanceof ShoalError && TRANSIENT.includes(error.code))) throw error
   return Math.max(AGAIN_MS, (error.retryAfterSeconds ?? 0) * 1000)

@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander'
 import { commandExample, pathOf } from './command-example.ts'
 import { flagOf } from './flags.ts'
 
-/** The flag of a field that is missing or wrong, with what it is for and an example of a call. */
+/** Help for a missing or wrong field: its flag, its purpose and an example. */
 export const helpForField = (command: Command, param: string | undefined): string[] => {
   const [name = ''] = (param ?? '').split('.')
   const flag = name === '' ? undefined : `--${flagOf(name)}`
@@ -17,7 +17,7 @@ export const helpForField = (command: Command, param: string | undefined): strin
   ]
 }
 
-/** A call that has this field: the one of the command, or one with what it is by itself. */
+/** Example with this field: that of the command, or one built from the field's description. */
 const exampleFor = (
   command: Command,
   { long, flags, description, argChoices }: Option,

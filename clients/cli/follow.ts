@@ -16,7 +16,7 @@ interface Pursuit {
 }
 
 interface State {
-  /** The exit code of its end; undefined while it goes on. */
+  /** Exit code at the end; undefined while the work continues. */
   exit: number | undefined
   text: string
   percent: number | null
@@ -31,7 +31,7 @@ interface Followed {
 
 const LOOK_MS = 1000
 
-/** True for what may take long: tasks, and models that are loaded. */
+/** True for operations that may take long: tasks, and loading of models. */
 export const mayTakeLong = ({ mode, method, path }: DescribedOperation): boolean =>
   mode === 'task' ||
   (method === 'GET' && /^\/v1\/tasks\/\{\w+\}$/.test(path)) ||
@@ -40,8 +40,8 @@ export const mayTakeLong = ({ mode, method, path }: DescribedOperation): boolean
 type Follower = Pick<OpenSession, 'api' | 'progress'>
 
 /**
- * Waits for what an answer has begun; undefined when there is nothing to wait for. Throws
- * `client_closed` after an interruption: it goes on without us.
+ * Waits for the work that an answer has started; undefined when there is none. Throws
+ * `client_closed` when interrupted: the work continues.
  */
 export const followWork = async (
   session: Follower,
@@ -125,7 +125,10 @@ interface CellView {
 }
 
 const LOST = ['dead', 'revoked', 'quarantined']
-/** A sample of before the call may still say that it failed: one comes every few seconds. */
+/**
+ * Number of readings that may still show a failure from before the call: one arrives every few
+ * seconds.
+ */
 const OLD_LOOKS = 15
 
 const modelPursuit = ({ api }: Follower, cellId: string, model: string): Pursuit => {

@@ -31,7 +31,7 @@ interface DecisionPrompt {
 
 const LOOK_MS = 2000
 
-/** `shoal gate watch`: shows every request that waits, whole, and asks what to do with it. */
+/** Adds `shoal gate watch`: shows every pending request in full and asks for a decision. */
 export const addGateWatch = (
   program: Command,
   withSession: WithSession,
@@ -66,7 +66,7 @@ export const watchGates = async (
   }
 }
 
-/** Oldest first: what has waited longest is shown first. */
+/** All pending requests, the oldest first. */
 const listPending = async ({ api }: CliSession): Promise<GateRequest[]> => {
   const all: GateRequest[] = []
   let before: string | undefined
@@ -105,7 +105,7 @@ const describeRequest = (request: GateRequest): string => {
 const MARGIN = 11
 const JSON_LINES = ['plan', 'evidence']
 
-/** No line of a value begins where the names stand. */
+/** Indents the lines of a value, so that none of them looks like a name. */
 const indentValue = (name: string, value: string): string =>
   JSON_LINES.includes(name)
     ? indentedJson(value).replaceAll('\n', `\n${' '.repeat(MARGIN)}`)

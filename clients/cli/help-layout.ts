@@ -8,7 +8,7 @@ const GAP = 2
 /** Indent of a description that does not fit beside its term. */
 const BELOW = 6
 
-/** Every help fits the terminal, also a narrow one: 80 columns where there is none. */
+/** Layout that fits narrow terminals too; 80 columns without a terminal. */
 export const helpLayout: HelpConfiguration = {
   minWidthToWrap: 10,
   padWidth: (command, helper) =>

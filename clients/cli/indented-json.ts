@@ -1,4 +1,4 @@
-/** A string, a sign that JSON is made of, or what stands between them. */
+/** A string, a punctuation mark of JSON, or the text between them. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^"[\]{},:]+/gs
 /** Width up to which a list or object stays on a single line. */
 const LINE = 76
@@ -6,9 +6,9 @@ const LINE = 76
 const MAX_INDENT = 32
 
 /**
- * JSON text without blanks, in lines that people can read: blanks and line ends are put between its
- * parts, and its parts stay as they are, also where they hold what no parser takes (`\u{202e}`).
- * Text that is no JSON comes back as it is.
+ * Formats JSON text without blanks over readable lines. Only white space is inserted; tokens stay
+ * unchanged, even those that no parser accepts (`\u{202e}`). Text that is not JSON is returned
+ * unchanged.
  */
 export const indentedJson = (json: string): string => {
   const tokens = json.match(TOKEN) ?? []

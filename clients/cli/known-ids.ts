@@ -34,7 +34,7 @@ export const knownIds = async (
   return idsIn(await api.call({ method: 'GET', path: list.path }), id)
 }
 
-/** The command that lists what a field of this name may be. */
+/** Command that lists the values of a field. */
 export const listOf = (name: string): readonly string[] => {
   const stem = name.replace(/_id$/, '')
   return LISTS[stem] ?? [`${stem}s`, 'list']

@@ -12,8 +12,8 @@ import { type OpenSession, openSession } from './session.ts'
 import { showVersions } from './versions.ts'
 
 /**
- * The command line of a user: asks the coordinator over its REST API. Most commands follow from the
- * coordinator's own API document, so that both always fit together.
+ * Command line client of the REST API. Most commands are generated from the coordinator's API
+ * document, so that both always match.
  */
 export const main = async (argv: string[], env: Environment): Promise<void> => {
   // nothing of what would follow is worth asking for

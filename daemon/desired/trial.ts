@@ -4,7 +4,7 @@ import { faultsOf, overlay, type SettingFault } from './settings.ts'
 
 /** Time for which new settings must prove that the cell lives on with them. */
 export const PROBATION_MS = 60_000
-/** Shorter trouble at its end, as a connection that is made again, says nothing. */
+/** Trouble at the end of the probation that is shorter, such as a reconnect, does not count. */
 export const LASTING_MS = 15_000
 /** Time after a change in which an engine may still be loading. */
 export const LOADING_MS = 600_000
@@ -29,7 +29,7 @@ export interface TrialFailure {
 }
 
 export interface TrialState {
-  /** The last that held. */
+  /** Settings that were last proven. */
   good: Basis
   /** Settings in force but not yet proven. */
   trial?: { basis: Basis; untilMs: number }
@@ -40,7 +40,7 @@ export interface TrialState {
 export interface Trouble {
   what: string
   lastsMs: number
-  /** An engine is on its way. */
+  /** True while an engine is loading. */
   isLoading: boolean
 }
 

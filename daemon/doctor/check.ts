@@ -2,7 +2,7 @@ import type { DaemonConfig } from '../config.ts'
 import type { Identity } from '../identity.ts'
 
 export interface CheckReport {
-  /** `skip` is what could not be looked at because something before it is wrong. */
+  /** `skip` marks a check that an earlier fault prevents. */
   state: 'ok' | 'warn' | 'fail' | 'skip'
   /** Finding, in plain words. */
   says: string

@@ -19,7 +19,7 @@ const checksFor = (patient: CheckSubject): Record<string, DoctorCheck> => ({
   wifi,
 })
 
-/** Looks at everything; where the coordinator cannot be reached, nothing more is asked of it. */
+/** Runs all checks; an unreachable coordinator ends those that need it. */
 export async function* examineCell(patient: CheckSubject): AsyncGenerator<Checked> {
   let reached = true
   for (const [name, check] of Object.entries(checksFor(patient))) {

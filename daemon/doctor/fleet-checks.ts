@@ -66,7 +66,7 @@ export const certificate: DoctorCheck = async ({ url, identity }) => {
     : ok('vouched for by the authority that was pinned at enrolment')
 }
 
-/** The answer of the coordinator about this cell is what several checks look at. */
+/** Checks that share the coordinator's answer about this cell. */
 export const selfChecks = (
   patient: CheckSubject,
 ): Record<'credential' | 'signing key' | 'clock', DoctorCheck> => {

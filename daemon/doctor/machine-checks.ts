@@ -13,7 +13,7 @@ import { type DoctorCheck, fail, ok, warn } from './check.ts'
 
 const MIB = 1024 * 1024
 const GIB = 1024 * MIB
-/** A sampler that has said nothing after this time is waiting for its driver. */
+/** Time after which a silent sampler counts as waiting for its driver. */
 const GPU_WAIT_MS = 5000
 
 export const gpus: DoctorCheck = async ({ path, signal }) => {
@@ -54,7 +54,7 @@ export const disk: DoctorCheck = async ({ config }) => {
   return ok(says)
 }
 
-/** The folder itself, or the nearest one above it that is there. */
+/** The folder itself, or its nearest existing parent. */
 const nearestExisting = (path: string): string =>
   existsSync(path) ? path : nearestExisting(dirname(path))
 

@@ -15,7 +15,7 @@ interface Radio {
   folder: string
 }
 
-/** Bluetooth LE: every adapter that Linux drives is there, named hci0 and up. */
+/** Bluetooth LE: Linux names every supported adapter hci0 and up. */
 export const bluetooth: DoctorCheck = async ({ sysFolder }) => {
   const names = (await namesIn(join(sysFolder, 'class/bluetooth'))).filter(name =>
     /^hci\d+$/.test(name),

@@ -22,7 +22,7 @@ export const thisMachine = (path: string | undefined, intervalSeconds: number): 
   intervalSeconds,
 })
 
-/** The samplers for what is there. A Jetson's nvidia-smi knows less than its tegrastats. */
+/** Samplers for the installed GPUs. A Jetson's nvidia-smi reports less than its tegrastats. */
 export const chooseSampler = async (machine: Machine): Promise<GpuSampler> => {
   const { intervalSeconds, drmFolder, path, boardFile } = machine
   const tegrastats = await findProgram('tegrastats', path)

@@ -7,7 +7,7 @@ import { backoffMs } from '../backoff.ts'
 interface ChildFollowOptions {
   command: string
   args: string[]
-  /** A line of the child's output, without its end. */
+  /** Called with each line of the child's output. */
   onLine: (line: string) => void
   /** The child ended or could not be started. */
   onEnd: (reason: string) => void
@@ -37,7 +37,7 @@ export const followChild = async (options: ChildFollowOptions): Promise<void> =>
   }
 }
 
-/** One life of the child; resolves with the reason of its end. */
+/** Runs the child once; resolves with the reason why it ended. */
 const runOnce = async (options: ChildFollowOptions, onSpoke: () => void): Promise<string> => {
   const { command, args, onLine, silenceMs, signal } = options
   const child = spawn(command, args, {

@@ -20,15 +20,15 @@ const STALE_INTERVALS = 2
 const MAX_PROCESSES = 16
 const TIMEOUT_MS = 10_000
 
-/** `nvidia-smi --help-query-compute-apps`. The name stands last: it may hold a comma. */
+/** `nvidia-smi --help-query-compute-apps`. The name is last, as it may contain a comma. */
 const ARGS = [
   '--query-compute-apps=gpu_uuid,pid,used_gpu_memory,process_name',
   '--format=csv,noheader,nounits',
 ]
 
 /**
- * Adds to the samples of NVIDIA GPUs the programs that use them. A list has no mark at its end when
- * nvidia-smi repeats it, so each is a short run of its own, and rare.
+ * Adds the programs that use them to the samples of NVIDIA GPUs. nvidia-smi does not mark the end
+ * of a repeated list, so each list is a short, infrequent run.
  */
 export const withProcesses = (sampler: GpuSampler, options: ProcessesOptions): GpuSampler => {
   const { command, intervalSeconds = 30, wait = realWait, run = runProgram } = options

@@ -7,7 +7,7 @@ export interface GpuSampler {
   start(signal: AbortSignal): void
   /** The GPUs seen so far. */
   facts(): GpuFacts[]
-  /** The newest values. What is not known is null; `reason` says why something is missing. */
+  /** Latest values; unknown ones are null, and `reason` explains why something is missing. */
   sample(): GpuReading
 }
 

@@ -1,6 +1,6 @@
 /**
- * A number as a driver's tool prints it. `[N/A]`, `[Not Supported]`, `ERR!` and whatever else is no
- * number are unknown: null. 0 is 0.
+ * A number printed by a driver's tool. `[N/A]`, `[Not Supported]`, `ERR!` and other text are
+ * unknown: null. 0 is 0.
  */
 export const quantity = (text: string | undefined): number | null => {
   if (text === undefined || !/^-?\d+(\.\d+)?$/.test(text.trim())) return null

@@ -3,7 +3,7 @@ import { VERSION } from '../../shared/version.ts'
 import type { GpuSample } from '../../shared/wire/telemetry.ts'
 import type { GpuSampler } from '../gpu/sampler.ts'
 
-/** Everything a cell tells Prometheus: engines, GPUs, the daemon's own process. */
+/** All metrics of a cell: engines, GPUs and the daemon's process. */
 export const cellMetrics = (
   inference: { metrics?(): Metric[] },
   gpus: Pick<GpuSampler, 'sample'>,

@@ -16,9 +16,9 @@ interface AnnounceOptions {
    * up to half an interval earlier, so that a fleet does not announce itself all at once.
    */
   repeatSeconds?: number
-  /** Tells of changes that should be announced at once. */
+  /** Calls the listener for changes that should be announced at once. */
   onChange: (listener: () => void) => () => void
-  /** Aborts when no new requests should come. */
+  /** Aborts when the cell stops accepting requests. */
   leaving?: AbortSignal
   logger: Logger
   wait?: Wait
@@ -28,11 +28,11 @@ interface AnnounceOptions {
 }
 
 interface AnnounceService extends Service {
-  /** Says it now; rejects without a connection. */
+  /** Announces the cell now; rejects without a connection. */
   again(): Promise<void>
 }
 
-/** Says what the cell is: on every connect, when asked, and when it has changed. */
+/** Announces the cell on every connect, on request, and when it has changed. */
 export const announceService = (options: AnnounceOptions): AnnounceService => {
   const { uplink, describe, onChange, logger } = options
   const { repeatSeconds = 600, nowMs = () => performance.now(), random = Math.random } = options
@@ -45,7 +45,10 @@ export const announceService = (options: AnnounceOptions): AnnounceService => {
     repeatAtMs = nowMs() + repeatSeconds * 1000 * (1 - random() / 2)
     await uplink.publish('birth', body)
   }
-  /** A failure here means that the connection is gone; the next one announces again. */
+  /**
+   * Announces again; a failure means that the connection is lost, and the next one announces
+   * anyway.
+   */
   const birthAgain = () =>
     birth().catch(error => logger.debug({ reason: error.message }, 'not announced'))
 
@@ -80,7 +83,7 @@ const lookOften = async (look: () => void, options: AnnounceOptions, signal: Abo
   }
 }
 
-/** The parts that do not change with every request; telemetry tells the others. */
+/** Parts of an announcement that do not change with every request; telemetry reports the others. */
 const stablePart = (body: Announce): string =>
   JSON.stringify({
     ...body,

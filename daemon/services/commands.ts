@@ -24,7 +24,7 @@ interface CommandsOptions {
   logger: Logger
 }
 
-/** Obeys the coordinator's commands and tells what became of them until it knows. */
+/** Executes the coordinator's commands and repeats their results until they are acknowledged. */
 export const commandsService = (options: CommandsOptions): Service => ({
   name: 'commands',
   start: async ({ signal }) => {
@@ -55,7 +55,7 @@ export const commandsService = (options: CommandsOptions): Service => ({
     const opened = open()
     const obey = async (body: unknown): Promise<void> => (await opened).executor.receive(body)
     const undo = [
-      // what comes before the journal is open waits for it
+      // Commands that arrive before the journal is open wait for it
       uplink.on('cmd', ({ body }) => void obey(body).catch(() => {})),
       uplink.onReady(() => {
         for (const ack of unconfirmed.values()) tell(ack)

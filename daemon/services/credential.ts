@@ -21,7 +21,7 @@ interface CredentialOptions {
   uplink: Pick<Uplink, 'on'>
   /** Called when the cell trusts a different signing key. */
   onTrustChange?: () => void
-  /** Rung when another credential may help those who wait. */
+  /** Rung when another credential may help connections that are waiting to retry. */
   nudge: Pick<Nudge, 'ring'>
   logger: Logger
   wait?: Wait
@@ -37,7 +37,7 @@ const AGAIN_MS = 60_000
 /** Delay after a renewal that may have invalidated the credential of the open connections. */
 const SOON_MS = 5000
 
-/** Keeps the credential young, and believes in the coordinator's keys as they follow one another. */
+/** Renews the credential in time, and follows the coordinator's signing keys. */
 export const credentialService = (options: CredentialOptions): Service => ({
   name: 'credential',
   start: async ({ signal, fail }) => {
@@ -70,7 +70,7 @@ export const credentialService = (options: CredentialOptions): Service => ({
   },
 })
 
-/** Ends a renewal that a crash has cut off, before anybody connects; later is possible too. */
+/** Completes a renewal that a crash interrupted before connections are opened; later works too. */
 export const settleAtStart = async (
   options: Pick<CredentialOptions, 'identity' | 'url' | 'connectTimeoutSeconds' | 'logger'>,
   signal: AbortSignal,

@@ -41,7 +41,7 @@ export interface InferenceService extends Service {
   handle(request: HttpRequest, response: HttpResponse): void
 }
 
-/** The models of the catalogue, each in an engine process of its own, behind the OpenAI shapes. */
+/** Serves the models of the catalogue, each in a separate engine process, over the OpenAI API. */
 export const inferenceService = ({
   catalogue,
   config,
@@ -115,7 +115,7 @@ const readPins = async (
   }
 }
 
-/** Nothing more is loaded by itself; says how that went. */
+/** Logs the outcome once nothing more is loaded automatically. */
 export const tellOutcome = (
   reports: readonly EngineReport[],
   logger: Pick<Logger, 'info' | 'warn'>,
@@ -129,10 +129,10 @@ export const tellOutcome = (
   else logger.info(counts, 'models are loaded when they are asked for')
 }
 
-/** Nobody looks for GPUs yet. */
+/** Source of GPU readings before the sampler is known. */
 const noneSeen: Pick<GpuSampler, 'sample'> = { sample: () => ({ gpus: [] }) }
 
-/** A sampler that has said nothing yet waits for its driver; undefined then. */
+/** Latest reading; undefined while the sampler waits for its driver. */
 const readSample = (sampler: Pick<GpuSampler, 'sample'>) => {
   const reading = sampler.sample()
   return reading.gpus.length > 0 || sampler === noGpus ? reading : undefined

@@ -32,8 +32,8 @@ const PING_MS = 5000
 /** Room for request bodies of many streams, so that one that is not read stops no other. */
 const SESSION_WINDOW_BYTES = 16 * 1024 * 1024
 /**
- * The coordinator is the only client, and cancels a request whenever somebody leaves it: the limits
- * that node has against strangers would end the link when many leave at once.
+ * The coordinator is the only client and cancels a request whenever its client disconnects: Node's
+ * limits against hostile peers would end the link when many clients leave at once.
  */
 const OPTIONS = {
   settings: { maxConcurrentStreams: 100_000, initialWindowSize: 1024 * 1024 },
@@ -101,7 +101,7 @@ const serve = (server: Http2Server, socket: Socket): ServerHttp2Session => {
   const take = (made: ServerHttp2Session) => {
     session = made
   }
-  // the upgrade has decided what is spoken here; TLS itself was asked for HTTP/1.1
+  // The upgrade has already selected the protocol; TLS itself negotiated HTTP/1.1
   if (socket instanceof TLSSocket) socket.alpnProtocol = 'h2'
   server.once('session', take)
   server.emit('connection', socket)

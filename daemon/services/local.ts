@@ -19,7 +19,7 @@ export const localService = (port: number, handle: Handle): Service => ({
     server.maxConnections = 256
     server.on('request', (request, response) => {
       const fault = faultOf(request)
-      // what only the coordinator may ask
+      // Headers reserved for the coordinator
       delete request.headers[HEADER_JUDGE]
       if (fault) refuse(response, fault)
       else handle(request, response)

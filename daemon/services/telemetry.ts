@@ -8,12 +8,12 @@ interface TelemetryOptions {
   gpus: Pick<GpuSampler, 'sample'>
   host: { sample(): Promise<HostSample> }
   engines: () => EngineReport[]
-  /** Tells that the engines have changed. */
+  /** Calls the listener when the engines have changed. */
   onChange: (listener: () => void) => () => void
   intervalSeconds: number
   /** Unix time in milliseconds. */
   now?: () => number
-  /** Asks to be called once after a time; returns how to take that back. */
+  /** Schedules one call; the returned function cancels it. */
   callAfter?: (milliseconds: number, call: () => void) => () => void
 }
 
@@ -26,7 +26,7 @@ const realAfter = (milliseconds: number, call: () => void): (() => void) => {
 }
 
 export interface TelemetryService extends Service {
-  /** Holds from the next sample on, which comes after the new interval at the latest. */
+  /** Applies from the next sample on, which follows within the new interval. */
   setIntervalSeconds(seconds: number): void
 }
 

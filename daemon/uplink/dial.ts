@@ -78,7 +78,7 @@ const open = (target: URL, { protocol, identity, probe }: DialOptions): http.Cli
     },
   })
 
-/** `head` is what the peer already sent in its new protocol. */
+/** Prepares the socket; `head` is what the peer has already sent in the new protocol. */
 const prepareSocket = (socket: Socket, head: Buffer): Socket => {
   if (head.length > 0) socket.unshift(head)
   socket.setNoDelay(true)

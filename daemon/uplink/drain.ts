@@ -14,8 +14,8 @@ interface SpoolDrainOptions {
 }
 
 /**
- * Sends what is in the spool, oldest first, a few at a time, until it is empty. A batch that was
- * under way when a connection ended goes alone, so that only the culprit is given up.
+ * Sends the spool's records, oldest first, in small batches, until it is empty. A batch that was in
+ * flight when a connection ended is sent alone, so that only the culprit is given up.
  */
 export const drain = async (options: SpoolDrainOptions): Promise<void> => {
   const { spool, bucket, wait, signal } = options

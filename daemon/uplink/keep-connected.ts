@@ -24,7 +24,7 @@ interface ConnectionOptions {
   now?: () => number
 }
 
-/** A connection that held this long was sound: the next try is quick again. */
+/** A connection that lasted this long was healthy: the next retry is fast again. */
 const SOUND_MS = 5000
 /** Retry interval for states that need operator action, such as after a revocation. */
 const SLOW_MS = 60_000

@@ -22,9 +22,9 @@ export interface Arrived {
   retained: boolean
 }
 
-/** One MQTT connection from CONNECT to its end; never used again. */
+/** One MQTT connection from CONNECT to its end; it is not reused. */
 export class MqttSession {
-  /** Resolves when the connection is over, with what went wrong, if anything did. */
+  /** Resolves when the connection has ended, with the error if there was one. */
   readonly closed: Promise<Error | undefined>
   readonly #client: MqttClient
   readonly #socket: Socket
@@ -84,13 +84,15 @@ export class MqttSession {
     })
   }
 
-  /** Sends telemetry now or, when the socket is full, as soon as it is not; only the newest waits. */
+  /**
+   * Sends telemetry now or, when the socket is full, as soon as it drains; only the newest is kept.
+   */
   offer(message: Envelope): void {
     this.#held = message
     if (!this.#socket.writableNeedDrain) this.#flush()
   }
 
-  /** Sends DISCONNECT after what is under way, so that the will is not published. */
+  /** Sends DISCONNECT after pending messages, so that the will is not published. */
   async end(): Promise<void> {
     const deadline = setTimeout(() => this.#socket.destroy(), END_TIMEOUT_MS)
     await Promise.race([this.#client.endAsync(), this.closed])

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 
-/** Tells once, in plain words, that the coordinator keeps this cell out, and once that it is over. */
+/** Logs once that the coordinator has quarantined this cell, and once when that ends. */
 export interface QuarantineNotice {
   onRefused(error: Error): void
   onAccepted(): void

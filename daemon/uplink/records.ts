@@ -19,7 +19,7 @@ export const encodeRecord = (text: string): Buffer => {
 
 interface DecodedRecords {
   texts: string[]
-  /** Bytes of the whole records; what follows is incomplete, damaged or beyond the limit. */
+  /** Length of the complete records; the rest is incomplete, damaged or beyond the limit. */
   bytes: number
 }
 

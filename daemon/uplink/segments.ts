@@ -35,7 +35,7 @@ export class SegmentFiles {
     this.#append = append
   }
 
-  /** Every segment that is there, oldest first, and the cursor. */
+  /** Loads all segments, oldest first, and the cursor. */
   async load(): Promise<{ segments: SpoolSegment[]; cursor: Position | undefined }> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 })
     const numbers = (await readdir(this.#folder))
@@ -48,7 +48,7 @@ export class SegmentFiles {
     return { segments, cursor: await this.#readCursor() }
   }
 
-  /** Adds one record to a segment. When that fails, what was written of it is cut off again. */
+  /** Appends one record to a segment. A failed write is truncated again. */
   async append(segment: SpoolSegment, data: Buffer): Promise<void> {
     const file = await this.#openActive(segment.number)
     segment.size += data.length

@@ -11,7 +11,7 @@ interface SpoolOptions {
   makesRoom?: 'oldest' | 'nothing'
   /** Records that are sent together. */
   batchRecords?: number
-  /** Connections that may end while a batch is under way, until it is given up. */
+  /** Number of ended connections after which a batch in flight is given up. */
   maxAttempts?: number
   logger: Logger
   append?: Append
@@ -42,9 +42,9 @@ const CURSOR_BYTES = 512
 const MAX_PENDING = 256
 
 /**
- * A queue on the disk that survives the process. When it is full the oldest records make way, or
- * nothing new is taken; what is lost is counted. It is the only place that sends something again: a
- * batch is offered until it is done, or until so many connections ended while it was under way.
+ * A queue on disk that survives the process. When it is full, the oldest records are dropped or new
+ * ones are refused; losses are counted. It is the only place that sends a message again: a batch is
+ * offered until it is acknowledged, or until a number of connections ended while it was in flight.
  */
 export class Spool {
   readonly #files: SegmentFiles
@@ -119,7 +119,7 @@ export class Spool {
     })
   }
 
-  /** The oldest batch that nobody works on, or undefined when there is none. */
+  /** The oldest batch that is not in flight, or undefined when there is none. */
   next(): Promise<Batch | undefined> {
     return this.#runInTurn(async () => {
       const waiting = this.#claims.find(claim => claim.state === 'waiting')
@@ -140,7 +140,7 @@ export class Spool {
     this.#commit()
   }
 
-  /** The connection ended: what was claimed is offered again. */
+  /** Offers batches in flight again after the connection has ended. */
   release(): void {
     for (const claim of this.#claims) {
       if (claim.state === 'sent') claim.batch.attempts++
@@ -152,7 +152,7 @@ export class Spool {
     this.#commit()
   }
 
-  /** Resolves when everything asked so far is on the disk. */
+  /** Resolves when all earlier operations are on disk. */
   async flush(): Promise<void> {
     await this.#runInTurn(async () => {})
   }
@@ -193,7 +193,9 @@ export class Spool {
     await this.#files.append(segment, data)
   }
 
-  /** Removes the oldest segments until so many bytes fit, where that may be. */
+  /**
+   * Removes the oldest segments until this number of bytes fits, unless the spool must keep them.
+   */
   async #makeRoom(bytes: number): Promise<void> {
     if (this.#makesRoom === 'nothing') {
       if (bytes > 0 && this.bytes + bytes > this.#maxBytes) throw new Error('the spool is full')
@@ -271,7 +273,7 @@ export class Spool {
     this.#logger.warn({ records, reason }, 'spool dropped records')
   }
 
-  /** One access to the files at a time, in the order they were asked. */
+  /** Runs one access to the files at a time, in order. */
   #runInTurn<T>(step: () => Promise<T>): Promise<T> {
     const result = this.#last.then(step)
     this.#last = result.catch(() => {})

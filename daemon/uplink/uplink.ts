@@ -21,7 +21,7 @@ export interface UplinkOptions {
   /** Address of the coordinator. */
   url: string
   connectTimeoutSeconds: number
-  /** Samples of the time without a connection: the oldest make way when it is full. */
+  /** Storage for samples while disconnected: the oldest are dropped when it is full. */
   spool: { folder: string; maxBytes: number; drainBytesPerSecond: number }
   /** Messages that must reach the coordinator: never dropped, and sent first. */
   outbox?: { folder: string; maxBytes: number }
@@ -49,7 +49,9 @@ interface Kept {
   body: unknown
 }
 
-/** A spool opens in far less time than it takes to make so many samples. */
+/**
+ * Number of samples kept in memory until the spool is open, which takes far less time than they do.
+ */
 const MAX_EARLY = 32
 
 /**
@@ -70,14 +72,14 @@ export class Uplink implements Service {
   readonly #greetings = new Set<() => Promise<void>>()
   readonly #readyListeners = new Set<() => void>()
   readonly #listeners = new Map<TopicName, Set<(message: Envelope) => void>>()
-  /** Connected; the greetings may still be under way. */
+  /** Current connection; its greetings may still be pending. */
   #session: MqttSession | undefined
   #greeted = false
   #spool: Spool | undefined
   #outbox: Spool | undefined
-  /** Samples that came before the spool was tried for the first time. */
+  /** Samples from before the first attempt to open the spool. */
   #early: string[] | undefined = []
-  /** Samples that came when there was neither a connection nor a spool. */
+  /** Number of samples lost while there was neither a connection nor a spool. */
   #lost = 0
 
   constructor(options: UplinkOptions) {
@@ -154,7 +156,7 @@ export class Uplink implements Service {
     }
   }
 
-  /** Sets other bounds for what waits on the disk; the speed holds from the next connect on. */
+  /** Sets other limits for the storage; the rate applies from the next connect on. */
   limitSpool(limits: SpoolLimits): void {
     this.#limits = limits
     this.#spool?.limit(limits.maxBytes)
@@ -200,12 +202,12 @@ export class Uplink implements Service {
     }
   }
 
-  /** Says that no new requests should come. */
+  /** Announces that the cell stops accepting requests. */
   sayDraining(): void {
     this.#session?.publish('state', this.#envelope('state', DRAINING)).catch(() => {})
   }
 
-  /** The end of the session waits for what is being said. */
+  /** Ends the session after its pending messages. */
   #leave(session: MqttSession): void {
     session.publish('state', this.#envelope('state', DRAINING)).catch(() => {})
     session.end()

@@ -29,7 +29,7 @@ export const createAnswerer = async (
   return Object.assign(answer, { [Symbol.asyncDispose]: () => context.dispose() })
 }
 
-/** ChatML, with the text-start token that the tokenizer of these models asks for. */
+/** ChatML with the text-start token that these models require. */
 const promptTokens = (model: LlamaModel, messages: readonly PromptMessage[]): Token[] => {
   const turns = messages.map(({ role, content }) => `<|im_start|>${role}\n${content}<|im_end|>\n`)
   const prompt = model.tokenize(`${turns.join('')}<|im_start|>assistant\n`, true)

@@ -1,4 +1,4 @@
-/** One held-out question: none of these wordings is made by the corpus generator. */
+/** A held-out question: none of its wordings is produced by the corpus generator. */
 export interface EvaluationQuestion {
   /** Earlier questions of the same chat; the model answers them too. */
   before?: string[]

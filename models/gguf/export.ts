@@ -78,7 +78,7 @@ const trainedTensors = (shape: LlamaShape, { tensors }: Safetensors): WrittenTen
     },
   }))
 
-/** Keeps the order of the list; an unknown id is put at its end. */
+/** Updates an entry in place; an unknown id is appended. */
 const updateList = (entry: BundledEntry): void => {
   const list = JSON.parse(readFileSync(BUNDLED_LIST, 'utf8')) as BundledEntry[]
   const at = list.findIndex(({ id }) => id === entry.id)

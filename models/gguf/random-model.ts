@@ -8,7 +8,7 @@ export interface RandomModel extends LlamaShape {
   /** Equal seeds and shapes give equal files. */
   seed: number
   poolingType?: PoolingType
-  /** The last tokens of the vocabulary, which the model does not write by itself. */
+  /** Last tokens of the vocabulary, which the model does not generate on its own. */
   words?: readonly string[]
 }
 

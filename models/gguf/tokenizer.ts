@@ -12,7 +12,7 @@ export const CONTROL_TOKENS = ['<|endoftext|>', '<|im_start|>', '<|im_end|>'] as
 const START_ID = 0
 const TURN_END_ID = 2
 
-/** ChatML: the roles are written as they come. */
+/** ChatML; roles are written unchanged. */
 const CHAT_TEMPLATE = [
   '{% for message in messages %}',
   "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}",
