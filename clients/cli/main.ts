@@ -16,7 +16,7 @@ import { showVersions } from './versions.ts'
  * document, so that both always match.
  */
 export const main = async (argv: string[], env: Environment): Promise<void> => {
-  // nothing of what would follow is worth asking for
+  // A reader that closes the pipe ends the program: further requests would be useless
   onReaderGone([process.stdout, process.stderr], () => process.exit())
   const words = helpLast(argv)
   let opened: Promise<OpenSession> | undefined
@@ -36,7 +36,7 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
     if (isHelp(error)) return
     if (env.SHOAL_DEBUG) console.error(error)
     const { text, code } = describeFailure(error, await sceneOf(program, words, json, opened))
-    // else the help that was written says it all
+    // Otherwise the help that was written is sufficient
     if (json || !isShort(error)) process.stderr.write(text)
     process.exitCode = code
   }
@@ -46,7 +46,7 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
 const helpLast = (argv: readonly string[]): string[] =>
   argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv]
 
-/** Help for what is not there would be that of something else. */
+/** Rejects help for an unknown command, which would show the help of another one. */
 const requireCommand = (program: Command, argv: readonly string[]): void => {
   const words = argv.filter(word => !word.startsWith('-') && word !== 'help')
   const found = commandOf(program, words)

@@ -28,7 +28,7 @@ export const addOperationCommands = (
       for (const option of optionsOf(field)) command.addOption(option)
     if (operation.fields.length > 0 || hasBody(operation))
       command.option('--json <object>', 'input as JSON; flags override it', jsonObject)
-    // what is answered at once has nothing to wait for, and a script need not know which that is
+    // Commands that answer at once accept the flag too, so scripts need not distinguish them
     command.addOption(
       new Option('--wait', 'wait until it is done').hideHelp(!mayTakeLong(operation)),
     )
@@ -49,14 +49,14 @@ const isMade = (above: Command, words: readonly string[]): boolean => {
   return rest.length === 0 ? found.commands.length === 0 : isMade(found, rest)
 }
 
-/** The command with these words, made with the groups above it where it is not there. */
+/** Command at this path; missing groups above it are created. */
 const commandAt = (program: Command, words: readonly string[]): Command =>
   words.reduce(
     (above, word) => above.commands.find(command => command.name() === word) ?? above.command(word),
     program,
   )
 
-/** Groups say which commands they have; `cells` may be written as `cell`. */
+/** Describes a group by its commands; `cells` may be written as `cell`. */
 const describeGroup = (program: Command, group: Command): void => {
   describe(group)
   const name = group.name()
@@ -107,7 +107,7 @@ const callOf = (operation: DescribedOperation, command: Command): ApiCall => {
   return { method: operation.method, path, body, ...(inQuery.length > 0 ? { query } : {}) }
 }
 
-/** A call with what the coordinator has as an example, or with what is needed at least. */
+/** Example call from the coordinator, or one with the required fields. */
 const callText = (command: Command, { example, fields, file }: DescribedOperation): string => {
   const words = command.registeredArguments.map(each => each.name().toUpperCase())
   const needed = fields.filter(({ name, required }) => required && name !== file)
@@ -129,7 +129,9 @@ const fileOf = ({ file }: DescribedOperation, args: readonly string[]): object =
   }
 }
 
-/** The path with its arguments. `.` and `..` would be folded away on the way to the server. */
+/**
+ * Fills the arguments into the path. `.` and `..` are rejected, because servers would resolve them.
+ */
 const fillPath = (
   { path, arguments: names }: DescribedOperation,
   args: readonly string[],

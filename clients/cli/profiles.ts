@@ -8,12 +8,12 @@ import { replacePrivate } from '../../shared/private-file.ts'
 
 export const ProfileName = z.string().regex(/^[a-z0-9][\w.-]{0,63}$/i)
 
-/** One coordinator and who one is there. */
+/** A coordinator and the credentials for it. */
 export const ConnectionProfile = z.strictObject({
   url: z.string().max(2048),
   key: z.string().max(512).exactOptional(),
   tenant: z.string().max(256).exactOptional(),
-  /** The authorities that are believed at this address and no others, PEM. */
+  /** The only certificate authorities trusted at this address, PEM. */
   ca: z.string().max(65_536).exactOptional(),
 })
 export type ConnectionProfile = z.infer<typeof ConnectionProfile>

@@ -1,8 +1,8 @@
 /** Progress of a long operation on standard error, shown on terminals only. */
 export interface ProgressLine {
-  /** Says what is done now; `percent` is 0-100 where it is known. */
+  /** Shows the current step; `percent` is 0-100 where it is known. */
   show(text: string, percent?: number | null): void
-  /** Takes away what is shown. */
+  /** Clears the line. */
   clear(): void
 }
 
@@ -15,7 +15,7 @@ interface ProgressOutput {
 interface ProgressOptions {
   output: ProgressOutput
   env: Record<string, string | undefined>
-  /** Calls again and again, until what it answers is called. */
+  /** Calls `tick` at an interval until the returned function is called. */
   repeat?: (ms: number, tick: () => void) => () => void
 }
 

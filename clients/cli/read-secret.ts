@@ -15,8 +15,8 @@ interface SecretInput {
 const LIMIT = 4096
 
 /**
- * One line, which a terminal does not show while it is typed. Throws `client_closed` when nobody
- * wants to give one, `wrong_usage` when what was piped in is empty.
+ * Reads one line without echo. Throws `client_closed` on Ctrl-C or end of input at a prompt,
+ * `wrong_usage` when piped input is empty.
  */
 export const readSecret = async (
   prompt: string,
@@ -55,7 +55,7 @@ const readTyped = async (
   input: SecretInput,
   say: (text: string) => void,
 ): Promise<string> => {
-  // what is typed ahead would be shown until then
+  // Text typed ahead would be echoed until raw mode is set
   input.setRawMode?.(true)
   say(prompt)
   try {

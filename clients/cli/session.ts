@@ -14,7 +14,7 @@ export interface CliSession {
   api: Api
   format: Format
   write: (text: string) => void
-  /** Writes an answer as it was asked for, no wider than the terminal. */
+  /** Prints an answer in the chosen format, no wider than the terminal. */
   print: (value: Printable) => void
 }
 
@@ -31,7 +31,7 @@ export interface OpenSession extends CliSession {
 /** Gives a command its session once the flags are read. */
 export type WithSession = (run: (session: OpenSession) => Promise<void>) => Promise<void>
 
-/** Throws `config_invalid` for what is configured wrongly, before anything is asked. */
+/** Throws `config_invalid` for invalid settings, before any request is sent. */
 export const openSession = async (
   options: GlobalOptions,
   env: Environment,
@@ -56,11 +56,13 @@ export const openSession = async (
   return { settings, api, format, write, print, progress, operations, isTerminal }
 }
 
-/** `--key -`: a key among the arguments can be read by everybody on the machine. */
+/**
+ * Reads the key for `--key -`, because every user of a machine can read the arguments of a program.
+ */
 const withPipedKey = async (options: GlobalOptions): Promise<GlobalOptions> =>
   options.key === '-' ? { ...options, key: await readSecret('key: ') } : options
 
-/** A file that is named comes before what the profile keeps. */
+/** Trusts the named file or, without one, the authorities of the profile. */
 export const trustAuthorities = ({ ca, caFile }: Pick<CliSettings, 'ca' | 'caFile'>): void => {
   const pem = caFile === undefined ? ca : readAuthorities(caFile)
   if (pem !== undefined) trustOnly(pem)

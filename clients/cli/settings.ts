@@ -12,7 +12,7 @@ export interface CliSettings {
   key: string | undefined
   keyFrom: string | undefined
   tenant: string | undefined
-  /** PEM of the only authorities that are believed. */
+  /** PEM of the only certificate authorities that are trusted. */
   ca: string | undefined
   caFile: string | undefined
   profile: string | undefined
@@ -21,9 +21,9 @@ export interface CliSettings {
 }
 
 /**
- * A flag comes first, and with it what the profile that a flag names says; then the environment,
- * then the profile of `SHOAL_PROFILE` or the current one. The key of a profile goes nowhere but to
- * the address of that profile.
+ * Resolves settings: flags win, including those of a profile that a flag names; then the
+ * environment, then the profile of `SHOAL_PROFILE` or the current one. The key of a profile is only
+ * used with the address of that profile.
  */
 export const resolveSettings = (
   options: GlobalOptions,

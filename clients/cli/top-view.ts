@@ -1,6 +1,6 @@
 import { visible } from '../../shared/visible.ts'
 
-/** A cell of `GET /v1/cells`, as far as it is shown here. */
+/** Fields of a cell of `GET /v1/cells` that are shown. */
 export interface TopCell {
   id: string
   name: string
@@ -90,7 +90,7 @@ const painter =
   (colour, text) =>
     enabled ? `\u001b[${COLOURS[colour]}m${text}\u001b[0m` : text
 
-/** Bars give way on a narrow terminal, and their figures stay. */
+/** Width of a bar; on a narrow terminal only the numbers remain. */
 const barWidth = (columns: number): number =>
   Math.max(0, Math.min(BAR_WIDTH, Math.floor((columns - REST_WIDTH) / 3)))
 
@@ -104,7 +104,9 @@ const cellLine = (cell: TopCell, width: number, paint: Paint): string =>
     cell.queued ?? '-',
   ].join('  ')
 
-/** Marks and the figure; what is not known has no bar. `limited`: full is a danger. */
+/**
+ * Bar and number; an unknown value has no bar. `limited` marks values that are critical when full.
+ */
 const bar = (value: number | null, width: number, paint: Paint, limited: boolean): string => {
   if (value === null) return paint('faint', `${' '.repeat(width)}     -`)
   const filled = Math.round((Math.min(100, value) * width) / 100)

@@ -59,7 +59,7 @@ export const top = async (
   }
 }
 
-/** A coordinator that is away comes back; a key that is wrong stays wrong. */
+/** Screen to draw; an unreachable coordinator is retried, a wrong key is not. */
 const drawScreen = async (api: Api, terminal: TopTerminal): Promise<string> => {
   try {
     return topView(await lookAt(api), terminal.screen())

@@ -20,7 +20,7 @@ export const readAuthorities = (file: string): string => {
 
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
-/** Throws when there is none, or a damaged one. */
+/** Throws when the text contains no certificate, or a damaged one. */
 const certificatesOf = (text: string): string[] => {
   const found = text.match(PEM) ?? []
   if (found.length === 0) throw new Error('no PEM')
@@ -53,7 +53,7 @@ export const pinnedAuthority = async (url: string, fingerprint: string): Promise
   throw new ShoalError('forbidden', `${target.origin} shows other certificates than the pinned one`)
 }
 
-/** Days until the certificate at this address ends; undefined when nobody shows one. */
+/** Days until the certificate at this address expires; undefined when none is presented. */
 export const daysLeft = async (url: string, now: number): Promise<number | undefined> => {
   const [own] = await fetchCertificates(new URL(url)).catch(() => [])
   if (own === undefined) return undefined

@@ -36,7 +36,7 @@ export const coordinatorUnreachable = (url: string, cause: unknown): ShoalError 
   })
 }
 
-/** Somebody answers there, but not as a coordinator does. */
+/** The server at the address answers, but not as a coordinator does. */
 export class NotCoordinator extends ShoalError {
   constructor(url: string, cause?: unknown) {
     const message = `the server at ${new URL(url).origin} is not a coordinator`
@@ -52,7 +52,7 @@ export const reasonCode = (error: unknown): string | undefined => {
   return reasonCode(inner) ?? codeOf(error)
 }
 
-/** True when somebody answers whose certificate is not believed. */
+/** True when the server presents a certificate that is not trusted. */
 export const isUnbelieved = (error: unknown): boolean => CERTIFICATE.test(reasonCode(error) ?? '')
 
 const codeOf = ({ code }: Error & { code?: unknown }): string | undefined =>

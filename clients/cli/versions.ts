@@ -7,7 +7,7 @@ import { profilesFile, readProfiles } from './profiles.ts'
 import { trustAuthorities } from './session.ts'
 import { resolveSettings } from './settings.ts'
 
-/** Nobody waits long for a version. */
+/** Longest wait for the coordinator's version. */
 const ASK_MS = 1000
 
 /**

@@ -9,7 +9,7 @@ export interface CommandContext {
   signal: AbortSignal
 }
 
-/** Runs to its end and answers the exit code; failures are ShoalErrors. */
+/** Runs a command and returns its exit code; failures are ShoalErrors. */
 export type DaemonCommand = (context: CommandContext) => Promise<number>
 
 /** Usage and purpose of a command. */

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { signingKeyFile } from '../identity.ts'
 
 interface Footprint {
-  /** The folder is ours alone now: a key that is there is somebody's. */
+  /** Must be called once the folder is locked: a key found then belongs to another cell. */
   markLocked(): void
   /** `unlock` lets others in: from then on a key may be theirs. */
   takeBack(unlock: () => void): Promise<void>

@@ -35,7 +35,7 @@ export const JOIN_HELP = {
 /** The coordinator does not take this token, or is not the one that made it. */
 const REFUSED: readonly ErrorCode[] = ['auth_required', 'forbidden']
 
-/** Enrols this machine now and writes what the daemon needs to start; starts nothing itself. */
+/** Enrols this machine and writes the files that the daemon needs; it does not start the daemon. */
 export const joinCommand: DaemonCommand = async context => {
   const { values, words, rest } = takeFlags(context.argv, ['token', 'token-file'], [])
   const [url, ...more] = words
@@ -92,7 +92,7 @@ interface Written {
   made: boolean
 }
 
-/** A file that is there already is the operator's and stays as it is. */
+/** Writes the configuration file; an existing one belongs to the operator and stays unchanged. */
 const writeSettings = async (
   file: string | undefined,
   { name, state_dir }: DaemonConfig,

@@ -51,7 +51,7 @@ export const leaveCommand: DaemonCommand = async context => {
   return 0
 }
 
-/** The coordinator has ended the cell by itself. */
+/** Errors which mean that the coordinator has already removed the cell. */
 const ended: ErrorCode[] = ['auth_required']
 
 const tell = async (

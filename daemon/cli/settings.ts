@@ -7,7 +7,7 @@ import type { CommandContext } from './command.ts'
 
 interface ShoaldSettings {
   config: DaemonConfig
-  /** The configuration file that was named, whether it is there or not. */
+  /** Configuration file that was named, whether it exists or not. */
   file: string | undefined
 }
 

@@ -20,7 +20,7 @@ export const genuineDesired = (
 }
 
 interface SettingsStanding {
-  /** The highest version that this cell has ever believed, also before a restart. */
+  /** Highest version that this cell has ever trusted, also before a restart. */
   highest: number
   /** True when the settings answer a birth message that was still open. */
   isAnswer: boolean

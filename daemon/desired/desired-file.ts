@@ -9,10 +9,10 @@ import type { TrialFailure, TrialState, Wanted } from './trial.ts'
 
 const WantedText = z.object({ version: z.int(), document: z.record(z.string(), z.unknown()) })
 
-/** `desired.json`: what holds, and what was being tried or was not taken. */
+/** Contents of `desired.json`: settings in force, on trial, or rejected. */
 const Kept = z.object({
   good: WantedText,
-  /** The highest version that was ever believed. */
+  /** Highest version that was ever trusted. */
   highest: z.int().nonnegative().exactOptional(),
   trying: WantedText.exactOptional(),
   failure: z
@@ -76,7 +76,9 @@ export const writeDesired = async (
   )
 }
 
-/** The configuration with which the daemon starts: its own file, and what held before over it. */
+/**
+ * Configuration with which the daemon starts: its own file, overlaid with the last proven settings.
+ */
 export const startingConfig = async (config: DaemonConfig): Promise<DaemonConfig> => {
   const { good } = await readDesired(config.state_dir)
   return withSettings(config, overlay(settingsOf(config), good.document))

@@ -1,9 +1,9 @@
-/** Births whose answer did not come; older ones are forgotten. */
+/** Maximum number of unanswered births; older ones are forgotten. */
 const MAX_OPEN = 16
 
 /**
- * The births that the coordinator has not answered yet. Settings that answer one of them were made
- * after it, whatever their version says; nobody can have kept them from an earlier time.
+ * Births that the coordinator has not answered yet. Settings that answer one of them were made
+ * after it, whatever their version, so they cannot be a replay.
  */
 export class OpenBirths {
   #ids: string[] = []

@@ -10,7 +10,7 @@ export const settingsOf = (config: DaemonConfig): CellSettings => {
     telemetry: { interval_seconds: telemetry.interval_seconds },
     log: { level: log.level },
     inference: {
-      // what is measured is no setting
+      // Measured values are not settings
       ...(typeof slots === 'number' && { slots }),
       ...(typeof threads === 'number' && { threads }),
     },

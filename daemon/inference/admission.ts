@@ -34,7 +34,7 @@ const RETRY_SECONDS = 1
 /** Error for requests that arrive while the engine is not ready. */
 type Away = (ticket: Pick<Ticket, 'model'>) => ShoalError
 
-/** Gives out the slots of one engine in the order of arrival, and refuses what it cannot serve. */
+/** Assigns the slots of one engine in order of arrival, and refuses requests it cannot serve. */
 export class SlotAdmission {
   #limits: AdmissionLimits
   readonly #clock: Clock
@@ -57,7 +57,7 @@ export class SlotAdmission {
     return this.#lastUsedAt
   }
 
-  /** Nobody has a slot or waits for one. */
+  /** True when no request has a slot or waits for one. */
   get idle(): boolean {
     return this.#busy === 0 && this.#waiting.size === 0
   }
@@ -71,7 +71,7 @@ export class SlotAdmission {
     return this.#limits.slots
   }
 
-  /** Other numbers of slots and places, while nobody has a slot. */
+  /** Changes the number of slots and places while no request has a slot. */
   resize(slots: number, queue: number): void {
     this.#limits = { ...this.#limits, slots, queue }
   }
@@ -115,7 +115,7 @@ export class SlotAdmission {
     this.#fill()
   }
 
-  /** The engine is gone: all slots are free, nobody gets one. */
+  /** Frees all slots of an engine that has ended, and assigns no more. */
   close(): void {
     this.#open = false
     this.#busy = 0

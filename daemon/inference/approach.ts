@@ -7,21 +7,21 @@ import { checkWeights } from './weights.ts'
 type Parts = Pick<EngineParts, 'clock' | 'fetch' | 'leftovers' | 'makeRoom' | 'onChange' | 'tuner'>
 type Options = Omit<EngineOptions, 'models' | 'watchdogSeconds' | 'idleUnloadMinutes'>
 
-/** The way of a model from its weights, wherever they are, to an engine that may start. */
+/** Steps of a model from its weights, local or remote, to an engine that may start. */
 export class Approach {
   readonly progress: LoadProgress
-  /** Tokens of one request, as far as it is known. */
+  /** Tokens of one request, once known. */
   contextLength: number
   /** Chat requests at the same time, and CPU threads: as set, or as measured. */
   slots: number
   threads: number
   /** Memory the engine will need; undefined before the header was read. */
   needBytes: number | undefined
-  /** The memory counts as taken, though there is no process yet. */
+  /** True while memory is reserved for a process that does not exist yet. */
   isPromised = false
   readonly #options: Options
   readonly #parts: Parts
-  /** Ends what was begun last, whatever it waits for. */
+  /** Aborts the latest attempt. */
   #abort = new AbortController()
 
   constructor(options: Options, parts: Parts) {
@@ -79,7 +79,7 @@ export class Approach {
     this.#abort.abort()
   }
 
-  /** Finds out what a model that is not loaded would take; says nothing when it cannot. */
+  /** Estimates the memory of a model that is not loaded; logs nothing on failure. */
   async survey(): Promise<void> {
     const facts = await checkGguf(this.#options.weights.file).catch(() => undefined)
     if (facts !== undefined && this.needBytes === undefined) this.#know(facts)
@@ -93,8 +93,8 @@ export class Approach {
   }
 
   /**
-   * Takes over what serves these weights best on this machine, where that is not fixed. A
-   * measurement has the memory of one slot at least, and counts as a process of the model's.
+   * Adopts the fastest limits measured on this machine, unless they are fixed. A measurement needs
+   * the memory of at least one slot, and counts as a process of the model.
    */
   async #tune(
     facts: GgufFacts,

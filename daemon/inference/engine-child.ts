@@ -15,7 +15,7 @@ export interface EngineChild {
 
 export interface ChildListener {
   onReply: (reply: EngineReply) => void
-  /** Once. `how` says in plain words how it ended. */
+  /** Called once. `how` describes in plain words how the child ended. */
   onEnd: (how: string) => void
 }
 
@@ -55,7 +55,7 @@ export const engineSpawner =
     }
   }
 
-/** Our own settings may hold secrets. */
+/** Environment of a child, without the daemon's settings, which may contain secrets. */
 const childEnvironment = (slots: number): NodeJS.ProcessEnv => {
   const foreign = Object.entries(process.env).filter(([name]) => !/^(SHOAL_|NODE_)/.test(name))
   return { ...Object.fromEntries(foreign), UV_THREADPOOL_SIZE: String(poolThreads(slots)) }

@@ -14,7 +14,7 @@ import { Retry } from './retry.ts'
 import { Tenure } from './tenure.ts'
 import { fileStamp } from './weights.ts'
 
-/** Weights that failed are looked at again this often, in case somebody has replaced them. */
+/** Interval at which failed weights are checked for a replacement. */
 const RECHECK_MS = 60_000
 const MAX_REASON_LENGTH = 500
 
@@ -22,7 +22,7 @@ const MAX_REASON_LENGTH = 500
 const LEFTOVER_MS = 5000
 const LEFTOVER = 'the previous process cannot be ended; the next one starts when it is gone'
 
-/** Somebody who holds the memory may have ended by then. */
+/** Retry delay after which another user of the memory may have ended. */
 const NO_ROOM_RETRY_SECONDS = 10
 const MINUTE_MS = 60_000
 
@@ -239,7 +239,7 @@ export class EngineLife {
     this.cool()
   }
 
-  /** Starting again would not help before somebody has replaced the file. */
+  /** Waits for a replacement of the file, as a restart would not help before. */
   async #refuseWeights(reason: string, life: AbortSignal, signal: AbortSignal): Promise<void> {
     const { label, file } = this.#options.weights
     const stamp = await fileStamp(file)

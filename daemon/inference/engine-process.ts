@@ -29,7 +29,7 @@ interface ProcessListener {
    * with `the engine`.
    */
   onEnd: (why: string) => void
-  /** The process is no more, also after `stop`. */
+  /** Called when the process has ended, also after `stop`. */
   onGone: () => void
 }
 
@@ -80,7 +80,7 @@ export class EngineProcess {
     this.#jobs--
   }
 
-  /** Ends it; the listener hears nothing more but that it is gone. */
+  /** Ends the process; afterwards the listener is only notified that it has ended. */
   stop(): void {
     this.#stopped = true
     this.#callOff()

@@ -110,7 +110,7 @@ export class Engine {
     this.#life.pin(pinned)
   }
 
-  /** Ends the process, or the way to it. @throws ShoalError conflict while somebody needs it */
+  /** Ends the process, or the loading of it. @throws ShoalError conflict while requests need it */
   unload(): void {
     const { busy, queued } = this.#admission
     if (busy + queued > 0)
@@ -121,12 +121,12 @@ export class Engine {
     this.#life.cool()
   }
 
-  /** Ends the process and refuses what waits, until `start`. */
+  /** Ends the process and refuses waiting requests, until `start`. */
   stop(): void {
     this.#life.stop()
   }
 
-  /** Finds out what a model that is not loaded would take; says nothing when it cannot. */
+  /** Estimates the memory of a model that is not loaded; logs nothing on failure. */
   survey(): Promise<void> {
     return this.#life.approach.survey()
   }

@@ -23,7 +23,7 @@ interface EnginesParts {
   clock: Clock
   spawn: SpawnEngine
   logger: Logger
-  /** Absent: nothing is measured, the defaults stand. */
+  /** Absent: nothing is measured, the defaults are used. */
   tuner?: Tuner | undefined
   fetch: FetchWeights
   readMemory: ReadMemory
@@ -179,7 +179,7 @@ export class Engines {
       limitPercent: this.#config.memory_limit_percent,
     })
 
-  /** A GPU that no engine could use is none. */
+  /** Device used by the engines; a GPU that no engine can use does not count. */
   get #device(): 'gpu' | 'host' {
     const mayUse = this.#config.gpu === 'auto' && gpuMayBePresent()
     return mayUse && !this.#engines.some(({ device }) => device === 'cpu') ? 'gpu' : 'host'

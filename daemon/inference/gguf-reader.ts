@@ -1,6 +1,6 @@
 import { type FileHandle, open, stat } from 'node:fs/promises'
 
-/** A file that is not a GGUF file the engine may see; the message says why, in plain words. */
+/** Error for a file that the engine must not load; the message states the reason in plain words. */
 export class GgufError extends Error {
   override name = 'GgufError'
 }
@@ -72,7 +72,7 @@ export class GgufReader {
     this.#position += length
   }
 
-  /** Makes `length` bytes available, moves past them and returns where they stand in the window. */
+  /** Makes `length` bytes available, advances past them and returns their offset in the window. */
   async #need(length: number): Promise<number> {
     if (length > this.left) this.#failShort()
     const start = this.#position

@@ -25,7 +25,7 @@ export interface GgufFacts {
   fileBytes: number
 }
 
-/** Far above what any published model has; a hostile header is refused, not followed. */
+/** Limits far above any published model; a hostile header is refused. */
 const LIMITS = {
   headerBytes: 128 * 1024 * 1024,
   metadataCount: 65_536,

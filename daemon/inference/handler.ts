@@ -69,7 +69,7 @@ const ignoreErrors = (request: HttpRequest, response: HttpResponse): void => {
   response.on('error', () => {})
 }
 
-/** Aborts when nobody can get the rest of the answer, and also when there is no rest. */
+/** Aborts when the client has disconnected, and also when the answer is complete. */
 const goneSignal = (response: HttpResponse): AbortSignal => {
   const controller = new AbortController()
   response.once('close', () => controller.abort())

@@ -51,7 +51,7 @@ export class JobFigures {
     this.ends.add(['turned_away'])
   }
 
-  /** The engine died while it worked on so many. */
+  /** Counts the requests that failed because the engine died. */
   countLost(jobs: number): void {
     if (jobs > 0) this.ends.add(['failed'], jobs)
   }

@@ -90,7 +90,7 @@ export class Jobs {
     }
   }
 
-  /** The child is gone. Its slots are already free. */
+  /** Fails all requests of a child that has ended; its slots are already free. */
   drop(error: ShoalError): void {
     const jobs = [...this.#running.values()]
     this.#running.clear()

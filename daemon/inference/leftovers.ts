@@ -37,7 +37,7 @@ export class Leftovers {
     return this.#waiting.has(name)
   }
 
-  /** Resolves with true as soon as there is none, and with false when there still is one. */
+  /** Resolves with true as soon as none is left, and with false when one remains. */
   waitForNone(name: string): Promise<boolean> {
     const waiting = this.#waiting.get(name)
     if (waiting === undefined) return Promise.resolve(true)

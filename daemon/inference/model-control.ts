@@ -53,7 +53,7 @@ export const createModelControl = ({ engines, pins, clock }: ModelControlParts):
     return describeStanding(model, find(model))
   }
   let last: Promise<unknown> = Promise.resolve()
-  /** One after the other: of two at once, one would write over what the other has pinned. */
+  /** Changes pins one at a time, as concurrent writes would overwrite each other. */
   const setPinned = (model: string, pinned: boolean): Promise<void> => {
     const done = last.then(() => writePinned(model, pinned))
     last = done.catch(() => {})

@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts'
 
 type Phase = 'downloading' | 'checking' | 'loading'
 
-/** The share that was there already says nothing about the speed. */
+/** Progress of one step; the share that was present at its start says nothing about the speed. */
 interface Step {
   phase: Phase
   startedAt: number
@@ -31,7 +31,7 @@ export class LoadProgress {
     this.#onChange = onChange
   }
 
-  /** Does nothing when this is what goes on already. */
+  /** Begins a phase; no effect when it is already running. */
   begin(phase: Phase, usualMs?: number): void {
     if (this.#step?.phase === phase) return
     const first = this.#step === undefined

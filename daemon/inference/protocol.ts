@@ -78,7 +78,7 @@ export interface CallRules {
   rules: string
   /** Callable functions; `rule` is the name of the rule for the arguments. */
   functions: readonly { name: string; rule: string }[]
-  /** Absent: the model may call or write what it likes, and each call is held once it has begun. */
+  /** Absent: the model may call or write freely, and each call is constrained once it has begun. */
   whole?: boolean
   /** With `whole`: name of a rule for text that is allowed in place of calls. */
   instead?: string
@@ -98,7 +98,7 @@ export interface SamplingOrder {
   stop: readonly string[]
   frequencyPenalty: number
   presencePenalty: number
-  /** Token id and what is added to its logit. */
+  /** Token id and the value added to its logit. */
   logitBias: readonly (readonly [number, number])[]
 }
 
@@ -106,7 +106,7 @@ export interface ChatOrder {
   type: 'chat'
   job: number
   messages: readonly PlainMessage[]
-  /** Continued as it is, without the chat template and instead of the messages: text or token ids. */
+  /** Text or token ids that are continued without chat template, in place of the messages. */
   prompt?: string | readonly number[]
   /** The prompt is the first text of the answer. */
   echo?: boolean
@@ -119,7 +119,7 @@ export interface ChatOrder {
   tools?: readonly PlainTool[]
   /** Rules for calls, with `tools` and in place of a grammar. */
   calls?: CallRules
-  /** The tokens and their log-probabilities are wanted, with so many alternatives each. */
+  /** Number of alternatives; when present, tokens and their log probabilities are returned. */
   topLogprobs?: number
   /** Number of leading tokens with log probabilities; later tokens have none. */
   logprobTokens?: number
@@ -159,7 +159,7 @@ interface MeasuredReply {
   rows: readonly Measured[]
 }
 
-/** The model cannot be loaded. The child ends by itself. */
+/** The model cannot be loaded. The child exits afterwards. */
 export interface FailedReply {
   type: 'failed'
   reason: string
@@ -185,7 +185,7 @@ export interface StepCounts {
 }
 
 export interface TokenChance {
-  /** Holds replacement characters where the token alone is no whole character. */
+  /** Text of the token, with replacement characters where it is not a complete character. */
   text: string
   /** Natural logarithm, not below -9999. */
   logprob: number
@@ -205,7 +205,7 @@ export type JobEvent =
       job: number
       promptTokens: number
       cachedTokens: number
-      /** The bound that holds: asked, or what the context leaves. */
+      /** Effective limit: as requested, or what the context leaves. */
       maxTokens: number
       /** With `tools`: form in which the answer calls them. */
       callShape?: CallShape

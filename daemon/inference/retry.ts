@@ -5,7 +5,7 @@ import { fileStamp } from './weights.ts'
 export class Retry {
   readonly #clock: Clock
   #at = 0
-  /** Grows whenever what was planned does not hold any more. */
+  /** Incremented whenever the planned retry becomes invalid. */
   #turn = 0
   #callOff = (): void => {}
 

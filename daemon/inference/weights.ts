@@ -77,7 +77,7 @@ const addressOf = (
 const fileName = (url: URL, sha256: string | undefined): string =>
   sha256 === undefined ? `unchecked-${hash('sha256', url.href)}.gguf` : `sha256-${sha256}.gguf`
 
-/** The state of a file; equal text means that nobody has written to it or changed its mode. */
+/** State of a file; it changes whenever the file is written to or its mode changes. */
 export const fileStamp = async (path: string): Promise<string> => {
   const found = await stat(path).catch(() => undefined)
   return found === undefined ? 'absent' : `${found.ino}:${found.size}:${found.ctimeMs}`
@@ -106,14 +106,14 @@ export const checkWeights = async (
   }
   if (sha256 !== undefined && (await digest(file, signal, onChunk)) !== sha256) {
     if (weights.url === undefined) throw new GgufError(`its sha256 is not ${sha256}`)
-    // what we have fetched ourselves can be fetched again
+    // A file that was downloaded can be downloaded again
     await rm(file, { force: true })
     throw new DownloadError(`its sha256 is not ${sha256} any more; it is downloaded again`, 'later')
   }
   return facts
 }
 
-/** Small, so that hashing never holds up the tokens of other models. */
+/** Small chunks, so that hashing never delays the tokens of other models. */
 const HASH_CHUNK_BYTES = 128 * 1024
 const digests = new Map<string, { stamp: string; sha256: string }>()
 

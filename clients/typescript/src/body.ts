@@ -1,7 +1,7 @@
 import { ShoalError } from './errors.ts'
 import type { Patience } from './patience.ts'
 
-/** An answer of more text than this, in UTF-16 units, is none of a coordinator's. */
+/** Longest accepted answer, in UTF-16 units. */
 const MAX_LENGTH = 64 * 1024 * 1024
 
 /** Answer whose body is still arriving, and the time limit for each further piece. */
@@ -10,7 +10,7 @@ export interface TimedBody {
   patience: Patience
 }
 
-/** The text as it comes. Throws `coordinator_unavailable` when it is cut off or nothing comes. */
+/** Yields the text as it arrives. Throws `coordinator_unavailable` when it is cut off or stalls. */
 export async function* textOf({ response, patience }: TimedBody): AsyncGenerator<string> {
   if (response.body === null) return
   const reader = response.body.pipeThrough(new TextDecoderStream() as never).getReader()
@@ -32,7 +32,7 @@ export async function* textOf({ response, patience }: TimedBody): AsyncGenerator
   }
 }
 
-/** The body as JSON, undefined when there is none. Throws `internal` for anything else. */
+/** Parses the body as JSON; undefined for an empty one. Throws `internal` when it is invalid. */
 export const jsonOf = async <T>(answer: TimedBody): Promise<T> => {
   const { status } = answer.response
   let text = ''

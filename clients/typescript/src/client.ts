@@ -82,9 +82,9 @@ export class ShoalClient {
   }
 
   /**
-   * The chunks of a chat completion as they come; leaving the loop cancels it. Throws when the
-   * answer fails or ends before it is whole. Only what was refused before the first chunk is asked
-   * for again.
+   * Yields the chunks of a chat completion as they arrive; leaving the loop cancels it. Throws when
+   * the answer fails or ends early. Only a request that was refused before its first chunk is
+   * retried.
    */
   async *streamChat(request: ChatRequest, signal?: AbortSignal): AsyncGenerator<ChatChunk> {
     const call = { body: { ...request, stream: true }, ...(signal && { signal }) }

@@ -8,7 +8,7 @@ export type GateStatus = Operations['gates-check']['output']
 export type PolicyAnswer = Operations['policy-check']['output']
 export type AuditRow = Operations['audit-query']['output']['rows'][number]
 
-/** Asks at gates and checks what became of it. Nobody approves through this class. */
+/** Requests approvals and reads their state. This class cannot approve anything. */
 export class GateCheck {
   readonly #client: ShoalClient
   constructor(client: ShoalClient) {
@@ -29,7 +29,7 @@ export class GateCheck {
     return found
   }
 
-  /** Asks for approval of exactly this plan. */
+  /** Requests approval of exactly this plan. */
   async request(
     gateId: string,
     plan: unknown,

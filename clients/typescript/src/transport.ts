@@ -24,7 +24,7 @@ const WORD = /^[\x21-\x7e]+$/
 export class Transport {
   readonly #options: TransportOptions
 
-  /** Throws a TypeError for what cannot be used; it never shows the key. */
+  /** Throws a TypeError for invalid options; its message never contains the key. */
   constructor(options: TransportOptions) {
     const { baseUrl, apiKey, tenant } = options
     if (!/^https?:\/\//.test(baseUrl) || !URL.canParse(baseUrl))
@@ -35,7 +35,7 @@ export class Transport {
     this.#options = options
   }
 
-  /** The answer of a request that went well; anything else throws `ShoalError`. */
+  /** Returns the response of a successful request; anything else throws `ShoalError`. */
   async ask(
     method: string,
     path: string,

@@ -7,7 +7,7 @@ import { UnservableError } from './unservable-error.ts'
 
 type Wanted = Pick<ChatOrder, 'grammar' | 'calls'>
 
-/** The grammar that holds an answer, from its beginning or while it writes a call. */
+/** Grammar that constrains an answer, from its beginning or while it writes a call. */
 export class AnswerHold {
   /** Nothing more is wanted: the one call that was allowed is complete. */
   ended = false
@@ -41,7 +41,7 @@ export class AnswerHold {
     return hold
   }
 
-  /** The engine asks before it chooses each token. */
+  /** Called by the engine before it chooses each token. */
   readonly grammarEvaluationState = (): LlamaGrammarEvaluationState | undefined => {
     this.#isChoosing = this.#state !== undefined
     return this.#state
@@ -52,7 +52,7 @@ export class AnswerHold {
     this.#isChoosing = false
     const turn = this.#watch?.push(piece)
     this.opening = turn?.type === 'hold' ? this.#begin(turn.grammar) : undefined
-    // nobody waits for it when this was the last token
+    // The result is unused when this was the last token
     this.opening?.catch(() => {})
     if (turn?.type === 'release') this.#release()
   }

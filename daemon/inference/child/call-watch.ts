@@ -5,17 +5,17 @@ import { CALL_ARGUMENTS, CALL_SYNTAX, type CallShape, type CallSyntax } from '..
 
 /** Decision about an answer after its newest text. */
 type CallDecision =
-  /** A call has begun: what follows is held by this grammar. */
+  /** A call has begun: this grammar constrains the following text. */
   | { type: 'hold'; grammar: string }
-  /** The call is complete: what follows is free again. */
+  /** The call is complete: the following text is unconstrained. */
   | { type: 'release' }
 
 /** Up to the name of a function, where calls have no mark: `{"name": "f"`. */
 const BARE = /^[;\s]*\{\s*"name"\s*:\s*"([\w-]{1,64})"/
-/** Longer than that with white space is no call any more. */
+/** Longest beginning of a call, including white space. */
 const MAX_BARE = 256
 
-/** Follows the text of an answer and says where calls begin by themselves, and where they end. */
+/** Watches the text of an answer for the beginning and end of calls. */
 export class CallWatch {
   readonly #shape: CallShape
   readonly #syntax: CallSyntax
@@ -78,7 +78,7 @@ export class CallWatch {
   }
 }
 
-/** Finds the end of one call, or of a list of them, in a text that a grammar holds. */
+/** Finds the end of one call, or of a list of calls, in constrained text. */
 class CallEnd {
   readonly #end: string
   readonly #json = new ArgumentsText()

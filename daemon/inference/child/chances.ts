@@ -42,7 +42,7 @@ const likeliest = (
   textOf: (token: Token) => string,
 ): TokenChance[] =>
   takeFirst(probabilities, count)
-    // what a grammar or top_p has left out
+    // Tokens excluded by a grammar or top_p
     .filter(([, probability]) => probability > 0)
     .map(([token, probability]) => ({ text: textOf(token), logprob: logprob(probability) }))
 

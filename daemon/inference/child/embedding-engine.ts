@@ -75,7 +75,7 @@ export class EmbeddingEngine {
     emit({ type: 'vectors', job: order.job, vectors, promptTokens })
   }
 
-  /** `length` counts what the engine adds, too. */
+  /** `length` includes the tokens that the engine adds. */
   #tokens(
     context: LlamaEmbeddingContext,
     input: string | readonly number[],

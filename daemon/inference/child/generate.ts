@@ -13,7 +13,7 @@ import { TokenTrail } from './token-trail.ts'
 interface Generation {
   model: LlamaModel
   slot: Slot
-  /** Tokens of the prompt that the slot's cache holds already. */
+  /** Number of prompt tokens that the slot's cache already contains. */
   prefix: number
   prompt: readonly number[]
   /** Form of calls in the answer; absent where no template was rendered. */
@@ -76,7 +76,7 @@ const readPrompt = async (
   return isCancelled() ? undefined : tokens.slice(at)
 }
 
-/** The tokens of the answer; the engine tells more of some of them only, where that is enough. */
+/** Tokens of the answer; metadata is requested from the engine only for as many as needed. */
 const sampledTokens = (
   { slot, order }: Generation,
   prompt: Token[],
@@ -138,7 +138,7 @@ const answer = async (
   return show(undefined) ? 'stop' : 'length'
 }
 
-/** Emits what each token adds to the text, or at the end what was held back; true at a stop. */
+/** Emits the text that each token adds, or at the end the buffered text; true at a stop. */
 const shower = ({ model, order, callShape, emit }: Generation, hold: AnswerHold | undefined) => {
   const { job, topLogprobs } = order
   const marks = order.tools && callShape ? callMarks(callShape) : []

@@ -2,11 +2,11 @@ import type { JobEvent, StepCounts, StepReply } from '../protocol.ts'
 
 export type Emit = (event: JobEvent) => void
 
-/** The daemon hears from a busy engine at least this often, also when there is no text. */
+/** Interval at which a busy engine reports to the daemon even without text. */
 const BEAT_MS = 1000
 
 /**
- * Gathers what happens in the slots and sends it as one message per engine step, while the step
+ * Collects the events of all slots and sends them as one message per engine step, while the step
  * runs: sending must not delay it.
  */
 export class Outbox {

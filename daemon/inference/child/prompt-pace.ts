@@ -12,7 +12,7 @@ const MOST_TOKENS = 256
 
 /** Chooses the length of prompt chunks by how long the last ones took. */
 export class PromptPace {
-  /** Small at first: nobody knows yet how fast this machine is. */
+  /** Starts small, as the speed of the machine is not known yet. */
   chunkTokens = UNIT_TOKENS
 
   /** A chunk of `tokens` has taken `ms`. At most twice or half the length at once. */

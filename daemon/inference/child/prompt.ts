@@ -2,7 +2,7 @@ import type { Template } from '@huggingface/jinja'
 import type { PlainCall, PlainMessage, PlainTool } from '../protocol.ts'
 import { leadingSpace, Marks, trailingSpace } from './marks.ts'
 
-/** A part of a prompt. Only template text may become special tokens; what people wrote never. */
+/** A part of a prompt. Only template text may become special tokens, user text never. */
 export interface Piece {
   text: string
   from: 'template' | 'message'

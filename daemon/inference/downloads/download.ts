@@ -11,7 +11,7 @@ interface Download {
   authorization?: string | undefined
   /** Path of the finished file; the partial file lies beside it. */
   file: string
-  /** Absent when nobody knows what it must be. */
+  /** Expected digest; absent when it is unknown. */
   sha256: string | undefined
   stallSeconds: number
   clock: Clock
@@ -36,7 +36,7 @@ const MAX_FAILURES = 5
  */
 export const download = async (order: Download): Promise<void> => {
   const { file, sha256, signal, url, wait = realWait } = order
-  // after a loss of power the end of a part may be empty: only a digest would tell
+  // After a power loss the end of a partial file may be empty, which only a digest reveals
   const part = await PartFile.open(file, sha256 !== undefined, signal)
   let kept = false
   let promised: string | undefined
@@ -82,7 +82,7 @@ const attempt = async (part: PartFile, order: Download): Promise<string | undefi
   }
 }
 
-/** The hub knows before forty gigabytes have come that they are not what they should be. */
+/** Rejects a wrong file by the hub's own facts, before gigabytes are downloaded. */
 const requirePromised = ({ promised, totalBytes }: PartAnswer, { url, sha256 }: Download): void => {
   if (sha256 !== undefined && promised.sha256 !== undefined && promised.sha256 !== sha256)
     throw new DownloadError(
@@ -110,7 +110,7 @@ const receive = async (part: PartFile, answer: PartAnswer, order: Download): Pro
     throw new Error(`it ended after ${part.bytes} of ${totalBytes} bytes`)
 }
 
-/** A page that asks for a password is found out before forty gigabytes of something else are. */
+/** Rejects a login page or other content before gigabytes are downloaded. */
 const requireMagic = (chunk: Buffer): void => {
   const magic = chunk.subarray(0, 4).toString('latin1')
   if (!'GGUF'.startsWith(magic)) throw new DownloadError('the download is not a GGUF file', 'never')

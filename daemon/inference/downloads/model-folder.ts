@@ -11,12 +11,12 @@ import { Shared } from './shared.ts'
 
 export interface ModelFolderOptions {
   folder: string
-  /** Most that the folder may hold. */
+  /** Maximum size of the folder. */
   maxBytes: number
   stallSeconds: number
   /** Files that the catalogue names; others may be removed. */
   listWanted: () => ReadonlySet<string>
-  /** Holds a token of the hub. */
+  /** File with a token of the hub. */
   hubTokenFile?: string | undefined
   clock: Clock
   /** Free bytes of the folder's file system; undefined when it is not known. */
@@ -29,12 +29,12 @@ type OnProgress = (bytes: number, totalBytes: number | undefined) => void
 /** Disk space left free for everything else. */
 const RESERVE_BYTES = 256 * 1024 * 1024
 
-/** Weights that were downloaded. What several engines want is fetched once. */
+/** Folder of downloaded weights. Weights that several engines need are downloaded once. */
 export class ModelFolder {
   readonly #options: ModelFolderOptions
   readonly #downloads = new Shared<readonly [number, number | undefined]>()
 
-  /** Bytes of the files that are on their way, once it is known. */
+  /** Sizes of the files being downloaded, once known. */
   readonly #coming = new Map<string, number>()
   #turn: Promise<void> = Promise.resolve()
 

@@ -98,7 +98,7 @@ const send = async (url: URL, request: PartRequest): Promise<Watched> => {
   }
 }
 
-/** Ends what brings too little in each span of time. */
+/** Ends a download that delivers too little per interval. */
 const stallWatch = (clock: Clock, seconds: number, stop: (error: Error) => void) => {
   let bytes = Number.POSITIVE_INFINITY
   let callOff = (): void => {}
@@ -155,10 +155,10 @@ const readAnswer = (response: http.IncomingMessage, at: URL, { from, url }: Part
   if (statusCode === 200) return { from: 0, totalBytes: lengthOf(headers), validator }
   if (statusCode === 206 && range !== null && Number(range[1]) === from)
     return { from, totalBytes: Number(range[2]), validator }
-  // what we have is all there is
+  // The file is already complete
   if (statusCode === 416 && Number(range?.[2]) === from)
     return { from, totalBytes: from, validator }
-  // what we have is of something else
+  // The partial file belongs to another version
   if (statusCode === 206 || statusCode === 416) throw new UnusablePart()
   const passing = statusCode >= 500 || statusCode === 408 || statusCode === 429
   const expired = statusCode === 403 && at.origin !== url.origin

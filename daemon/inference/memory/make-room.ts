@@ -7,11 +7,11 @@ import { NoRoom } from './no-room.ts'
 import { planRoom, type Resident, type RoomPlan } from './plan-room.ts'
 import type { MemoryReading, ReadMemory } from './read-memory.ts'
 
-/** An engine, as far as its memory is concerned. */
+/** Memory of an engine. */
 interface RoomHolder {
   name: string
   pid: number | undefined
-  /** Undefined when it holds none. */
+  /** Undefined when the engine has no memory. */
   resident: Omit<Resident, 'seenBytes'> | undefined
   unload(): void
 }
@@ -46,7 +46,7 @@ export const makeRoom = async (seeker: RoomSeeker, parts: MakeRoomParts): Promis
     if (seeker.signal.aborted) return
     const waits = clock.now() - startedAt < SETTLE_MS && isOlder(memory, startedAt)
     if (waits && hasToEnd(plan)) {
-      // what was true then may be no reason to end somebody now
+      // Measured again, because the state may have changed while waiting
       await look(clock)
       continue
     }

@@ -1,4 +1,4 @@
-/** An engine that has a process, as far as its memory is concerned. */
+/** Memory of an engine that has a process. */
 export interface Resident {
   name: string
   /** Estimated memory of the engine. */

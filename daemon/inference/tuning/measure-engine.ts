@@ -12,7 +12,7 @@ export const measureEngine = (
   timeoutSeconds: number,
 ): Promise<readonly Measured[] | undefined> =>
   new Promise(resolve => {
-    // nobody would end it
+    // The process would otherwise not be ended
     if (life.aborted) return resolve(undefined)
     let rows: readonly Measured[] | undefined
     const child = spawn(Math.max(...order.slots), {

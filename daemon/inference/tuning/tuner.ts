@@ -57,7 +57,7 @@ export class Tuner {
     this.#parts = parts
   }
 
-  /** Undefined when the defaults are to stand. */
+  /** Best limits; undefined when the defaults apply. */
   async limits(request: TuningRequest, life: AbortSignal): Promise<Limits | undefined> {
     if (request.slots !== undefined && request.threads !== undefined) return undefined
     const key = await keyOf(request)

@@ -320,7 +320,7 @@ t.test('a chat template', async t => {
   })
   t.test('that refuses the messages says which field is wrong', async t => {
     const template = new ChatTemplate(NO_SYSTEM, variables)
-    const expected = { name: 'Refusal', code: 'invalid_request', param: 'messages' }
+    const expected = { name: 'UnservableError', code: 'invalid_request', param: 'messages' }
     t.throws(() => template.render([user('hi'), system('late')], 'n'), expected)
   })
   t.test('that cannot be parsed is found at the start', async t => {

@@ -336,8 +336,8 @@ t.test('an engine', async t => {
     t.match(engine.report(), { state: 'failed', slots_busy: 0, restarts: 1 })
     t.match(engine.report().reason, /^the engine made no step for 60 s, and cannot be ended;/)
     clock.advance(100_000)
-    t.match(engine.report(), { state: 'failed', reason: /before cannot be ended/ })
-    t.throws(submit, { code: 'cell_unavailable', message: /before cannot be ended/ })
+    t.match(engine.report(), { state: 'failed', reason: /previous process cannot be ended/ })
+    t.throws(submit, { code: 'cell_unavailable', message: /previous process cannot be ended/ })
     reply({ type: 'step', counts: COUNTS, events: [{ type: 'text', job: 1, text: 'a' }] })
     t.strictSame([children.length, events.length, states.includes('cold')], [1, 1, false])
 
@@ -359,7 +359,7 @@ t.test('an engine', async t => {
     t.equal(engine.report().state, 'loading')
     clock.advance(2000)
     await settled
-    t.match(engine.report(), { state: 'failed', reason: /before cannot be ended/ })
+    t.match(engine.report(), { state: 'failed', reason: /previous process cannot be ended/ })
     t.equal(children.length, 1)
     const spawning = nextChild()
     children[0]?.listener.onEnd('was ended by SIGKILL')
