@@ -5,7 +5,7 @@ import { literal, NOTHING, oneOf } from './gbnf.ts'
 /** Calls of one answer that a grammar allows; a small model might else never end. */
 const MAX_CALLS = 16
 
-/** A grammar for an answer that is calls and nothing else, or what may stand instead of them. */
+/** Grammar for an answer that consists only of calls, or of the text allowed in their place. */
 export const wholeGrammar = (shape: CallShape, calls: CallRules): string => {
   const { call, before = NOTHING, between = NOTHING, after = NOTHING } = spelled(shape, calls)
   // the template of llama models takes one call in an answer
@@ -27,7 +27,7 @@ interface Spelled {
   after?: string
 }
 
-/** In the one way that models have seen most. */
+/** Spelling of calls that models have seen most often. */
 const spelled = (shape: CallShape, { functions }: CallRules): Spelled => {
   const { begin, end, key } = CALL_SYNTAX[shape]
   const named = (after: string): string =>
@@ -73,7 +73,7 @@ export const heldGrammar = (
   return [`root ::= ${rest} held ${tail}`, ...rules, calls.rules].join('\n')
 }
 
-/** From the first letter of the function's name on. */
+/** Rules for a call from the first letter of the function's name on. */
 const objectTail = (shape: CallShape, { functions, parallel }: CallRules): string[] => {
   const branches = functions.map(({ name, rule }) => ({
     text: `${name}"`,
@@ -119,7 +119,7 @@ const argumentsTail = (shape: CallShape, rule: string, written: string): string 
   return `${rest} ws ${rule} ${shape === 'mistral' ? id : NOTHING} ws "}"`
 }
 
-/** What is left of the parts, white space between them; undefined when another thing is written. */
+/** Rest of the parts after `written`, ignoring white space; undefined when the text differs. */
 const remaining = (parts: readonly string[], written: string): string | undefined => {
   let text = written.replace(/\s/g, '')
   const left: string[] = []

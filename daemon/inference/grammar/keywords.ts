@@ -14,7 +14,7 @@ const ANNOTATIONS = new Set([
   ...['$schema', '$id', '$comment', '$anchor'],
 ])
 
-/** Of a name in an error; a hostile one may be long. */
+/** Longest name shown in an error; a hostile one may be long. */
 export const MAX_NAME_LENGTH = 64
 
 /** The keywords of one schema. Each that means something must be taken; nothing is passed over. */
@@ -34,7 +34,7 @@ export class Keywords {
     return Object.hasOwn(this.#schema, name)
   }
 
-  /** Where a keyword stands in the request. */
+  /** Path of a keyword in the request. */
   place(name: string): string {
     return `${this.#param}.${name.slice(0, MAX_NAME_LENGTH)}`
   }

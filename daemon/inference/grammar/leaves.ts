@@ -1,6 +1,6 @@
 import type { Leaf, Node, Shape } from './node.ts'
 
-/** Characters of constants that unions may write anew, all together. */
+/** Total number of constant characters that unions may duplicate. */
 const MAX_MERGED = 100_000
 
 /** The leaves that nodes stand for, with unions and references resolved, each node once. */

@@ -1,6 +1,6 @@
 import { CALL_ARGUMENTS, CALL_ID, type CallShape } from '../tool-syntax.ts'
 
-/** What stands before the arguments of a call. */
+/** Text before the arguments of a call. */
 export interface CallHead {
   name: string
   length: number
@@ -23,7 +23,10 @@ export const isOpenHead = (shape: CallShape, text: string): boolean => {
   return shape === 'mistral-args' ? isOpenPlain(written) : isOpenObject(written)
 }
 
-/** An object that may still name a function; others are told from it by their first characters. */
+/**
+ * True for an object that may still name a function; its first characters distinguish it from
+ * others.
+ */
 const isOpenObject = (written: string): boolean => {
   const begin = '{"name":"'
   if (begin.startsWith(written)) return true

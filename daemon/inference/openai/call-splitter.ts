@@ -2,19 +2,19 @@ import { ArgumentsText } from '../arguments-text.ts'
 import { CALL_SYNTAX, type CallShape, type CallSyntax } from '../tool-syntax.ts'
 import { isOpenHead, readHead } from './call-head.ts'
 
-/** What an answer turns out to be, piece by piece. */
+/** Parts of an answer in the order in which they are recognised. */
 export type Part =
   /** `at`: where it begins in the whole text, in characters of JavaScript. */
   | { type: 'content'; text: string; at: number }
   | { type: 'call'; name: string }
-  /** Of the last call. */
+  /** Arguments of the last call. */
   | { type: 'arguments'; text: string }
 
-/** What is held back for longer than this is not waited for: looking again and again has a price. */
+/** Longest white space that is held back, because scanning it again and again is expensive. */
 const MAX_SPACE = 512
 const MAX_HEAD = 16_384
 
-/** What ends a call in a list of them, and whether another one follows. */
+/** End of a call in a list, and whether another one follows. */
 const LIST_TAIL = /^(?:\s*,\s*"id"\s*:\s*"[^"]*")?\s*\}\s*([,\]])/
 
 /**
@@ -27,7 +27,7 @@ export class CallSplitter {
   readonly #names: ReadonlySet<string>
   #state: 'text' | 'head' | 'arguments' | 'tail' = 'text'
   #held = ''
-  /** Where that begins in the whole text. */
+  /** Offset of the held text in the whole text. */
   #at = 0
   /** White space and the mark of a call; shown only when it turns out to be none. */
   #opened = ''
@@ -42,7 +42,7 @@ export class CallSplitter {
     this.#bare = this.#syntax.bare
   }
 
-  /** Of the text before this place it is known what it is. */
+  /** Length of the text whose meaning is decided. */
   get decided(): number {
     return this.#state === 'head' ? this.#at - this.#opened.length : this.#at
   }
@@ -59,7 +59,7 @@ export class CallSplitter {
     return parts
   }
 
-  /** What was held back, when no more text comes. */
+  /** Flushes buffered text at the end of the stream. */
   end(): Part[] {
     const parts: Part[] = []
     if (this.#state === 'head') this.#wholeCall(this.#held, '', parts)
@@ -98,7 +98,7 @@ export class CallSplitter {
     return at >= 0 && this.#open(at - shown.length + begin.length)
   }
 
-  /** So many characters belong to a call, if it is one. */
+  /** Number of characters that belong to a call, if it is one. */
   #open(length: number): true {
     this.#opened = this.#held.slice(0, length)
     this.#drop(length)
@@ -154,7 +154,7 @@ export class CallSplitter {
     return this.#arguments.complete
   }
 
-  /** What comes between the arguments and the end of the call means nothing. */
+  /** Skips text between the arguments and the end of the call. */
   #tail(): boolean {
     if (this.#shape === 'mistral-args') return this.#over(0)
     if (this.#shape === 'mistral') return this.#listTail()

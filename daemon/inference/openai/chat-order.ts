@@ -41,7 +41,7 @@ export const requireFewBiases = ({ logit_bias }: Pick<ChatRequest, 'logit_bias'>
     throw invalid({ param: 'logit_bias', message: `logit_bias has more than ${MAX_BIASES} tokens` })
 }
 
-/** What is nested deeper would exhaust the stack of those that walk through it. */
+/** Deepest nesting accepted; more would exhaust the stack of recursive functions. */
 const MAX_DEPTH = 100
 
 const isDeeper = (value: unknown, depth: number): boolean => {

@@ -82,7 +82,7 @@ const callableOf = ({ tools, parallel }: ActiveTools): Callable => ({
   most: parallel ? Number.POSITIVE_INFINITY : 1,
 })
 
-/** What the coordinator sends along: the tier's bound, or tokens to judge. */
+/** Number in a header of the coordinator, such as the tier's limit or the tokens to judge. */
 export const headerNumber = (request: HttpRequest, name: string): number | undefined => {
   const header = request.headers[name]
   if (header === undefined) return undefined

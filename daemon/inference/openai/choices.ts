@@ -5,7 +5,7 @@ import type { EngineEvent, JobWork } from '../jobs.ts'
 import type { TokenInfo } from '../protocol.ts'
 import { type Callable, Choice, type ChoiceDelta } from './choice.ts'
 
-/** What is told of the answers to one request. After `onEnd` or `onError` nothing follows. */
+/** Events of the answers to one request. Nothing follows `onEnd` or `onError`. */
 export interface ChoicesListener {
   /** The first of them has begun. */
   onStart(facts: { maxTokens: number; promptTokens: number }): void
@@ -21,7 +21,7 @@ export interface ChoicesOptions {
   engine: EngineDoor
   /** One for each answer. */
   works: readonly JobWork[]
-  /** Of the prompt. */
+  /** Size of the prompt. */
   bytes: number
   /** Functions that may be called; undefined when none is to be looked for. */
   callable: Callable | undefined

@@ -35,7 +35,7 @@ export interface CompletionPlan {
 
 export interface CompletionWork {
   work: JobWork
-  /** Of all prompts of the request, and of what ends an answer. */
+  /** Size of all prompts of the request and of its stop strings. */
   bytes: number
 }
 

@@ -37,7 +37,7 @@ export const responseShape = (
 const written = (events: readonly ResponseEvent[]): string =>
   events.map(event => sseEvent(event.type, event)).join('')
 
-/** The same error, with the field as the caller knows it. */
+/** Same error with the field name that the caller used. */
 export const renamed = (error: ShoalError): ShoalError => {
   const { code, message, param, retryAfterSeconds, cause } = error
   if (param === undefined) return error
