@@ -7,7 +7,7 @@ const MAX_CALLS = 16
 
 /** Grammar for an answer that consists only of calls, or of the text allowed in their place. */
 export const wholeGrammar = (shape: CallShape, calls: CallRules): string => {
-  const { call, before = NOTHING, between = NOTHING, after = NOTHING } = spelled(shape, calls)
+  const { call, before = NOTHING, between = NOTHING, after = NOTHING } = spellCalls(shape, calls)
   // the template of llama models takes one call in an answer
   const most = calls.parallel && shape !== 'llama' ? MAX_CALLS - 1 : 0
   const root = calls.instead === undefined ? 'calls' : `${calls.instead} | calls`
@@ -28,11 +28,11 @@ interface Spelled {
 }
 
 /** Spelling of calls that models have seen most often. */
-const spelled = (shape: CallShape, { functions }: CallRules): Spelled => {
+const spellCalls = (shape: CallShape, { functions }: CallRules): Spelled => {
   const { begin, end, key } = CALL_SYNTAX[shape]
-  const named = (after: string): string =>
+  const spellNames = (after: string): string =>
     oneOf(functions.map(({ name, rule }) => ({ text: `${name}${after}`, after: rule })))
-  const object = `${literal('{"name": "')} ${named(`", "${key}": `)}`
+  const object = `${literal('{"name": "')} ${spellNames(`", "${key}": `)}`
   switch (shape) {
     case 'hermes':
       return {
@@ -49,7 +49,7 @@ const spelled = (shape: CallShape, { functions }: CallRules): Spelled => {
         after: '"]"',
       }
     case 'mistral-args':
-      return { call: `${literal(begin)} ${named(CALL_ARGUMENTS)}` }
+      return { call: `${literal(begin)} ${spellNames(CALL_ARGUMENTS)}` }
   }
 }
 
@@ -66,7 +66,7 @@ export const heldGrammar = (
   written: string,
 ): string | undefined => {
   const { head, end } = CALL_SYNTAX[shape]
-  const rest = remaining(head, written)
+  const rest = findRest(head, written)
   if (rest === undefined) return undefined
   const tail = end === '' ? NOTHING : `ws ${literal(end)}`
   const rules = shape === 'mistral-args' ? plainTail(calls) : objectTail(shape, calls)
@@ -81,7 +81,7 @@ const objectTail = (shape: CallShape, { functions, parallel }: CallRules): strin
   }))
   const call = `call ::= ${oneOf(branches)}`
   if (shape !== 'mistral') return [call, 'held ::= call']
-  const head = remaining(CALL_SYNTAX.llama.head, '')
+  const head = findRest(CALL_SYNTAX.llama.head, '')
   const most = parallel ? MAX_CALLS - 1 : 0
   return [call, `next ::= ws "," ${head} call`, `held ::= call next{0,${most}} ws "]"`]
 }
@@ -112,7 +112,7 @@ export const heldArguments = (
 }
 
 const argumentsTail = (shape: CallShape, rule: string, written: string): string | undefined => {
-  const rest = remaining([',', `"${CALL_SYNTAX[shape].key}"`, ':'], written)
+  const rest = findRest([',', `"${CALL_SYNTAX[shape].key}"`, ':'], written)
   if (rest === undefined) return undefined
   // Mistral's templates number the calls of a list
   const id = `(ws "," ws ${literal('"id"')} ws ":" ws "\\"" [a-zA-Z0-9]{1,32} "\\"")?`
@@ -120,7 +120,7 @@ const argumentsTail = (shape: CallShape, rule: string, written: string): string 
 }
 
 /** Rest of the parts after `written`, ignoring white space; undefined when the text differs. */
-const remaining = (parts: readonly string[], written: string): string | undefined => {
+const findRest = (parts: readonly string[], written: string): string | undefined => {
   let text = written.replace(/\s/g, '')
   const left: string[] = []
   for (const part of parts) {

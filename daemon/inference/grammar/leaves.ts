@@ -20,7 +20,7 @@ export class Leaves {
    *   referred to again and again would make a grammar of many times the schema's size
    */
   of(node: Node): readonly Leaf[] {
-    if (node.kind === 'ref') return this.of(this.#passing(node.to))
+    if (node.kind === 'ref') return this.of(this.#followReferences(node.to))
     const known = this.#known.get(node)
     if (known) return known
     if (this.#known.has(node)) throw new Error('a reference leads back to itself without an end')
@@ -44,7 +44,7 @@ export class Leaves {
   }
 
   /** A definition may be nothing but another reference. */
-  #passing(to: string): Node {
+  #followReferences(to: string): Node {
     const passed = new Set<string>()
     let node: Node = { kind: 'ref', to }
     while (node.kind === 'ref') {

@@ -31,16 +31,14 @@ const isOpenObject = (written: string): boolean => {
   const begin = '{"name":"'
   if (begin.startsWith(written)) return true
   if (!written.startsWith(begin)) return false
-  const rest = afterName(written.slice(begin.length))
+  const rest = skipName(written.slice(begin.length))
   return ['arguments', 'parameters'].some(key => `","${key}":`.startsWith(rest))
 }
 
 const isOpenPlain = (written: string): boolean => {
-  const rest = afterName(written)
+  const rest = skipName(written)
   if ([CALL_ARGUMENTS, CALL_ID].some(mark => mark.startsWith(rest))) return true
-  return (
-    rest.startsWith(CALL_ID) && CALL_ARGUMENTS.startsWith(afterName(rest.slice(CALL_ID.length)))
-  )
+  return rest.startsWith(CALL_ID) && CALL_ARGUMENTS.startsWith(skipName(rest.slice(CALL_ID.length)))
 }
 
-const afterName = (text: string): string => text.replace(/^[\w-]{0,64}/, '')
+const skipName = (text: string): string => text.replace(/^[\w-]{0,64}/, '')

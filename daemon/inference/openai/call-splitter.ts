@@ -3,7 +3,7 @@ import { CALL_SYNTAX, type CallShape, type CallSyntax } from '../tool-syntax.ts'
 import { isOpenHead, readHead } from './call-head.ts'
 
 /** Parts of an answer in the order in which they are recognised. */
-export type Part =
+export type AnswerPart =
   /** `at`: where it begins in the whole text, in characters of JavaScript. */
   | { type: 'content'; text: string; at: number }
   | { type: 'call'; name: string }
@@ -52,16 +52,16 @@ export class CallSplitter {
     return this.#state === 'arguments'
   }
 
-  push(text: string): Part[] {
+  push(text: string): AnswerPart[] {
     this.#held += text
-    const parts: Part[] = []
+    const parts: AnswerPart[] = []
     while (this.#step(parts));
     return parts
   }
 
   /** Flushes buffered text at the end of the stream. */
-  end(): Part[] {
-    const parts: Part[] = []
+  end(): AnswerPart[] {
+    const parts: AnswerPart[] = []
     if (this.#state === 'head') this.#wholeCall(this.#held, '', parts)
     else if (this.#state === 'text') this.#content(this.#held, parts)
     this.#drop(this.#held.length)
@@ -69,7 +69,7 @@ export class CallSplitter {
   }
 
   /** True when there may be more to do with what is held. */
-  #step(parts: Part[]): boolean {
+  #step(parts: AnswerPart[]): boolean {
     switch (this.#state) {
       case 'text':
         return this.#text(parts)
@@ -82,7 +82,7 @@ export class CallSplitter {
     }
   }
 
-  #text(parts: Part[]): boolean {
+  #text(parts: AnswerPart[]): boolean {
     if (this.#bare) {
       const space = /^[\s;]*/.exec(this.#held)?.[0].length ?? 0
       if (space === this.#held.length && space <= MAX_SPACE) return false
@@ -91,7 +91,7 @@ export class CallSplitter {
     }
     const { begin } = this.#syntax
     const at = this.#held.indexOf(begin)
-    const before = at >= 0 ? this.#held.slice(0, at) : this.#held.slice(0, this.#safe())
+    const before = at >= 0 ? this.#held.slice(0, at) : this.#held.slice(0, this.#countSafe())
     const shown = at >= 0 ? before.trimEnd() : before
     this.#content(shown, parts)
     this.#drop(shown.length)
@@ -107,7 +107,7 @@ export class CallSplitter {
   }
 
   /** Length of the text that no call can begin in; white space before a call is not shown. */
-  #safe(): number {
+  #countSafe(): number {
     const { begin } = this.#syntax
     const text = this.#held
     let length = Math.min(begin.length - 1, text.length)
@@ -117,7 +117,7 @@ export class CallSplitter {
     return free.length - shown > MAX_SPACE ? free.length : shown
   }
 
-  #head(parts: Part[]): boolean {
+  #head(parts: AnswerPart[]): boolean {
     const head = readHead(this.#shape, this.#held)
     if (head && this.#names.has(head.name)) {
       parts.push({ type: 'call', name: head.name })
@@ -139,14 +139,14 @@ export class CallSplitter {
     return this.#held !== ''
   }
 
-  #giveUp(parts: Part[]): boolean {
+  #giveUp(parts: AnswerPart[]): boolean {
     parts.push({ type: 'content', text: this.#opened + this.#held, at: this.decided })
     this.#drop(this.#held.length)
     this.#state = 'text'
     return false
   }
 
-  #body(parts: Part[]): boolean {
+  #body(parts: AnswerPart[]): boolean {
     const text = this.#arguments.take(this.#held)
     if (text !== '') parts.push({ type: 'arguments', text })
     this.#drop(text.length)
@@ -156,23 +156,23 @@ export class CallSplitter {
 
   /** Skips text between the arguments and the end of the call. */
   #tail(): boolean {
-    if (this.#shape === 'mistral-args') return this.#over(0)
+    if (this.#shape === 'mistral-args') return this.#endCall(0)
     if (this.#shape === 'mistral') return this.#listTail()
     const end = this.#syntax.end || '}'
     const at = this.#held.indexOf(end)
-    if (at >= 0) return this.#over(at + end.length)
+    if (at >= 0) return this.#endCall(at + end.length)
     this.#drop(Math.max(0, this.#held.length - end.length + 1))
     return false
   }
 
   #listTail(): boolean {
     const found = LIST_TAIL.exec(this.#held)
-    if (found === null) return this.#held.length > MAX_SPACE && this.#over(this.#held.length)
-    if (found[1] === ']') return this.#over(found[0].length)
+    if (found === null) return this.#held.length > MAX_SPACE && this.#endCall(this.#held.length)
+    if (found[1] === ']') return this.#endCall(found[0].length)
     return this.#open(found[0].length)
   }
 
-  #over(length: number): true {
+  #endCall(length: number): true {
     this.#drop(length)
     this.#bare = this.#syntax.bare
     this.#state = 'text'
@@ -180,7 +180,7 @@ export class CallSplitter {
   }
 
   /** A call that is written in another order, or none at all. */
-  #wholeCall(body: string, end: string, parts: Part[]): void {
+  #wholeCall(body: string, end: string, parts: AnswerPart[]): void {
     const call = this.#syntax.end === '' ? undefined : readCall(body)
     if (call !== undefined && this.#names.has(call.name))
       parts.push({ type: 'call', name: call.name }, { type: 'arguments', text: call.arguments })
@@ -190,7 +190,7 @@ export class CallSplitter {
     }
   }
 
-  #content(text: string, parts: Part[]): void {
+  #content(text: string, parts: AnswerPart[]): void {
     if (text !== '') parts.push({ type: 'content', text, at: this.#at })
   }
 

@@ -2,7 +2,7 @@ import { HEADER_JUDGE, HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
 import type { ChatRequest } from '../../../shared/wire/openai.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { type AnswerShape, CHAT_SHAPE } from './answer-shape.ts'
-import { invalid, parseChatRequest } from './chat-order.ts'
+import { invalidField, parseChatRequest } from './chat-order.ts'
 import { chatWork, perChoice, promptBytes } from './chat-work.ts'
 import type { Callable } from './choice.ts'
 import { Choices, type ChoicesListener } from './choices.ts'
@@ -87,7 +87,7 @@ export const headerNumber = (request: HttpRequest, name: string): number | undef
   const header = request.headers[name]
   if (header === undefined) return undefined
   if (typeof header === 'string' && /^[1-9]\d{0,9}$/.test(header)) return Number(header)
-  throw invalid({ param: name, message: `${name} is not a number` })
+  throw invalidField({ param: name, message: `${name} is not a number` })
 }
 
 const smallest = (...values: (number | undefined)[]): number | undefined => {

@@ -24,7 +24,7 @@ export class ContentTokens {
   }
 
   /** Records how much of the text was sent, and from where. */
-  said(from: number, length: number): void {
+  recordSent(from: number, length: number): void {
     const last = this.#said.at(-1)
     if (last?.to === from) last.to += length
     else this.#said.push({ from, to: from + length })
