@@ -108,7 +108,7 @@ export interface ChatOrder {
   messages: readonly PlainMessage[]
   /** Text or token ids that are continued without chat template, in place of the messages. */
   prompt?: string | readonly number[]
-  /** The prompt is the first text of the answer. */
+  /** The prompt is put before the answer; with `topLogprobs` its tokens are scored as well. */
   echo?: boolean
   contextLength: number
   /** The rest of the context when absent. */
@@ -197,6 +197,11 @@ export interface TokenInfo extends TokenChance {
   top: readonly TokenChance[]
 }
 
+/** A token of the prompt; the first has no logprob. */
+export interface ScoredToken extends Omit<TokenInfo, 'logprob'> {
+  logprob: number | null
+}
+
 export type EndReason = 'stop' | 'length' | 'cancelled'
 
 export type JobEvent =
@@ -210,6 +215,8 @@ export type JobEvent =
       /** With `tools`: form in which the answer calls them. */
       callShape?: CallShape
     }
+  /** Text of the prompt, sent with `echo`. */
+  | { type: 'echo'; job: number; text: string; tokens?: readonly ScoredToken[] }
   /** With `topLogprobs` also the tokens, whose texts joined are the text. */
   | { type: 'text'; job: number; text: string; tokens?: readonly TokenInfo[] }
   | {

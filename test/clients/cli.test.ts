@@ -15,7 +15,7 @@ import { nextStep } from '../../clients/cli/next-step.ts'
 import { addOperationCommands } from '../../clients/cli/operation-commands.ts'
 import { openApi } from '../../coordinator/http/openapi.ts'
 import { defineOperation, type Operation } from '../../coordinator/operations/operation.ts'
-import { certify, newAuthority, pemOf } from '../../coordinator/tls/certificate.ts'
+import { issueAuthority, issueServerCertificate } from '../../coordinator/tls/certificate.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { columnsOf, printed } from '../../shared/print.ts'
 import { temporaryFolder, temporaryStore } from '../coordinator/store/temporary.ts'
@@ -310,11 +310,15 @@ t.test('a malformed API document is rejected', async t => {
 
 t.test('a wrong port and an unknown authority have an error each', async t => {
   const life = { from: Date.now() - 86_400_000, to: Date.now() + 86_400_000 }
-  const { certificate, key } = certify(newAuthority('shoal', life), ['127.0.0.1'], life)
+  const { certificate, key } = await issueServerCertificate(
+    await issueAuthority('shoal', life),
+    ['127.0.0.1'],
+    life,
+  )
   const servers = {
     http: createServer((_, response) => response.end('{}')),
     https: createTlsServer({
-      cert: pemOf(certificate),
+      cert: certificate.toString(),
       key: key.export({ type: 'pkcs8', format: 'pem' }),
     }),
   }

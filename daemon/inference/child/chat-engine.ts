@@ -6,9 +6,10 @@ import { Batching } from './batching.ts'
 import { ChatTemplate } from './chat-template.ts'
 import { createChatContext } from './context.ts'
 import { generate } from './generate.ts'
+import type { Emit } from './generation.ts'
 import { mostCharacters, tokenizerOf } from './model.ts'
-import type { Emit } from './outbox.ts'
 import { PromptPace } from './prompt-pace.ts'
+import { isScored } from './prompt-scores.ts'
 import { echoPrompt, emptyAnswer, rawPrompt } from './raw-prompt.ts'
 import type { Slot } from './slot.ts'
 import { pickSlot } from './slots.ts'
@@ -59,8 +60,8 @@ export class ChatEngine {
   /** Resolves after the last event of the job; the slot is then free. */
   async run(order: ChatOrder, emit: Emit, isCancelled: () => boolean): Promise<void> {
     const { prompt, callShape } = this.#read(order)
-    const tell = order.echo ? echoPrompt(this.#model, order, emit) : emit
-    if (order.maxTokens === 0) {
+    const tell = order.echo && !isScored(order) ? echoPrompt(this.#model, order, emit) : emit
+    if (order.maxTokens === 0 && !isScored(order)) {
       for (const event of emptyAnswer(order, prompt.length)) tell(event)
       return
     }

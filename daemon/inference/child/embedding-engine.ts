@@ -1,7 +1,7 @@
 import type { LlamaEmbeddingContext, LlamaModel, Token } from 'node-llama-cpp'
 import type { EmbedOrder, LoadOrder, StepCounts } from '../protocol.ts'
+import type { Emit } from './generation.ts'
 import { isKnownToken, mostCharacters } from './model.ts'
-import type { Emit } from './outbox.ts'
 import { UnservableError } from './unservable-error.ts'
 
 /** One embedding context per slot; each evaluates one text at a time. */

@@ -1,7 +1,5 @@
 import type { JobEvent, StepCounts, StepReply } from '../protocol.ts'
 
-export type Emit = (event: JobEvent) => void
-
 /** Interval at which a busy engine reports to the daemon even without text. */
 const BEAT_MS = 1000
 

@@ -1,7 +1,7 @@
 import type { LlamaModel, Token } from 'node-llama-cpp'
 import type { ChatOrder, JobEvent } from '../protocol.ts'
+import type { Emit } from './generation.ts'
 import { detokenizer, isKnownToken } from './model.ts'
-import type { Emit } from './outbox.ts'
 import { type ModelTokenizer, tokenizePieces } from './tokens.ts'
 import { UnservableError } from './unservable-error.ts'
 
@@ -36,13 +36,15 @@ const checkTokens = (model: LlamaModel, ids: readonly number[]): number[] => {
   )
 }
 
-/** Emits the prompt as the first text, and all other events unchanged. */
-export const echoPrompt = (model: LlamaModel, { job, prompt }: ChatOrder, emit: Emit): Emit => {
-  const text =
-    typeof prompt === 'string' ? prompt : detokenizer(model)((prompt ?? []) as Token[], [])
+export const echoedText = (model: LlamaModel, { prompt = [] }: ChatOrder): string =>
+  typeof prompt === 'string' ? prompt : detokenizer(model)(prompt as Token[], [])
+
+/** Emits the events, and the prompt after the first of them. */
+export const echoPrompt = (model: LlamaModel, order: ChatOrder, emit: Emit): Emit => {
+  const text = echoedText(model, order)
   return event => {
     emit(event)
-    if (event.type === 'start') emit({ type: 'text', job, text })
+    if (event.type === 'start') emit({ type: 'echo', job: order.job, text })
   }
 }
 
