@@ -61,7 +61,14 @@ export const answerChat = (
   }
   let cancel = (): void => {}
   const listener = listenerFor(response, {
-    ...{ body, asked, judgeTokens, context, gone, head, shape, cancel: () => cancel() },
+    body,
+    asked,
+    judgeTokens,
+    context,
+    gone,
+    head,
+    shape,
+    cancel: () => cancel(),
   })
   const choices = new Choices(
     {

@@ -56,7 +56,7 @@ export const completions = async (
   await stream.run(run)
 }
 
-/** Only the first may be refused because others wait. */
+/** Runs one prompt after the other; only the first may be refused because of a full queue. */
 const createRunner = (engine: EngineDoor, gone: AbortSignal): Runner => {
   let follows = false
   return ({ work, bytes }, hear) =>
@@ -102,7 +102,7 @@ const whole = async (
   send(response, { ...head, object: 'text_completion', choices, usage: totals.usage }, totals)
 }
 
-/** Those with the highest log-probability per token, the best first; all in their order otherwise. */
+/** Answers with the highest log probability per token, the best first, otherwise in order. */
 const best = (made: readonly CompletionChoice[], given: number): readonly CompletionChoice[] =>
   made.length === given
     ? made
