@@ -2,6 +2,7 @@ import { openCoordinator } from '../../coordinator/assembly/coordinator.ts'
 import { createEvents } from '../../coordinator/events/bus.ts'
 import type { AskModel } from '../../coordinator/http/ask-model.ts'
 import { createCallLimits } from '../../coordinator/http/call-limits.ts'
+import { openLeader } from '../../coordinator/leader/open.ts'
 import { createFigures } from '../../coordinator/metrics/figures.ts'
 import type { Skill } from '../../coordinator/skills/skill.ts'
 import { openSpeakers } from '../../coordinator/speakers/open.ts'
@@ -56,7 +57,7 @@ export const testConversations = async (
     countCall: createCallLimits(),
   })
   const { views, close } = await openCoordinator(
-    [around, openSpeakers],
+    [openLeader, around, openSpeakers],
     config({ conversations: settings, outbound }),
     silent,
     { now, env, moreSkills },
