@@ -1,8 +1,8 @@
 import systeminformation from 'systeminformation'
 import t from 'tap'
+import { cliOf } from '../../coordinator/operations/declaration.ts'
 import { operations } from '../../coordinator/operations/index.ts'
 import { jsonSchema } from '../../coordinator/operations/json-schema.ts'
-import { cliOf } from '../../coordinator/operations/operation.ts'
 import { HOST_PROBES } from '../../shared/probes/host-probes.ts'
 import { HOST_DATA_MAX_BYTES, HOST_PROBE_SECONDS } from '../../shared/wire/host-probe.ts'
 

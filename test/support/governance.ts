@@ -33,7 +33,7 @@ import { WebhooksConfig } from '../../coordinator/webhooks/webhooks-config.ts'
 import { newPrivateKey, signerOf } from '../../shared/signing.ts'
 import { logger } from '../coordinator/keys/fixtures.ts'
 import { BY, temporaryStore } from '../coordinator/store/temporary.ts'
-import { appWith, config, views } from './app.ts'
+import { appWith, config, pipelineWith, views } from './app.ts'
 import { silent } from './cell.ts'
 import { type TestConversing, testConversations } from './conversing.ts'
 
@@ -118,12 +118,20 @@ export const governanceScene = async (
   const conversations = await testConversations(store, now, conversing)
   const agentsConfig = AgentsConfig.parse(agentSettings)
   const agents = createAgents({ store, config: agentsConfig, publish, now })
+  const pipeline = pipelineWith({
+    views: () => seen,
+    tasks: () => plane.a2a.operationTasks,
+    hold: keys.hold,
+    skills: [...skills, ...(conversing?.moreSkills ?? [])],
+    ...{ idempotency, now },
+  })
   const plane = openTaskPlane({
     ...{ config: config(), store, now, logger: silent },
     events: createEvents({ source: '/test', logger: silent }),
     operations: [...operations, ...skills],
     outward: { queue, pushConfigs },
     views: () => seen,
+    perform: pipeline.perform,
   })
   const seen = views({
     ...{ store, keys, visitors, gates, policies, identity, now, queue, webhooks, conversations },
@@ -136,7 +144,7 @@ export const governanceScene = async (
     auditHead: () => undefined,
     declarations: {},
   })
-  const app = await appWith({ keys, idempotency, views: seen, a2a: plane.a2a })
+  const app = await appWith({ keys, pipeline, views: seen, a2a: plane.a2a })
   t.teardown(async () => {
     keys.close()
     policies.close()

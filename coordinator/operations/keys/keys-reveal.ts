@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { Approval } from '../../gates/approval.ts'
 import type { Caller } from '../../gates/asking.ts'
 import { isOwnSubject } from '../../gates/own-subject.ts'
 import type { GateRequest } from '../../gates/request.ts'
-import { addKey, type IssuedKey } from '../../keys/issue.ts'
+import { addKey } from '../../keys/issue.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
 import { KEY_GATE, KeyPlan } from './key-plan.ts'
@@ -30,14 +31,8 @@ export default defineOperation({
     requireAsker(request, caller.person)
     const plan = KeyPlan.parse(request.plan)
     await requireMayHave(plan, context)
-    let issued: IssuedKey | undefined
-    await gates.consume(request_id, caller, {
-      plan,
-      within: async trx => {
-        issued = await addKey(trx, specOf(plan), actor, now())
-      },
-    })
-    const { key, secret } = issued as unknown as IssuedKey
+    const approval = new Approval(gates, { requestId: request_id, plan, caller })
+    const { key, secret } = await approval.use(trx => addKey(trx, specOf(plan), actor, now()))
     return { ...keyViewOf(key), secret }
   },
 })

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { AgentSession } from '../../agents/session.ts'
 import type { Commit } from '../../agents/step.ts'
+import { Approval } from '../../gates/approval.ts'
 import type { Caller } from '../../gates/asking.ts'
 import { isOwnSubject } from '../../gates/own-subject.ts'
 import { type GateRequest, publicStatus, stateAt } from '../../gates/request.ts'
@@ -83,7 +84,7 @@ const check = async (input: CheckInput, context: Context): Promise<CheckView> =>
   const passage =
     answer.gate_id === null
       ? withoutGate(input)
-      : await throughGate(answer.gate_id, input, caller, context)
+      : await passWith(answer.gate_id, input, caller, context)
   if ('status' in passage) {
     const held = { actionType: action_type, gateId: answer.gate_id ?? undefined, pending: true }
     const after = await agents.sessions.hold(session_id, caller, held)
@@ -114,7 +115,7 @@ const withoutGate = ({ action_type, request_id }: CheckInput): Passage => {
 }
 
 /** Passes with an approved request of the caller, which is used up in the same transaction. */
-const throughGate = async (
+const passWith = async (
   gateId: string,
   asked: CheckInput,
   caller: Caller,
@@ -136,15 +137,8 @@ const throughGate = async (
     }
   if (publicStatus(state) === 'blocked')
     return { status: 'blocked', request_id: requestId, next: `the request is ${state}: ${ask}` }
-  const commit: Commit = async work => {
-    const done: Awaited<ReturnType<typeof work>>[] = []
-    await gates.consume(requestId, caller, {
-      plan: request.plan,
-      within: async trx => void done.push(await work(trx)),
-    })
-    return done[0] as Awaited<ReturnType<typeof work>>
-  }
-  return { commit }
+  const approval = new Approval(gates, { requestId, plan: request.plan, caller })
+  return { commit: work => approval.use(work) }
 }
 
 /** What people have to approve, at least: this action, with what was told of it. */

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { knownRoles, mayCall } from '../../agents/roles.ts'
+import { mayCall as isSkillOf, knownRoles } from '../../agents/roles.ts'
 import type { AgentSession } from '../../agents/session.ts'
-import { requireAccess } from '../../operations/call.ts'
 import type { Context } from '../../operations/context.ts'
+import type { SkillFacts } from '../../operations/declaration.ts'
 import { callerOf } from '../../operations/gates/gate-view.ts'
-import { refusal } from '../../operations/sessions/situation.ts'
-import { defineSkill, type Skill } from '../skill.ts'
+import { accessFault } from '../../operations/invoke/access.ts'
+import { defineSkill } from '../skill.ts'
 
 const LOOKED_AT = 200
 
@@ -68,12 +68,12 @@ const missing = (param: string): ShoalError =>
 /** Looked at anew: the key may have been revoked since the agent has docked. */
 const whyNot = async (
   { keyId, roles }: AgentSession,
-  skill: Skill,
+  skill: SkillFacts,
   { keys }: Context,
 ): Promise<string | undefined> => {
   const key = await keys.asNow(keyId)
   if (key === undefined) return 'its key is not good any more'
-  if (!mayCall(knownRoles(roles), skill.id))
+  if (!isSkillOf(knownRoles(roles), skill.id))
     return `${skill.id} is no skill of the session: ${roles.join(', ')}`
-  return refusal(() => requireAccess(skill, key))
+  return accessFault(skill, key)
 }

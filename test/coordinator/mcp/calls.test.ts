@@ -23,7 +23,7 @@ const scene = await a2aScene(t, {
   moreSkills: skills,
   config: { public: { portal_url: PORTAL } },
   from: { store: first.store, demo: first.demo },
-  parts: { idempotency },
+  pipeline: { idempotency },
 })
 t.teardown(release)
 const { url, demo } = scene
