@@ -20,7 +20,7 @@ import { createControl } from '../coordinator/control/control.ts'
 import { createCells } from '../coordinator/enrolment/cells.ts'
 import { newCellRow } from '../coordinator/enrolment/enrolment.ts'
 import { createToken } from '../coordinator/enrolment/join-tokens.ts'
-import { createFleet } from '../coordinator/fleet/fleet.ts'
+import { Fleet } from '../coordinator/fleet/fleet.ts'
 import { acceptUpgrades } from '../coordinator/http/upgrades.ts'
 import { digestOf, randomSecret } from '../coordinator/keys/secret.ts'
 import { openStore, type Store } from '../coordinator/store/store.ts'
@@ -55,7 +55,7 @@ const startCoordinator = async (store: Store) => {
   const cells = createCells({ store, logger })
   const sentAtMs = new Map<string, number>()
   const ended = new Map<string, (fromBrokerMs: number) => void>()
-  const fleet = createFleet({
+  const fleet = new Fleet({
     limits: { suspectAfterMs: 60_000, deadAfterMs: 90_000 },
     nowMs: () => performance.now(),
     changed: () => {},
@@ -88,7 +88,7 @@ const startCoordinator = async (store: Store) => {
     nowMs: () => performance.now(),
     epoch: 1,
     authenticate,
-    seen: fleet.seen,
+    seen: cellId => fleet.seen(cellId),
     receive: createInbox({ fleet, logger, born: () => {}, control: hears }),
     takeover: () => {},
   })

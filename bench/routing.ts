@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import type { CellLink } from '../coordinator/fleet/cell-link.ts'
 import { claim, type Engine, release } from '../coordinator/fleet/engine.ts'
 import { hash32 } from '../coordinator/fleet/ring.ts'
-import { createRouter, type Router } from '../coordinator/fleet/router.ts'
+import { Router } from '../coordinator/fleet/router.ts'
 import { type Row, report } from './measure.ts'
 
 /**
@@ -21,7 +21,7 @@ export const main = async (argv: string[]): Promise<void> => {
 const MODEL = 'm'
 
 const fleetOf = (cells: number) => {
-  const router = createRouter()
+  const router = new Router()
   const engines = Array.from({ length: cells }, (_, i): Engine => {
     const trail = { level: Math.random(), atMs: performance.now() }
     const counts = { slots: 8, queue: 16, inFlight: 0, others: i % 5, fullUntilMs: 0 }

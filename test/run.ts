@@ -1,12 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { globSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 /**
  * `npm test`: types and lint, then every test file, then one line `N passed, N failed`.
- * Arguments are passed on to tap, so that `npm test -- test/shared` runs a part.
+ * Arguments are files or folders: `npm test -- test/shared` runs a part.
  */
 const binFolder = new URL('../node_modules/.bin', import.meta.url).pathname
 const bin = (name: string) => join(binFolder, name)
@@ -42,7 +43,12 @@ interface Counts {
   code: number
 }
 
-/** Runs tap, shows failures with their diagnosis, and reads the counts of its closing summary. */
+/** End of a titled test: an assertion has no time, and a file is not indented. */
+const TITLED = /^\s+(ok|not ok) \d+ - .* # time=/
+/** A file that failed outside its tests: a crash, a time-out, an assertion at its top. */
+const FAILED_FILE = /^not ok \d+ - (?!.*# SKIP)/
+
+/** Runs tap, shows failures with their diagnosis, and counts titled tests. */
 const runTap = async (files: string[]): Promise<Counts> => {
   const tap = spawn(bin('tap'), ['run', '--reporter=tap', ...files], {
     env: { ...process.env, TAP_TYPE_STRIP_ONLY: '1' },
@@ -53,14 +59,21 @@ const runTap = async (files: string[]): Promise<Counts> => {
   for await (const line of createInterface({ input: tap.stdout })) {
     diagnosing = /^\s*not ok/.test(line) || (diagnosing && !/^\s*ok \d+/.test(line))
     if (diagnosing || /^(ok|not ok|#)/.test(line) || /# skip/i.test(line)) console.log(line)
-    const summary = /^# \{ total: \d+, pass: (\d+)(?:, fail: (\d+))?/.exec(line)
-    if (summary) Object.assign(counts, { passed: +(summary[1] ?? 0), failed: +(summary[2] ?? 0) })
+    const outcome = TITLED.exec(line)?.[1]
+    if (outcome === 'ok') counts.passed++
+    else if (outcome !== undefined || FAILED_FILE.test(line)) counts.failed++
   }
   const [code] = tap.exitCode === null ? await once(tap, 'exit') : [tap.exitCode]
   return { ...counts, code: code ?? 1 }
 }
 
-const files = process.argv.slice(2)
+/** Test files of an argument: all of a folder, or the file itself. */
+const expand = (path: string): string[] =>
+  statSync(path, { throwIfNoEntry: false })?.isDirectory()
+    ? globSync(join(path, '**/*.test.ts')).toSorted()
+    : [path]
+
+const files = process.argv.slice(2).flatMap(expand)
 if (process.env.CI === 'true') installPackages()
 if (files.length === 0) {
   check('tsc', ['--noEmit'])

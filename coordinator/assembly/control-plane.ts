@@ -12,12 +12,12 @@ import { createEpochs } from '../enrolment/epochs.ts'
 import type { Events } from '../events/bus.ts'
 import { placesLeft } from '../fleet/cell.ts'
 import { createClones } from '../fleet/clones.ts'
-import { createFleet, type Fleet } from '../fleet/fleet.ts'
+import { Fleet } from '../fleet/fleet.ts'
 import { createLanes } from '../fleet/lane.ts'
 import { createMonitor } from '../fleet/monitor.ts'
-import { createRouter, type Owner, type Router } from '../fleet/router.ts'
+import { type Owner, Router } from '../fleet/router.ts'
 import { createTrails } from '../fleet/trails.ts'
-import { createWaitQueue } from '../fleet/wait-queue.ts'
+import { WaitQueue } from '../fleet/wait-queue.ts'
 import type { Caller } from '../http/cell-caller.ts'
 import type { BrokerFigures } from '../metrics/broker-figures.ts'
 import { createFleetIdentity } from '../signing/fleet-identity.ts'
@@ -62,9 +62,9 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
     publish: events.publish,
   })
 
-  const router = createRouter(Math.random, nowMs)
+  const router = new Router(Math.random, nowMs)
   const trails = createTrails(nowMs)
-  const queue = createWaitQueue({
+  const queue = new WaitQueue({
     limits: {
       length: config.routing.queue_length,
       maxWaitMs: config.routing.queue_max_wait_seconds * 1000,
@@ -75,7 +75,7 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
   })
   const lanes = createLanes({ router, queue, trails, nowMs })
 
-  const fleet = createFleet({
+  const fleet = new Fleet({
     router,
     routed: ({ engines }) => {
       for (const engine of engines.values()) queue.offer(engine, placesLeft(engine))
@@ -144,7 +144,7 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
     // whoever says CONNECT has come through the upgrade, and was judged there
     authenticate: (cellId, credential) => authenticate(cellId, credential),
     epoch: Math.floor(now() / 1000),
-    seen: fleet.seen,
+    seen: cellId => fleet.seen(cellId),
     receive: heard(createInbox({ fleet, logger, born, control: control.hears, dropped })),
     takeover: (cellId, from) => {
       logger.warn({ cell: cellId, ...from }, 'cell connected twice')
@@ -189,7 +189,7 @@ export const openControlPlane = async (parts: ControlPlaneParts) => {
       .then(() => applySettings(settings, fleet, router))
       .catch(error => logger.error({ err: error }, 'changes of cells could not be read'))
   })
-  const sweeper = setInterval(fleet.sweep, 1000 / SWEEPS_PER_SECOND)
+  const sweeper = setInterval(() => fleet.sweep(), 1000 / SWEEPS_PER_SECOND)
   const ticker = setInterval(() => {
     monitor.tick()
     control.commands.sweep()

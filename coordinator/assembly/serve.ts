@@ -193,7 +193,7 @@ export const serve = async (
     logger.info('coordinator is down')
   }
   const healthy = () => storeProblem() === undefined
-  return { url, healthy, waiting: plane.routing.queue.lengths, close }
+  return { url, healthy, waiting: () => plane.routing.queue.lengths(), close }
 }
 
 /** Usage that also tells the monitor of what was completed. */

@@ -3,125 +3,117 @@ import { Pool } from './pool.ts'
 
 export type { Engine } from './engine.ts'
 
-/** Whose own a cell is. */
+/** Tenant that a cell is dedicated to. */
 export interface Owner {
   tenantId: string
   /** The tenant's requests go to no other cells, also when its own are full or away. */
   exclusive: boolean
 }
 
-/** Who asks, and for what; as far as it matters where a request goes. */
+/** Facts of a request that decide where it may go. */
 export interface Asker {
   tenantId?: string | undefined
   /** Unsigned 32-bit number of the beginning of a long prompt: the same goes to the same cell. */
   affinity?: number | undefined
 }
 
-export interface Router {
+/** Index of the engines by model and by the tenant that their cells are dedicated to. */
+export class Router {
+  readonly #random: () => number
+  readonly #nowMs: () => number
+  readonly #shared = new Map<string, Pool>()
+  readonly #dedicated = new Map<string, Map<string, Pool>>()
+  readonly #byCell = new Map<string, ReadonlyMap<string, Engine>>()
+  #owners: ReadonlyMap<string, Owner> = new Map()
+  #exclusive: ReadonlySet<string> = new Set()
+
+  constructor(random: () => number = Math.random, nowMs: () => number = () => performance.now()) {
+    this.#random = random
+    this.#nowMs = nowMs
+  }
+
   /** Replaces what a cell serves: model id to engine. An empty map takes it out of routing. */
-  update(cellId: string, serving: ReadonlyMap<string, Engine>): void
-  /** Replaces what is known of whose own cells are; all others are everybody's. */
-  assign(owners: ReadonlyMap<string, Owner>): void
+  update(cellId: string, serving: ReadonlyMap<string, Engine>): void {
+    const before = this.#byCell.get(cellId)
+    if (isSame(before, serving)) return
+    this.#remove(cellId, serving)
+    if (serving.size === 0) this.#byCell.delete(cellId)
+    else this.#byCell.set(cellId, serving)
+    this.#add(cellId, before)
+  }
+
+  /** Replaces the owners of dedicated cells; all other cells are shared. */
+  assign(next: ReadonlyMap<string, Owner>): void {
+    const moved = [...this.#byCell.keys()].filter(
+      cellId => this.#owners.get(cellId)?.tenantId !== next.get(cellId)?.tenantId,
+    )
+    for (const cellId of moved) this.#remove(cellId)
+    this.#owners = new Map(next)
+    this.#exclusive = new Set(
+      [...next.values()].filter(owner => owner.exclusive).map(owner => owner.tenantId),
+    )
+    for (const cellId of moved) this.#add(cellId)
+  }
+
   /**
    * The engine to try next, or undefined when none has room or all were tried. Takes the less
    * loaded of two different random ones (power of two choices), so that it costs the same for ten
    * cells and for ten thousand. A tenant's own cells come first.
    */
-  pick(model: string, tried?: ReadonlySet<string>, asker?: Asker): Engine | undefined
-  /** The pools a request may be served from, those of its own cells first. */
-  pools(model: string, tenantId: string | undefined): Pool[]
-  /** True when requests of this tenant may run on the cell. */
-  mayUse(cellId: string, tenantId: string | undefined): boolean
-  /** Engines that serve a model now, for anybody. */
-  count(model: string): number
-  all(): Iterable<{ pool: Pool; tenantId: string | undefined }>
-}
-
-export const createRouter = (
-  random: () => number = Math.random,
-  nowMs: () => number = () => performance.now(),
-): Router => {
-  const shared = new Map<string, Pool>()
-  const own = new Map<string, Map<string, Pool>>()
-  const byCell = new Map<string, ReadonlyMap<string, Engine>>()
-  let owners: ReadonlyMap<string, Owner> = new Map()
-  let exclusive: ReadonlySet<string> = new Set()
-
-  const poolsOf = (cellId: string): Map<string, Pool> => {
-    const tenantId = owners.get(cellId)?.tenantId
-    if (tenantId === undefined) return shared
-    return getOrMake(own, tenantId, () => new Map<string, Pool>())
-  }
-
-  const remove = (cellId: string, but: ReadonlyMap<string, Engine> = NOTHING): void => {
-    const pools = poolsOf(cellId)
-    for (const [model, engine] of byCell.get(cellId) ?? NOTHING)
-      if (but.get(model) !== engine) pools.get(model)?.remove(engine)
-  }
-
-  const add = (cellId: string, but: ReadonlyMap<string, Engine> = NOTHING): void => {
-    const pools = poolsOf(cellId)
-    for (const [model, engine] of byCell.get(cellId) ?? NOTHING)
-      if (but.get(model) !== engine)
-        getOrMake(pools, model, () => new Pool(model, random, nowMs)).add(engine)
-  }
-
-  const update: Router['update'] = (cellId, serving) => {
-    const before = byCell.get(cellId)
-    if (isSame(before, serving)) return
-    remove(cellId, serving)
-    if (serving.size === 0) byCell.delete(cellId)
-    else byCell.set(cellId, serving)
-    add(cellId, before)
-  }
-
-  const assign: Router['assign'] = next => {
-    const moved = [...byCell.keys()].filter(
-      cellId => owners.get(cellId)?.tenantId !== next.get(cellId)?.tenantId,
-    )
-    for (const cellId of moved) remove(cellId)
-    owners = new Map(next)
-    exclusive = new Set(
-      [...owners.values()].filter(owner => owner.exclusive).map(owner => owner.tenantId),
-    )
-    for (const cellId of moved) add(cellId)
-  }
-
-  const pick: Router['pick'] = (model, tried = NONE, asker = NOBODY) => {
-    const { tenantId, affinity } = asker
-    const dedicated = tenantId === undefined ? undefined : own.get(tenantId)
+  pick(
+    model: string,
+    tried: ReadonlySet<string> = NONE,
+    { tenantId, affinity }: Asker = NOBODY,
+  ): Engine | undefined {
+    const dedicated = tenantId === undefined ? undefined : this.#dedicated.get(tenantId)
     const found = dedicated?.get(model)?.pick(tried, affinity)
-    if (found !== undefined || exclusive.has(tenantId ?? '')) return found
-    return shared.get(model)?.pick(tried, affinity)
+    if (found !== undefined || this.#exclusive.has(tenantId ?? '')) return found
+    return this.#shared.get(model)?.pick(tried, affinity)
   }
 
-  const pools: Router['pools'] = (model, tenantId) => {
-    const dedicated = tenantId === undefined ? undefined : own.get(tenantId)?.get(model)
-    const common = exclusive.has(tenantId ?? '') ? undefined : shared.get(model)
+  /** The pools a request may be served from, those of its tenant's own cells first. */
+  pools(model: string, tenantId: string | undefined): Pool[] {
+    const dedicated = tenantId === undefined ? undefined : this.#dedicated.get(tenantId)?.get(model)
+    const common = this.#exclusive.has(tenantId ?? '') ? undefined : this.#shared.get(model)
     return [dedicated, common].filter(pool => pool !== undefined)
   }
 
-  const count = (model: string): number => {
-    let engines = shared.get(model)?.engines.length ?? 0
-    for (const dedicated of own.values()) engines += dedicated.get(model)?.engines.length ?? 0
+  /** Whether requests of this tenant may run on the cell. */
+  mayUse(cellId: string, tenantId: string | undefined): boolean {
+    const owner = this.#owners.get(cellId)?.tenantId
+    return owner === undefined ? !this.#exclusive.has(tenantId ?? '') : owner === tenantId
+  }
+
+  /** Number of engines that serve a model now, of all tenants. */
+  count(model: string): number {
+    let engines = this.#shared.get(model)?.engines.length ?? 0
+    for (const pools of this.#dedicated.values()) engines += pools.get(model)?.engines.length ?? 0
     return engines
   }
 
-  return {
-    update,
-    assign,
-    pick,
-    pools,
-    mayUse: (cellId, tenantId) => {
-      const owner = owners.get(cellId)?.tenantId
-      return owner === undefined ? !exclusive.has(tenantId ?? '') : owner === tenantId
-    },
-    count,
-    all: function* () {
-      for (const pool of shared.values()) yield { pool, tenantId: undefined }
-      for (const [tenantId, dedicated] of own)
-        for (const pool of dedicated.values()) yield { pool, tenantId }
-    },
+  *all(): Iterable<{ pool: Pool; tenantId: string | undefined }> {
+    for (const pool of this.#shared.values()) yield { pool, tenantId: undefined }
+    for (const [tenantId, pools] of this.#dedicated)
+      for (const pool of pools.values()) yield { pool, tenantId }
+  }
+
+  #poolsOf(cellId: string): Map<string, Pool> {
+    const tenantId = this.#owners.get(cellId)?.tenantId
+    if (tenantId === undefined) return this.#shared
+    return getOrMake(this.#dedicated, tenantId, () => new Map<string, Pool>())
+  }
+
+  #remove(cellId: string, except: ReadonlyMap<string, Engine> = NOTHING): void {
+    const pools = this.#poolsOf(cellId)
+    for (const [model, engine] of this.#byCell.get(cellId) ?? NOTHING)
+      if (except.get(model) !== engine) pools.get(model)?.remove(engine)
+  }
+
+  #add(cellId: string, except: ReadonlyMap<string, Engine> = NOTHING): void {
+    const pools = this.#poolsOf(cellId)
+    for (const [model, engine] of this.#byCell.get(cellId) ?? NOTHING)
+      if (except.get(model) !== engine)
+        getOrMake(pools, model, () => new Pool(model, this.#random, this.#nowMs)).add(engine)
   }
 }
 
@@ -137,7 +129,7 @@ const getOrMake = <K, V>(map: Map<K, V>, key: K, make: () => V): V => {
   return made
 }
 
-/** Most reports change no more than counters inside the engines, and then the index stays. */
+/** Most reports change only counters inside the engines; the index then stays as it is. */
 const isSame = (
   before: ReadonlyMap<string, Engine> | undefined,
   after: ReadonlyMap<string, Engine>,

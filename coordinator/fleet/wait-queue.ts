@@ -1,13 +1,14 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { capacity, claim, type Engine, isFull, noteRoom } from './engine.ts'
 import { Line, type Waiter } from './line.ts'
+import { Pace, retryAfterSeconds } from './pace.ts'
 import type { Asker, Router } from './router.ts'
 
 export interface WaitLimits {
   /** Requests that may wait for one model. */
   length: number
   maxWaitMs: number
-  /** How long a model that nobody serves any more is expected back. */
+  /** Time for which a model that no cell serves any more is expected back. */
   restartMs: number
 }
 
@@ -26,29 +27,12 @@ export interface Place {
   leave: () => void
 }
 
-/**
- * Requests that no cell has room for wait here, for each model in a line of its own, fair between
- * keys. A place that becomes free is handed to exactly one of them, so that nobody is woken in vain
- * and nobody who comes later is served before.
- */
-export interface WaitQueue {
-  /** Undefined when waiting is of no use: nobody serves the model, or waiting is switched off. */
-  enter(request: WaitRequest): Place | undefined
-  /** One request left the engine. */
-  freed(engine: Engine): void
-  /** The engine is new, or was reported with room: `places` of them. */
-  offer(engine: Engine, places?: number): void
-  /** Requests that wait, by model. */
-  lengths(): ReadonlyMap<string, number>
-  close(): void
-}
-
 export interface WaitQueueParts {
   limits: WaitLimits
   router: Pick<Router, 'pick' | 'pools' | 'mayUse'>
   /** Monotonic milliseconds. */
   nowMs: () => number
-  /** Runs something later; the answer calls it off. */
+  /** Runs a function later; the returned function cancels it. */
   after?: (milliseconds: number, run: () => void) => () => void
 }
 
@@ -58,96 +42,139 @@ interface Waiting extends Waiter, WaitRequest {
   refuse: (error: ShoalError) => void
 }
 
-/** Cells that are full with requests of others are asked again this often. */
+/** Interval at which cells that were full with requests of other coordinators are tried again. */
 const LOOK_AGAIN_MS = 100
-/** How much one turn moves the estimate of the time between two. */
-const SHARE = 0.2
+/**
+ * Requests that no cell has room for wait here, for each model in a line of its own, fair between
+ * keys. A place that becomes free is handed to exactly one of them, so that no request is woken in
+ * vain and a later one is never served before an earlier one of the same key.
+ */
+export class WaitQueue {
+  readonly #parts: WaitQueueParts
+  readonly #lines = new Map<string, Line<Waiting>>()
+  readonly #paces = new Map<string, Pace>()
+  #waiting = 0
+  #stopLooking: (() => void) | undefined
 
-export const createWaitQueue = (parts: WaitQueueParts): WaitQueue => {
-  const { limits, router, nowMs, after = later } = parts
-  const lines = new Map<string, Line<Waiting>>()
-  const paces = new Map<string, Pace>()
-  let waiting = 0
-  let stopLooking: (() => void) | undefined
+  constructor(parts: WaitQueueParts) {
+    this.#parts = parts
+  }
 
-  const isExpected = ({ model, tenantId }: WaitRequest): boolean =>
-    router
-      .pools(model, tenantId)
-      .some(pool => pool.engines.length > 0 || nowMs() - pool.emptySinceMs < limits.restartMs)
-
-  const enter: WaitQueue['enter'] = request => {
-    if (limits.length === 0 || !isExpected(request)) return undefined
-    const line = lines.get(request.model) ?? new Line<Waiting>()
+  /** Undefined when waiting is of no use: no cell serves the model, or waiting is switched off. */
+  enter(request: WaitRequest): Place | undefined {
+    const { limits, router } = this.#parts
+    if (limits.length === 0 || !this.#isExpected(request)) return undefined
+    const line = this.#lines.get(request.model) ?? new Line<Waiting>()
     const free = line.size === 0 ? router.pick(request.model, undefined, request) : undefined
     if (free !== undefined) {
       claim(free)
       return { turn: Promise.resolve(free), leave: () => {} }
     }
-    lines.set(request.model, line)
-    return join(line, request)
+    this.#lines.set(request.model, line)
+    return this.#join(line, request)
   }
 
-  const join = (line: Line<Waiting>, request: WaitRequest): Place => {
-    let callOff = (): void => {}
+  /** One request left the engine. */
+  freed(engine: Engine): void {
+    noteRoom(engine)
+    this.offer(engine, 1)
+  }
+
+  /** The engine is new, or was reported with room: `places` of them. */
+  offer(engine: Engine, places = capacity(engine)): void {
+    for (let place = 0; place < places && this.#waiting > 0; place++) {
+      if (isFull(engine, this.#parts.nowMs())) return
+      const waiter = this.#findNextFor(engine)
+      if (waiter === undefined) return
+      this.#hand(engine, waiter)
+    }
+  }
+
+  /** Number of waiting requests, by model. */
+  lengths(): ReadonlyMap<string, number> {
+    return new Map([...this.#lines].map(([model, line]) => [model, line.size]))
+  }
+
+  /** Refuses every request that waits. */
+  close(): void {
+    this.#stopLooking?.()
+    for (const [model, line] of [...this.#lines])
+      for (let next = line.next(() => true); next; next = line.next(() => true)) {
+        this.#drop(line, next)
+        next.refuse(new ShoalError('draining', `the coordinator stops: ${model} is not served`))
+      }
+  }
+
+  #isExpected({ model, tenantId }: WaitRequest): boolean {
+    const { limits, router, nowMs } = this.#parts
+    return router
+      .pools(model, tenantId)
+      .some(pool => pool.engines.length > 0 || nowMs() - pool.emptySinceMs < limits.restartMs)
+  }
+
+  #join(line: Line<Waiting>, request: WaitRequest): Place {
+    const { limits, nowMs, after = runLater } = this.#parts
+    let cancelTimeout = (): void => {}
     const { promise, resolve, reject } = Promise.withResolvers<Engine | undefined>()
     const waiter: Waiting = {
       ...request,
       sinceMs: nowMs(),
       settle: engine => {
-        callOff()
+        cancelTimeout()
         resolve(engine)
       },
       refuse: error => {
-        callOff()
+        cancelTimeout()
         reject(error)
       },
     }
-    if (!makeRoom(line, request)) {
-      waiter.refuse(fullLine(request.model, line.size))
+    if (!this.#makeRoom(line, request)) {
+      waiter.refuse(this.#lineIsFull(request.model, line.size))
       return { turn: promise, leave: () => {} }
     }
     line.join(waiter)
-    waiting++
-    callOff = after(limits.maxWaitMs, () => {
-      if (drop(line, waiter)) waiter.refuse(tooLong(request.model))
+    this.#waiting++
+    cancelTimeout = after(limits.maxWaitMs, () => {
+      if (this.#drop(line, waiter)) waiter.refuse(this.#tookTooLong(request.model))
     })
-    look()
+    this.#lookLater()
     return {
       turn: promise,
       leave: () => {
-        if (drop(line, waiter)) waiter.settle(undefined)
+        if (this.#drop(line, waiter)) waiter.settle(undefined)
       },
     }
   }
 
-  /** In a full line, who has most gives up its newest place to who has less. */
-  const makeRoom = (line: Line<Waiting>, { model, keyId }: WaitRequest): boolean => {
-    if (line.size < limits.length) return true
+  /** In a full line, the key with most places gives up its newest one to a key with fewer. */
+  #makeRoom(line: Line<Waiting>, { model, keyId }: WaitRequest): boolean {
+    if (line.size < this.#parts.limits.length) return true
     const greedy = line.greediest(keyId)
-    if (greedy === undefined || !drop(line, greedy)) return false
-    greedy.refuse(fullLine(model, line.size))
+    if (greedy === undefined || !this.#drop(line, greedy)) return false
+    greedy.refuse(this.#lineIsFull(model, line.size))
     return true
   }
 
-  const drop = (line: Line<Waiting>, waiter: Waiting): boolean => {
+  #drop(line: Line<Waiting>, waiter: Waiting): boolean {
     if (!line.leave(waiter)) return false
-    left(waiter.model, line)
+    this.#noteLeft(waiter.model, line)
     return true
   }
 
-  const left = (model: string, line: Line<Waiting>): void => {
-    waiting--
-    if (line.size === 0) lines.delete(model)
-    if (waiting > 0) return
-    stopLooking?.()
-    stopLooking = undefined
+  #noteLeft(model: string, line: Line<Waiting>): void {
+    this.#waiting--
+    if (line.size === 0) this.#lines.delete(model)
+    if (this.#waiting > 0) return
+    this.#stopLooking?.()
+    this.#stopLooking = undefined
   }
 
-  /** Of all lines that the engine can serve, the one whose next has waited longest. */
-  const nextFor = (engine: Engine): Waiting | undefined => {
+  /** Of all lines that the engine can serve, the request that has waited longest. */
+  #findNextFor(engine: Engine): Waiting | undefined {
+    const { router } = this.#parts
     let first: Waiting | undefined
     for (const { model } of engine.pools ?? []) {
-      const waiter = lines
+      const waiter = this.#lines
         .get(model)
         ?.next(({ tenantId }) => router.mayUse(engine.cellId, tenantId))
       if (waiter !== undefined && (first === undefined || waiter.sinceMs < first.sinceMs))
@@ -156,100 +183,60 @@ export const createWaitQueue = (parts: WaitQueueParts): WaitQueue => {
     return first
   }
 
-  const hand = (engine: Engine, waiter: Waiting): void => {
-    const line = lines.get(waiter.model) as Line<Waiting>
+  #hand(engine: Engine, waiter: Waiting): void {
+    const line = this.#lines.get(waiter.model) as Line<Waiting>
     line.take(waiter)
-    left(waiter.model, line)
-    pace(waiter.model).turn(nowMs())
+    this.#noteLeft(waiter.model, line)
+    this.#paceOf(waiter.model).noteTurn(this.#parts.nowMs())
     claim(engine)
     waiter.settle(engine)
   }
 
-  const offer: WaitQueue['offer'] = (engine, places = capacity(engine)) => {
-    for (let place = 0; place < places && waiting > 0; place++) {
-      if (isFull(engine, nowMs())) return
-      const waiter = nextFor(engine)
-      if (waiter === undefined) return
-      hand(engine, waiter)
-    }
-  }
-
-  /** What a report or the end of a request of ours does not tell: others have left a cell. */
-  const look = (): void => {
-    stopLooking ??= after(LOOK_AGAIN_MS, () => {
-      stopLooking = undefined
-      for (const model of [...lines.keys()]) serve(model)
-      if (waiting > 0) look()
+  /** Requests of other coordinators leave a cell without a report or an end that is seen here. */
+  #lookLater(): void {
+    const { after = runLater } = this.#parts
+    this.#stopLooking ??= after(LOOK_AGAIN_MS, () => {
+      this.#stopLooking = undefined
+      for (const model of [...this.#lines.keys()]) this.#serve(model)
+      if (this.#waiting > 0) this.#lookLater()
     })
   }
 
-  const serve = (model: string): void => {
+  #serve(model: string): void {
+    const { router } = this.#parts
     for (;;) {
       let engine: Engine | undefined
-      const waiter = lines.get(model)?.next(next => {
+      const waiter = this.#lines.get(model)?.next(next => {
         engine = router.pick(model, undefined, next)
         return engine !== undefined
       })
       if (waiter === undefined || engine === undefined) return
-      hand(engine, waiter)
+      this.#hand(engine, waiter)
     }
   }
 
-  const pace = (model: string): Pace => {
-    const known = paces.get(model) ?? new Pace()
-    paces.set(model, known)
+  #paceOf(model: string): Pace {
+    const known = this.#paces.get(model) ?? new Pace()
+    this.#paces.set(model, known)
     return known
   }
 
-  const fullLine = (model: string, length: number): ShoalError =>
-    new ShoalError('cell_unavailable', `${length} requests wait for ${model}`, {
-      retryAfterSeconds: retryAfter(pace(model).betweenMs * length),
+  #lineIsFull(model: string, length: number): ShoalError {
+    return new ShoalError('cell_unavailable', `${length} requests wait for ${model}`, {
+      retryAfterSeconds: retryAfterSeconds(this.#paceOf(model).betweenMs * length),
     })
+  }
 
-  const tooLong = (model: string): ShoalError => {
-    const seconds = limits.maxWaitMs / 1000
-    const message = `no cell had room for ${model} within ${seconds} s`
+  #tookTooLong(model: string): ShoalError {
+    const { maxWaitMs } = this.#parts.limits
+    const message = `no cell had room for ${model} within ${maxWaitMs / 1000} s`
     return new ShoalError('cell_unavailable', message, {
-      retryAfterSeconds: retryAfter(limits.maxWaitMs),
+      retryAfterSeconds: retryAfterSeconds(maxWaitMs),
     })
   }
-
-  return {
-    enter,
-    freed: engine => {
-      noteRoom(engine)
-      offer(engine, 1)
-    },
-    offer,
-    lengths: () => new Map([...lines].map(([model, line]) => [model, line.size])),
-    close: () => {
-      stopLooking?.()
-      for (const [model, line] of [...lines])
-        for (let next = line.next(() => true); next; next = line.next(() => true)) {
-          drop(line, next)
-          next.refuse(new ShoalError('draining', `nobody is served any more: ${model}`))
-        }
-    },
-  }
 }
 
-/** Mean time between two turns of a line. */
-class Pace {
-  betweenMs = 1000
-  #lastMs: number | undefined
-
-  turn(nowMs: number): void {
-    const passedMs = nowMs - (this.#lastMs ?? nowMs - this.betweenMs)
-    this.#lastMs = nowMs
-    this.betweenMs += SHARE * (Math.min(passedMs, 60_000) - this.betweenMs)
-  }
-}
-
-/** Whole seconds, 1 to 60. */
-const retryAfter = (milliseconds: number): number =>
-  Math.min(60, Math.max(1, Math.ceil(milliseconds / 1000)))
-
-const later = (milliseconds: number, run: () => void): (() => void) => {
+const runLater = (milliseconds: number, run: () => void): (() => void) => {
   const timer = setTimeout(run, milliseconds)
   timer.unref()
   return () => clearTimeout(timer)

@@ -183,7 +183,7 @@ export const createInference = (parts: InferenceParts) => {
         const headers = judge || !call.stream ? { [HEADER_JUDGE]: String(JUDGED_TOKENS) } : {}
         return ask(call, model, { ...how, headers })
       },
-      serves: fleet.serves,
+      serves: model => fleet.serves(model),
       trail: steps => {
         call.answerHeaders[HEADER_CASCADE] = steps.map(stepText).join(', ')
       },

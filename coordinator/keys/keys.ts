@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { addKey, type IssuedKey, recordKey } from './issue.ts'
 import { isLive, type Key, type KeySpec, keyOf } from './key.ts'
-import { createOpenAnswers, type OpenAnswers, type OpenAnswersParts } from './open-answers.ts'
+import { OpenAnswers, type OpenAnswersParts } from './open-answers.ts'
 import { KEY_PREFIX, newSecret, parseSecret } from './secret.ts'
 import { readShownKeys } from './shown-keys.ts'
 import { Verifier, type VerifierOptions } from './verifier.ts'
@@ -85,7 +85,7 @@ export const createKeys = (options: KeysOptions): Keys => {
     load: async id =>
       (await readShownKeys(ledger.read, [id])).map(({ digest, key: value }) => ({ digest, value })),
   })
-  const open = createOpenAnswers({
+  const open = new OpenAnswers({
     read: async ids => (await readShownKeys(ledger.read, ids)).map(({ key }) => key),
     isCurrent: key => verifier.isKnown(key.id, key),
     ...{ logger, now, later },
@@ -195,7 +195,7 @@ export const createKeys = (options: KeysOptions): Keys => {
 
   return {
     authenticate,
-    hold: open.hold,
+    hold: (key, held) => open.hold(key, held),
     create,
     enablePerson: (id, enabled, scope, by) =>
       enable(trx => enablePerson(trx, { id, enabled, at: now() }, scope, by)),

@@ -11,6 +11,16 @@ export interface Attempt {
   signal: AbortSignal
 }
 
+/** What a job is booked under. */
+export interface JobAccount {
+  /** Part of the service or project that the work belongs to. */
+  project: string
+  /** Team that answers for it. */
+  team?: string
+  /** Expected cost in hundredths of a euro; 0 when absent. */
+  costCents?: number
+}
+
 /**
  * A kind of work for the queue: one file each. An attempt may run twice, when a process dies in the
  * middle: it must bear that.
@@ -20,6 +30,8 @@ export interface JobKind<P extends z.ZodType = z.ZodType> {
   kind: string
   /** Kept as JSON; what an older version wrote must still pass. */
   payload: P
+  /** What the queue board and the cost reports count a job of this payload under. */
+  account(payload: z.output<P>): JobAccount
   /** Attempts before it is given up. */
   maxAttempts: number
   backOff: BackOff

@@ -12,12 +12,8 @@ export interface NewJob {
   kind: string
   payload: unknown
   tenantId?: string
-  project?: string
-  team?: string
   /** 0 to 9, 5 when absent; higher ones go first. */
   priority?: number
-  /** Hundredths of a euro. */
-  costCents?: number
   lane?: string
   /** Unix milliseconds; at once when absent. */
   notBefore?: number
@@ -43,6 +39,9 @@ export const addJob = async (
   return { job: jobOf(row), added: true }
 }
 
+export const findJob = (trx: Trx, id: string): Promise<JobRow | undefined> =>
+  trx.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirst()
+
 const sameJob = (trx: Trx, kind: string, onceKey: string): Promise<JobRow | undefined> =>
   trx
     .selectFrom('jobs')
@@ -60,16 +59,18 @@ const rowOf = async (trx: Trx, kind: JobKind, job: NewJob, now: number): Promise
     .execute()
   const notBefore = job.notBefore ?? now
   const waits = job.lane !== undefined && (await openInLane(trx, job.lane, 1)) > 0
+  const payload: unknown = kind.payload.parse(job.payload)
+  const { project, team, costCents = 0 } = kind.account(payload as never)
   return {
     seq: (newest[0]?.seq ?? 0) + 1,
     id: newId('job', now),
     kind: job.kind,
     tenant_id: job.tenantId ?? null,
-    project: job.project ?? null,
-    team: job.team ?? null,
-    payload_json: JSON.stringify(kind.payload.parse(job.payload)),
+    project,
+    team: team ?? null,
+    payload_json: JSON.stringify(payload),
     priority: job.priority ?? 5,
-    cost_cents: job.costCents ?? 0,
+    cost_cents: costCents,
     lane: job.lane ?? null,
     state: 'queued',
     not_before: notBefore,

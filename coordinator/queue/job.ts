@@ -2,6 +2,8 @@ import type { JobRow } from '../store/delivery-tables.ts'
 
 /** `dead` was given up; it stays until somebody looks, or for its time. */
 export const JOB_STATES = ['queued', 'running', 'done', 'dead', 'cancelled'] as const
+/** States that a job does not leave by itself. */
+export const FINAL_JOB_STATES: readonly JobState[] = ['done', 'dead', 'cancelled']
 export type JobState = (typeof JOB_STATES)[number]
 
 /** Something to be done later, at least once. Times are unix milliseconds. */

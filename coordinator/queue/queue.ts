@@ -13,7 +13,7 @@ import {
   readJob,
   readJobs,
 } from './job-query.ts'
-import { addJob, cancelJob, discardJob, type NewJob, retryJob } from './job-store.ts'
+import { addJob, cancelJob, discardJob, findJob, type NewJob, retryJob } from './job-store.ts'
 
 /** What is to be done later: kept on the disk, done at least once, by whichever process is free. */
 export interface Queue {
@@ -21,6 +21,8 @@ export interface Queue {
   add(job: NewJob): Promise<Job>
   /** The same inside the transaction of what it follows from; call `wake` after it. */
   addWithin(trx: Transaction<LedgerTables>, job: NewJob): Promise<Job>
+  /** Reads a job inside a transaction, whatever its tenant; undefined once it was forgotten. */
+  findWithin(trx: Transaction<LedgerTables>, id: string): Promise<Job | undefined>
   /** There is something new to do. */
   wake(): void
   /** Throws `not_found`, as all of these, also for a job of another tenant. */
@@ -78,6 +80,10 @@ export const createQueue = ({ ledger, kinds, now, wake = () => {} }: QueueParts)
       return added
     },
     addWithin,
+    findWithin: async (trx, id) => {
+      const row = await findJob(trx, id)
+      return row && jobOf(row)
+    },
     wake,
     get: async (id, scope) => jobOf(await readJob(ledger.read, id, scope)),
     list: (filter, scope) => readJobs(ledger.read, filter, scope),

@@ -1,5 +1,5 @@
 import { chmod, open } from 'node:fs/promises'
-import { Kysely } from 'kysely'
+import { Kysely, type Transaction } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { ShoalError } from '../../shared/errors.ts'
 import { createWriter, type Writer, type WriterOptions } from './group-commit.ts'
@@ -12,6 +12,11 @@ export interface Database<T> extends Writer<T> {
   read: Kysely<T>
   /** Changes when another process or another `Store` has committed. */
   dataVersion(): number
+  /**
+   * Unix milliseconds by the clock of the database, which all processes on it share: for leases.
+   * SQLite has none of its own and its processes run on one machine, whose clock it is.
+   */
+  nowMs(trx: Transaction<T>): Promise<number>
   /** A setting of the writing connection, as SQLite spells it: for tests and for diagnosis. */
   pragma(text: string): unknown
 }
@@ -20,12 +25,14 @@ export interface DatabaseOptions<T> extends Omit<WriterOptions<T>, 'isBusy'> {
   name: string
   synchronous: Synchronous
   migrations: Record<string, Migration>
+  /** Unix milliseconds. */
+  now?: (() => number) | undefined
 }
 
 /** Opens or makes the file, readable by its owner alone, and brings its schema up to date. */
 export const openDatabase = async <T>(
   path: string,
-  { name, synchronous, migrations, ...options }: DatabaseOptions<T>,
+  { name, synchronous, migrations, now = Date.now, ...options }: DatabaseOptions<T>,
 ): Promise<Database<T>> => {
   await makePrivate(path)
   const writing = connect(path, 'writer', synchronous)
@@ -43,7 +50,8 @@ export const openDatabase = async <T>(
     }
     const { dataVersion, pragma } = writing
     const { write, freeze } = writer
-    return { read, write, freeze, dataVersion, pragma, close }
+    const nowMs = async (): Promise<number> => now()
+    return { read, write, freeze, nowMs, dataVersion, pragma, close }
   } catch (error) {
     writing.close()
     throw error

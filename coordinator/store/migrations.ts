@@ -15,6 +15,7 @@ import { conversationTables, conversationWorkers } from './conversation-migratio
 import { idempotencyTable, jobTable, webhookTable } from './delivery-migrations.ts'
 import { gateTables, policyTable } from './gate-migrations.ts'
 import { disabledPeople, keyClaims, keyTables, ledgerTables } from './key-migrations.ts'
+import { scheduleTable } from './schedule-migrations.ts'
 import { hookKeys, taskCancels, taskTables, taskWorkers } from './task-migrations.ts'
 
 const quotaTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
@@ -32,6 +33,16 @@ const probeTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
     .createTable('probe')
     .addColumn('id', 'integer', column => column.primaryKey().notNull())
     .addColumn('at', 'bigint', column => column.notNull())
+    .execute()
+}
+
+const leaseTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createTable('leases')
+    .addColumn('name', 'text', column => column.primaryKey().notNull())
+    .addColumn('owner', 'text', column => column.notNull())
+    .addColumn('epoch', 'bigint', column => column.notNull())
+    .addColumn('until', 'bigint', column => column.notNull())
     .execute()
 }
 
@@ -65,4 +76,6 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0041_agent_task_state': { up: agentTaskState },
   '0050_conversations': { up: conversationTables },
   '0051_conversation_workers': { up: conversationWorkers },
+  '0060_leases': { up: leaseTable },
+  '0061_schedules': { up: scheduleTable },
 }

@@ -24,7 +24,8 @@ export interface Store {
   close(): Promise<void>
 }
 
-export interface StoreOptions extends Pick<DatabaseOptions<unknown>, 'wait' | 'queueLimit'> {
+export interface StoreOptions
+  extends Pick<DatabaseOptions<unknown>, 'wait' | 'queueLimit' | 'now'> {
   /** How often to look for changes by other processes; 0 for never. */
   pollMilliseconds?: number
 }

@@ -5,6 +5,7 @@ import type { ConversationTables } from './conversation-tables.ts'
 import type { DeliveryTables } from './delivery-tables.ts'
 import type { GateTables } from './gate-tables.ts'
 import type { KeyTables } from './key-tables.ts'
+import type { ScheduleTables } from './schedule-tables.ts'
 import type { TaskTables } from './task-tables.ts'
 
 /**
@@ -20,10 +21,12 @@ export interface LedgerTables
     DeliveryTables,
     GateTables,
     KeyTables,
+    ScheduleTables,
     TaskTables {
   revisions: RevisionRow
   quotas: QuotaRow
   probe: ProbeRow
+  leases: LeaseRow
 }
 
 /** Grows with every change of the named subject, so that other processes drop what they cached. */
@@ -37,6 +40,15 @@ export interface QuotaRow {
   month: string
   subject: string
   reserved: number
+}
+
+/** Tenure of a name; the row stays when it ends, because its epoch must only grow. */
+export interface LeaseRow {
+  name: string
+  owner: string
+  epoch: number
+  /** Unix milliseconds by the clock of the store; 0 after a release. */
+  until: number
 }
 
 /** One row, rewritten to see whether the store can be written. */

@@ -69,6 +69,7 @@ export const webhookDelivery = (parts: DeliveryParts): JobKind => {
   return defineJobKind({
     kind: WEBHOOK_DELIVERY,
     payload: Payload,
+    account: () => ({ project: 'webhooks' }),
     ...deliveryLimits(config),
     // an event about a delivery would be delivered too
     announced: false,

@@ -43,6 +43,7 @@ export const a2aPush = ({ config, configs, sender, isSeen, isShut, now }: PushPa
   defineJobKind({
     kind: A2A_PUSH,
     payload: PushPayload,
+    account: () => ({ project: 'task-hooks' }),
     ...deliveryLimits(config),
 
     run: async (payload, { job, signal }) => {

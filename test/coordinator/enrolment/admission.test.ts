@@ -4,7 +4,7 @@ import { createCells } from '../../../coordinator/enrolment/cells.ts'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import type { CloudEvent } from '../../../coordinator/events/bus.ts'
 import { createClones } from '../../../coordinator/fleet/clones.ts'
-import { createFleet } from '../../../coordinator/fleet/fleet.ts'
+import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
 import { type Announce, ENROL_PURPOSE } from '../../../shared/wire/announce.ts'
 import { silent } from '../../support/cell.ts'
@@ -17,7 +17,7 @@ const admitted = async (t: Test) => {
   let now = Date.now()
   const cells = createCells({ store, now: () => now })
   const limits = { suspectAfterMs: 7500, deadAfterMs: 12_000 }
-  const fleet = createFleet({ limits, nowMs: () => 0, changed: () => {} })
+  const fleet = new Fleet({ limits, nowMs: () => 0, changed: () => {} })
   const dropped: string[] = []
   const published: [type: string, data: unknown, subject: string | undefined][] = []
   const admission = createAdmission({

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
-import { createFleet, readyModels } from '../../../coordinator/fleet/fleet.ts'
+import { Fleet, readyModels } from '../../../coordinator/fleet/fleet.ts'
 import { newId } from '../../../shared/ids.ts'
 import type { Announce } from '../../../shared/wire/announce.ts'
 import type { EngineReport, Sample } from '../../../shared/wire/telemetry.ts'
@@ -37,7 +37,7 @@ const linkOf = (cellId: string, closed: string[] = []): CellLink => ({
 const set = () => {
   const clock = { ms: 0 }
   const changes: string[] = []
-  const fleet = createFleet({
+  const fleet = new Fleet({
     limits: { suspectAfterMs: 7500, deadAfterMs: 12_000 },
     nowMs: () => clock.ms,
     changed: (cell, from) => changes.push(`${from} -> ${cell.presence}`),
@@ -190,7 +190,7 @@ t.test('the fleet', async t => {
 
   t.test('asks a cell whose birth it did not hear to say again what it is', async t => {
     const asked: string[] = []
-    const fleet = createFleet({
+    const fleet = new Fleet({
       limits: { suspectAfterMs: 1, deadAfterMs: 2 },
       nowMs: () => 0,
       changed: () => {},

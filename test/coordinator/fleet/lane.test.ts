@@ -4,18 +4,18 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { dispatch, type Outcome } from '../../../coordinator/fleet/dispatch.ts'
 import { createLanes } from '../../../coordinator/fleet/lane.ts'
-import { createRouter, type Engine } from '../../../coordinator/fleet/router.ts'
+import { type Engine, Router } from '../../../coordinator/fleet/router.ts'
 import { createTrails, trailOf } from '../../../coordinator/fleet/trails.ts'
-import { createWaitQueue } from '../../../coordinator/fleet/wait-queue.ts'
+import { WaitQueue } from '../../../coordinator/fleet/wait-queue.ts'
 import { HEADER_CELL, HEADER_PROMPT_TOKENS } from '../../../shared/wire/link.ts'
 import { type CellHandler, endWithUsage, type LinkedCell, linkCell } from '../../support/cell.ts'
 
 /** A client-facing server before real links, with the real router and queue between them. */
 const rig = async (t: Test, handlers: Record<string, CellHandler>, maxWaitMs = 30_000) => {
   const nowMs = () => performance.now()
-  const router = createRouter(Math.random, nowMs)
+  const router = new Router(Math.random, nowMs)
   const limits = { length: 100, maxWaitMs, restartMs: 30_000 }
-  const queue = createWaitQueue({ limits, router, nowMs })
+  const queue = new WaitQueue({ limits, router, nowMs })
   const lanes = createLanes({ router, queue, trails: createTrails(nowMs), nowMs })
   const cells: Record<string, LinkedCell> = {}
   const engines: Record<string, Engine> = {}

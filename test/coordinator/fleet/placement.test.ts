@@ -2,7 +2,7 @@ import t from 'tap'
 import { type Cell, newCell, servingOf } from '../../../coordinator/fleet/cell.ts'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { claim, type Engine } from '../../../coordinator/fleet/engine.ts'
-import { createRouter } from '../../../coordinator/fleet/router.ts'
+import { Router } from '../../../coordinator/fleet/router.ts'
 import type { EngineReport, GpuSample } from '../../../shared/wire/telemetry.ts'
 import { engine, gpu, sampleOf } from './samples.ts'
 
@@ -28,7 +28,7 @@ const cold = (memory_bytes?: number, reason?: string): Partial<EngineReport> => 
 
 /** Where the first request for the model goes. */
 const choice = (cells: readonly Cell[]): string | undefined => {
-  const router = createRouter()
+  const router = new Router()
   for (const each of cells) router.update(each.id, servingOf(each))
   return router.pick('m')?.cellId
 }
@@ -82,7 +82,7 @@ t.test('a cell is none for a model', async t => {
 
 t.test('in a large fleet', async t => {
   const fleet = (reportOf: (n: number) => Partial<EngineReport>) => {
-    const router = createRouter()
+    const router = new Router()
     for (let n = 0; n < 2000; n++) {
       const each = cell(`c${n}`, reportOf(n), [gpu(50)])
       router.update(each.id, servingOf(each))

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
-import { createFleet } from '../../../coordinator/fleet/fleet.ts'
+import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createMassLoss } from '../../../coordinator/fleet/mass-loss.ts'
 import { type Declared, presenceOf } from '../../../coordinator/fleet/presence.ts'
 import type { Announce } from '../../../shared/wire/announce.ts'
@@ -31,7 +31,7 @@ const linkOf = (cellId: string) => ({ cellId, close: () => {} }) as unknown as C
 
 const set = () => {
   const clock = { ms: 0 }
-  const fleet = createFleet({ limits: LIMITS, nowMs: () => clock.ms, changed: () => {} })
+  const fleet = new Fleet({ limits: LIMITS, nowMs: () => clock.ms, changed: () => {} })
   fleet.admit('c', 0)
   fleet.birth('c', 1, announce(engine(0)))
   fleet.state('c', 1, 'ready')
@@ -92,7 +92,7 @@ t.test(
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), steps => {
         const clock = { ms: 0 }
-        const fleet = createFleet({ limits: LIMITS, nowMs: () => clock.ms, changed: () => {} })
+        const fleet = new Fleet({ limits: LIMITS, nowMs: () => clock.ms, changed: () => {} })
         fleet.admit('c', 0)
         const model = { epoch: 0, born: false, word: undefined as Declared | undefined, seenMs: 0 }
         let epoch = 1

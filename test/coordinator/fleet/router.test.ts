@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { claim, isFull, noteRefusal, noteRoom, release } from '../../../coordinator/fleet/engine.ts'
-import { createRouter, type Engine } from '../../../coordinator/fleet/router.ts'
+import { type Engine, Router } from '../../../coordinator/fleet/router.ts'
 import { createTrails, HALF_LIFE_MS, trailOf } from '../../../coordinator/fleet/trails.ts'
 
 const engine = (cellId: string, inFlight = 0, slots = 4, others = 0, ready = true): Engine => ({
@@ -17,7 +17,7 @@ const serving = (engine: Engine, ...models: string[]) => new Map(models.map(id =
 
 t.test('the router', async t => {
   t.test('knows no cell for a model nobody serves', async t => {
-    t.equal(createRouter().pick('m'), undefined)
+    t.equal(new Router().pick('m'), undefined)
   })
 
   t.test(
@@ -30,7 +30,7 @@ t.test('the router', async t => {
         [engine('busy', 0, 4, 0, false), engine('idle', 9, 4, 0)],
       ] as const) {
         const draws = [0, 0.9]
-        const router = createRouter(() => draws.pop() ?? 0)
+        const router = new Router(() => draws.pop() ?? 0)
         router.update('busy', serving(busy, 'm'))
         router.update('idle', serving(idle, 'm'))
         t.equal(router.pick('m')?.cellId, 'idle')
@@ -41,7 +41,7 @@ t.test('the router', async t => {
   t.test(
     'after a failure takes the least loaded that was not tried, and none when all were',
     async t => {
-      const router = createRouter()
+      const router = new Router()
       for (const [id, load] of [
         ['a', 0],
         ['b', 2],
@@ -55,7 +55,7 @@ t.test('the router', async t => {
   )
 
   t.test('forgets a model that a cell no longer serves and keeps the others', async t => {
-    const router = createRouter()
+    const router = new Router()
     const one = engine('a')
     router.update('a', serving(one, 'm', 'n'))
     router.update('b', serving(engine('b'), 'm'))
@@ -68,7 +68,7 @@ t.test('the router', async t => {
   })
 
   t.test('spreads over ten thousand equal cells', async t => {
-    const router = createRouter()
+    const router = new Router()
     for (let i = 0; i < 10_000; i++) router.update(`c${i}`, serving(engine(`c${i}`), 'm'))
     const seen = new Set(Array.from({ length: 1000 }, () => router.pick('m')?.cellId))
     t.ok(seen.size > 800, `${seen.size} different cells in 1000 picks`)
@@ -76,7 +76,7 @@ t.test('the router', async t => {
 
   t.test('asks no cell that has as many requests as it takes, or said that it is full', async t => {
     let nowMs = 0
-    const router = createRouter(Math.random, () => nowMs)
+    const router = new Router(Math.random, () => nowMs)
     const [a, b] = [engine('a', 0, 1), engine('b', 0, 1)]
     for (const each of [a, b]) {
       each.queue = 1
@@ -94,7 +94,7 @@ t.test('the router', async t => {
   })
 
   t.test('finds room among ten thousand cells of which most are full', async t => {
-    const router = createRouter()
+    const router = new Router()
     for (let i = 0; i < 10_000; i++)
       router.update(`c${i}`, serving(engine(`c${i}`, i % 3 === 0 ? 0 : 12), 'm'))
     for (let i = 0; i < 200; i++) t.equal(router.pick('m')?.inFlight, 0)
@@ -117,7 +117,7 @@ t.test('a cell that refuses is left alone twice as long each time, up to 2 s', a
 
 t.test('prefix affinity', async t => {
   const fleet = (cells: number, slots = 8) => {
-    const router = createRouter(Math.random, () => 0)
+    const router = new Router(Math.random, () => 0)
     const engines = Array.from({ length: cells }, (_, i) => engine(`c${i}`, 0, slots))
     for (const each of engines) router.update(each.cellId, serving(each, 'm'))
     return { router, engines }
@@ -160,7 +160,7 @@ t.test('trails', async t => {
   const rig = () => {
     const clock = { ms: 0 }
     const trails = createTrails(() => clock.ms)
-    const router = createRouter(Math.random, () => clock.ms)
+    const router = new Router(Math.random, () => clock.ms)
     const [fast, slow] = [engine('fast'), engine('slow')]
     for (const each of [fast, slow]) router.update(each.cellId, serving(each, 'm'))
     const answers = (count: number) => {
@@ -208,7 +208,7 @@ t.test('trails', async t => {
 
 t.test("a tenant's own cells", async t => {
   const rig = (exclusive: boolean) => {
-    const router = createRouter()
+    const router = new Router()
     const [own, shared] = [engine('own', 0, 1), engine('shared', 0, 1)]
     for (const each of [own, shared]) router.update(each.cellId, serving(each, 'm'))
     router.assign(new Map([['own', { tenantId: 'acme', exclusive }]]))

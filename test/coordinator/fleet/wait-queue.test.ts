@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { claim, release } from '../../../coordinator/fleet/engine.ts'
-import { createRouter, type Engine } from '../../../coordinator/fleet/router.ts'
-import { createWaitQueue, type Place } from '../../../coordinator/fleet/wait-queue.ts'
+import { type Engine, Router } from '../../../coordinator/fleet/router.ts'
+import { type Place, WaitQueue } from '../../../coordinator/fleet/wait-queue.ts'
 
 /** A queue before one cell with one slot and no queue of its own, and a clock by hand. */
 const rig = (length = 3) => {
@@ -25,8 +25,8 @@ const rig = (length = 3) => {
     clock.ms = untilMs
   }
   const nowMs = () => clock.ms
-  const router = createRouter(Math.random, nowMs)
-  const queue = createWaitQueue({
+  const router = new Router(Math.random, nowMs)
+  const queue = new WaitQueue({
     limits: { length, maxWaitMs: 30_000, restartMs: 10_000 },
     router,
     nowMs,

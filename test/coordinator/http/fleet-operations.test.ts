@@ -3,9 +3,9 @@ import { createCellSettings } from '../../../coordinator/enrolment/cell-settings
 import { createCells } from '../../../coordinator/enrolment/cells.ts'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
-import { createFleet, type Fleet } from '../../../coordinator/fleet/fleet.ts'
+import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
-import { createRouter } from '../../../coordinator/fleet/router.ts'
+import { Router } from '../../../coordinator/fleet/router.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import type { Announce } from '../../../shared/wire/announce.ts'
 import { appWith, views } from '../../support/app.ts'
@@ -29,8 +29,8 @@ const rig = async (t: Parameters<typeof temporaryStore>[0]) => {
     nowMs: () => clock.ms,
     publish: () => {},
   })
-  const router = createRouter()
-  const fleet = createFleet({
+  const router = new Router()
+  const fleet = new Fleet({
     router,
     limits: { suspectAfterMs: 7500, deadAfterMs: 12_000 },
     nowMs: () => clock.ms,

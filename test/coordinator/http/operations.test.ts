@@ -2,7 +2,7 @@ import t from 'tap'
 import { createCellSettings } from '../../../coordinator/enrolment/cell-settings.ts'
 import { createCells } from '../../../coordinator/enrolment/cells.ts'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
-import { createFleet } from '../../../coordinator/fleet/fleet.ts'
+import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
 import type { Views } from '../../../coordinator/operations/context.ts'
 import { createCallLimits } from '../../../coordinator/quota/call-limits.ts'
@@ -16,7 +16,7 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 t.test('operations over REST', async t => {
   const store = await temporaryStore(t)
   const cells = createCells({ store, logger: silent })
-  const fleet = createFleet({
+  const fleet = new Fleet({
     limits: { suspectAfterMs: 1, deadAfterMs: 2 },
     nowMs: () => 0,
     changed: () => {},

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Key } from '../../../coordinator/keys/key.ts'
-import { createOpenAnswers, type OpenAnswersParts } from '../../../coordinator/keys/open-answers.ts'
+import { OpenAnswers, type OpenAnswersParts } from '../../../coordinator/keys/open-answers.ts'
 import { logger } from './fixtures.ts'
 
 const KEY: Key = {
@@ -24,7 +24,7 @@ const rig = (parts: Partial<OpenAnswersParts> = {}) => {
   const timers = new Set<{ at: number; run: () => void }>()
   const asked: string[][] = []
   const stored = { keys: [KEY] as Key[] }
-  const open = createOpenAnswers({
+  const open = new OpenAnswers({
     read: async ids => {
       asked.push([...ids])
       return stored.keys

@@ -249,10 +249,17 @@ t.test('operators', async t => {
     },
   })
   const { queue, work, until, store } = await queueScene(t, [kind])
-  const dead = await queue.add(job(1, { project: 'p', costCents: 250 }))
+  const dead = await queue.add(
+    job(1, { payload: { n: 1, account: { project: 'p', costCents: 250 } } }),
+  )
   work()
   await until(([state]) => state === 'dead')
-  const waiting = await queue.add(job(2, { notBefore: Number.MAX_SAFE_INTEGER, costCents: 5 }))
+  const waiting = await queue.add(
+    job(2, {
+      payload: { n: 2, account: { team: 'q', costCents: 5 } },
+      notBefore: Number.MAX_SAFE_INTEGER,
+    }),
+  )
 
   t.test('see their tenant alone', async t => {
     const other = { tenantId: 'two' }
@@ -264,8 +271,8 @@ t.test('operators', async t => {
   })
   t.test('see sums', async t => {
     t.strictSame(await queue.board(own), [
-      { project: null, team: null, kind: 'test', state: 'queued', jobs: 1, costCents: 5 },
       { project: 'p', team: null, kind: 'test', state: 'dead', jobs: 1, costCents: 250 },
+      { project: 'tests', team: 'q', kind: 'test', state: 'queued', jobs: 1, costCents: 5 },
     ])
   })
   t.test('cancel what waits, retry and discard what ended, and it is audited', async t => {

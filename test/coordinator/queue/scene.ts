@@ -11,7 +11,8 @@ import { BY, temporaryStore } from '../store/temporary.ts'
 export const testKind = (parts: Partial<JobKind> = {}): JobKind =>
   defineJobKind({
     kind: 'test',
-    payload: z.strictObject({ n: z.int() }),
+    payload: z.strictObject({ n: z.int(), account: z.record(z.string(), z.json()).optional() }),
+    account: ({ account = {} }) => ({ project: 'tests', ...account }),
     maxAttempts: 3,
     backOff: { firstSeconds: 10, factor: 4, maxSeconds: 100 },
     concurrency: 4,
@@ -24,10 +25,10 @@ export const testKind = (parts: Partial<JobKind> = {}): JobKind =>
 
 /** A queue over a real store, with a clock that is set by hand. */
 export const queueScene = async (t: Pick<Test, 'teardown'>, kinds: JobKind[]) => {
-  const store: Store = await temporaryStore(t)
-  for (const id of ['one', 'two']) await createTenant(store.ledger, { id, name: id }, BY)
   const clock = { now: 1_800_000_000_000 }
   const now = () => clock.now
+  const store: Store = await temporaryStore(t, undefined, { now })
+  for (const id of ['one', 'two']) await createTenant(store.ledger, { id, name: id }, BY)
   const byName = jobKinds(kinds)
   const queue = createQueue({ ledger: store.ledger, kinds: () => byName, now })
   const work = (parts: Partial<WorkerParts> = {}) => {

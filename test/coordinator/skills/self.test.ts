@@ -5,7 +5,7 @@ import {
   type Observations,
   worstResult,
 } from '../../../coordinator/fleet/diagnosis.ts'
-import { createFleet } from '../../../coordinator/fleet/fleet.ts'
+import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createVitals } from '../../../coordinator/metrics/vitals.ts'
 import { createCallStats, KEPT_DURATIONS } from '../../../coordinator/operations/call-stats.ts'
 import type { Views } from '../../../coordinator/operations/context.ts'
@@ -122,7 +122,7 @@ t.test('call statistics', async t => {
 const bearer = { authorization: 'Bearer reviewer-key', 'content-type': 'application/json' }
 
 t.test('the skills', async t => {
-  const fleet = createFleet({
+  const fleet = new Fleet({
     limits: { suspectAfterMs: 1, deadAfterMs: 2 },
     nowMs: () => 0,
     changed: () => {},

@@ -1,0 +1,83 @@
+import type { Transaction } from 'kysely'
+import type { Logger } from 'pino'
+import type { HeldLease, Leases } from '../store/leases.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import { type Leader, notLeading } from './leader.ts'
+
+export interface LeaseLeaderParts {
+  leases: Leases
+  /** Unique over all processes and their restarts. */
+  owner: string
+  logger: Pick<Logger, 'info' | 'warn'>
+  /** Monotonic milliseconds. */
+  nowMs: () => number
+  /** Length of a tenure that is not renewed; a partitioned leader steps down this soon. */
+  tenureMs?: number
+}
+
+const NAME = 'leader'
+const TENURE_MS = 3000
+/** Renewals per tenure: one may fail or be slow without a change of the leader. */
+const RENEWALS = 3
+
+/** Leader of a store that several processes share, by one lease row whose epoch is the fence. */
+export class LeaseLeader implements Leader {
+  readonly #parts: LeaseLeaderParts
+  readonly #tenureMs: number
+  readonly #timer: NodeJS.Timeout
+  #lease: HeldLease | undefined
+  /** Monotonic time until which the lease is certainly held: counted from before it was asked for. */
+  #heldUntilMs = Number.NEGATIVE_INFINITY
+  #campaign: Promise<void> | undefined
+  #isClosed = false
+
+  constructor(parts: LeaseLeaderParts) {
+    this.#parts = parts
+    this.#tenureMs = parts.tenureMs ?? TENURE_MS
+    this.#timer = setInterval(() => void this.campaign(), this.#tenureMs / RENEWALS)
+    this.#timer.unref()
+  }
+
+  isLeader(): boolean {
+    return this.#lease !== undefined && this.#parts.nowMs() < this.#heldUntilMs
+  }
+
+  async requireLeader(trx: Transaction<LedgerTables>): Promise<void> {
+    const lease = this.#lease
+    if (lease === undefined || !(await this.#parts.leases.holds(trx, lease))) throw notLeading()
+  }
+
+  /** Renews the tenure, or tries to begin one. Attempts do not overlap, and none rejects. */
+  campaign(): Promise<void> {
+    if (this.#isClosed) return Promise.resolve()
+    this.#campaign ??= this.#attempt()
+      .catch(error => this.#parts.logger.warn({ err: error }, 'the lead could not be claimed'))
+      .finally(() => {
+        this.#campaign = undefined
+      })
+    return this.#campaign
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    await this.#campaign
+    const lease = this.#lease
+    this.#lease = undefined
+    if (lease !== undefined) await this.#parts.leases.release(lease).catch(() => {})
+  }
+
+  async #attempt(): Promise<void> {
+    const { leases, owner, logger, nowMs } = this.#parts
+    const before = this.#lease
+    const askedAtMs = nowMs()
+    this.#lease =
+      (before && (await leases.renew(before, this.#tenureMs))) ??
+      (await leases.acquire({ name: NAME, owner, milliseconds: this.#tenureMs }))
+    if (this.#lease !== undefined) this.#heldUntilMs = askedAtMs + this.#tenureMs
+    const epoch = this.#lease?.epoch
+    if (epoch === before?.epoch) return
+    if (epoch === undefined) logger.info('another coordinator leads the fleet')
+    else logger.info({ epoch }, 'this coordinator leads the fleet')
+  }
+}

@@ -1,0 +1,15 @@
+import { type Leader, notLeading } from './leader.ts'
+
+/** Leader of a store that one process has for itself: leads from its start to its close. */
+export const createSoleLeader = (): Leader => {
+  let isOpen = true
+  return {
+    isLeader: () => isOpen,
+    requireLeader: async () => {
+      if (!isOpen) throw notLeading()
+    },
+    close: async () => {
+      isOpen = false
+    },
+  }
+}

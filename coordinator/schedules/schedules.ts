@@ -1,0 +1,147 @@
+import type { Transaction } from 'kysely'
+import type { Logger } from 'pino'
+import { ShoalError } from '../../shared/errors.ts'
+import type { Leader } from '../leader/leader.ts'
+import { FINAL_JOB_STATES } from '../queue/job.ts'
+import type { Queue } from '../queue/queue.ts'
+import type { Ledger } from '../store/store.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import { countPlanned, jitterMs, requireRecurrence } from './recurrence.ts'
+import type { NewSchedule, Schedule } from './schedule.ts'
+import {
+  changeSchedule,
+  findSchedule,
+  listDue,
+  listSchedules,
+  planFrom,
+  putSchedule,
+  removeSchedule,
+} from './schedule-store.ts'
+
+export interface SchedulesParts {
+  ledger: Ledger
+  queue: Pick<Queue, 'addWithin' | 'findWithin' | 'wake'>
+  leader: Pick<Leader, 'isLeader' | 'requireLeader'>
+  logger: Pick<Logger, 'warn'>
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
+/** Due schedules that one look starts; the next look takes the others. */
+const BATCH = 64
+
+/**
+ * Jobs that recur. The leader adds the job of each planned time to the queue, in the transaction
+ * in which it plans the next one, so that a crash neither loses nor repeats a run. A time that
+ * passed while the service was down, or while the run before still went on, is counted as missed
+ * and is not made up for.
+ */
+export class Schedules {
+  readonly #parts: SchedulesParts
+  #looking: Promise<void> | undefined
+
+  constructor(parts: SchedulesParts) {
+    this.#parts = parts
+  }
+
+  /** Adds a schedule or brings it up to date. Throws `invalid_request` for what never fires. */
+  async put(schedule: NewSchedule): Promise<Schedule> {
+    const { ledger, now } = this.#parts
+    requireRecurrence(schedule, now())
+    return ledger.write(async trx => {
+      await putSchedule(trx, schedule, now())
+      return requireSchedule(await findSchedule(trx, schedule.name), schedule.name)
+    })
+  }
+
+  /** Throws `not_found`. */
+  async get(name: string): Promise<Schedule> {
+    return requireSchedule(await findSchedule(this.#parts.ledger.read, name), name)
+  }
+
+  list(): Promise<Schedule[]> {
+    return listSchedules(this.#parts.ledger.read)
+  }
+
+  /** Switches a schedule on, from its next planned time, or off. Throws `not_found`. */
+  async setEnabled(name: string, isEnabled: boolean): Promise<Schedule> {
+    const { ledger, now } = this.#parts
+    return ledger.write(async trx => {
+      const schedule = requireSchedule(await findSchedule(trx, name), name)
+      if (schedule.isEnabled === isEnabled) return schedule
+      const planned = isEnabled ? planFrom(schedule, now()) : {}
+      await changeSchedule(trx, name, {
+        enabled: isEnabled ? 1 : 0,
+        changed_at: now(),
+        ...planned,
+      })
+      return requireSchedule(await findSchedule(trx, name), name)
+    })
+  }
+
+  /** Removes a schedule; a run that has started goes on. Throws `not_found`. */
+  async remove(name: string): Promise<void> {
+    const isRemoved = await this.#parts.ledger.write(trx => removeSchedule(trx, name))
+    if (!isRemoved) throw notFound(name)
+  }
+
+  /** Starts what is due, where this process leads. Calls during a look join it. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined
+    })
+    return this.#looking
+  }
+
+  async #look(): Promise<void> {
+    const { ledger, queue, leader, logger, now } = this.#parts
+    if (!leader.isLeader()) return
+    const due = await listDue(ledger.read, now(), BATCH)
+    for (const { name } of due)
+      await ledger
+        .write(trx => this.#start(trx, name))
+        .catch(error => logger.warn({ err: error, schedule: name }, 'a schedule was not started'))
+    if (due.length > 0) queue.wake()
+  }
+
+  /** Reads the schedule again: another process may have started it since the look. */
+  async #start(trx: Transaction<LedgerTables>, name: string): Promise<void> {
+    const { ledger, leader, queue } = this.#parts
+    await leader.requireLeader(trx)
+    const schedule = await findSchedule(trx, name)
+    if (schedule?.nextAt === undefined || !schedule.isEnabled) return
+    // the jitter shifts all planned times alike, so everything is compared on the shifted clock
+    const at = (await ledger.nowMs(trx)) - jitterMs(name, schedule.jitterSeconds)
+    if (schedule.nextAt > at) return
+    const isInTime = at - schedule.nextAt <= schedule.graceSeconds * 1000
+    const starts = isInTime && !(await this.#isRunning(trx, schedule))
+    const passed = countPlanned(schedule, schedule.nextAt, at)
+    const values = {
+      ...planFrom(schedule, at),
+      missed: schedule.missed + passed + (starts ? 0 : 1),
+    }
+    if (!starts) return changeSchedule(trx, name, values)
+    const { kind, payload, tenantId, nextAt } = schedule
+    const job = await queue.addWithin(trx, {
+      kind,
+      payload,
+      ...(tenantId === undefined ? {} : { tenantId }),
+      onceKey: `schedule:${name}:${nextAt}`,
+    })
+    const runs = schedule.runs + 1
+    await changeSchedule(trx, name, { ...values, runs, last_at: nextAt, last_job_id: job.id })
+  }
+
+  async #isRunning(trx: Transaction<LedgerTables>, { lastJobId }: Schedule): Promise<boolean> {
+    if (lastJobId === undefined) return false
+    const job = await this.#parts.queue.findWithin(trx, lastJobId)
+    return job !== undefined && !FINAL_JOB_STATES.includes(job.state)
+  }
+}
+
+const requireSchedule = (schedule: Schedule | undefined, name: string): Schedule => {
+  if (schedule === undefined) throw notFound(name)
+  return schedule
+}
+
+const notFound = (name: string): ShoalError => new ShoalError('not_found', `no schedule ${name}`)

@@ -1,0 +1,70 @@
+import type { Test } from 'tap'
+import type { Leader } from '../../coordinator/leader/leader.ts'
+import type { Ledger } from '../../coordinator/store/store.ts'
+
+/** A process that may lead, on a store that all candidates of a bench share. */
+export interface Candidate {
+  leader: Leader
+  ledger: Ledger
+  /** Has the process renew or claim the lead now, as its timer would. */
+  campaign(): Promise<void>
+}
+
+export interface LeaderBench {
+  /** One candidate where the store belongs to one process, else two. */
+  candidates: readonly Candidate[]
+  /** Moves the clocks of the store and of the processes. */
+  advance(milliseconds: number): void
+  /** Longest time that a leader which does not renew may go on. */
+  tenureMs: number
+}
+
+const canWrite = ({ leader, ledger }: Candidate): Promise<boolean> =>
+  ledger
+    .write(trx => leader.requireLeader(trx))
+    .then(
+      () => true,
+      () => false,
+    )
+
+/** What every implementation of the leader must do. */
+export const testLeader = (t: Test, open: (t: Test) => Promise<LeaderBench>): void => {
+  t.test('one process leads, and only it writes as the leader', async t => {
+    const { candidates } = await open(t)
+    for (const candidate of candidates) await candidate.campaign()
+    t.strictSame(
+      candidates.map(({ leader }) => leader.isLeader()),
+      candidates.map((_, i) => i === 0),
+    )
+    t.strictSame(
+      await Promise.all(candidates.map(canWrite)),
+      candidates.map((_, i) => i === 0),
+    )
+  })
+
+  t.test('a leader that closes leads no more, and another process follows at once', async t => {
+    const { candidates } = await open(t)
+    const [first, second] = candidates
+    for (const candidate of candidates) await candidate.campaign()
+    await first?.leader.close()
+    t.notOk(first?.leader.isLeader())
+    t.notOk(first && (await canWrite(first)))
+    if (second === undefined) return
+    await second.campaign()
+    t.ok(second.leader.isLeader() && (await canWrite(second)))
+  })
+
+  t.test('a leader that cannot renew steps down by itself and is fenced', async t => {
+    const { candidates, advance, tenureMs } = await open(t)
+    const [first, second] = candidates
+    for (const candidate of candidates) await candidate.campaign()
+    advance(tenureMs)
+    if (first === undefined || second === undefined) return
+    t.notOk(first.leader.isLeader(), 'before another process leads')
+    await second.campaign()
+    t.ok(second.leader.isLeader())
+    t.notOk(await canWrite(first), 'what it writes late is refused')
+    await first.campaign()
+    t.notOk(first.leader.isLeader(), 'it waits for its turn')
+  })
+}

@@ -1,0 +1,37 @@
+import t from 'tap'
+import { LeaseLeader } from '../../../coordinator/leader/lease-leader.ts'
+import { createSoleLeader } from '../../../coordinator/leader/sole-leader.ts'
+import { createLeases } from '../../../coordinator/store/leases.ts'
+import { testLeader } from '../../contracts/leader.ts'
+import { silent } from '../../support/cell.ts'
+import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
+
+t.test('the leader of a store that one process has for itself', async t => {
+  testLeader(t, async t => {
+    const { ledger } = await temporaryStore(t)
+    const candidate = { leader: createSoleLeader(), ledger, campaign: async () => {} }
+    return { candidates: [candidate], advance: () => {}, tenureMs: 0 }
+  })
+})
+
+t.test('the leader by a lease row, of two processes on one store', async t => {
+  const tenureMs = 60_000
+  testLeader(t, async t => {
+    const folder = await temporaryFolder(t)
+    let now = 1_000_000
+    const open = async (owner: string) => {
+      const { ledger } = await temporaryStore(t, folder, { now: () => now })
+      const leases = createLeases(ledger)
+      const leader = new LeaseLeader({ leases, owner, logger: silent, nowMs: () => now, tenureMs })
+      t.teardown(() => leader.close())
+      return { leader, ledger, campaign: () => leader.campaign() }
+    }
+    return {
+      candidates: [await open('a'), await open('b')],
+      advance: milliseconds => {
+        now += milliseconds
+      },
+      tenureMs,
+    }
+  })
+})
