@@ -37,6 +37,7 @@ import { mcpRoutes } from '../mcp/mcp-routes.ts'
 import { coordinatorMetrics, type Figures } from '../metrics/figures.ts'
 import { metricRegistry } from '../metrics/registry.ts'
 import type { Views } from '../operations/context.ts'
+import { isTool } from '../operations/declaration.ts'
 import { operations } from '../operations/index.ts'
 import type { Pipeline } from '../operations/invoke/invoke.ts'
 import { taskReaders } from '../operations/task-readers.ts'
@@ -86,7 +87,6 @@ const registeredBy = ({ a2a, lanes, config, moreSkills = [] }: AppParts): Regist
   skills: [...skills, ...moreSkills],
   operations,
   modules: [],
-  mcpTools: skills.length + moreSkills.length + operations.length,
   built: new Set<Part>([
     // without a chat model there is nothing that `auto` could choose
     ...(cascadeSteps(config.catalogue, config.cascade).length > 0 ? ['cascade' as const] : []),
@@ -166,7 +166,7 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
     parts.registry ?? metricRegistry(coordinatorMetrics({ ...parts, vitals: views.vitals }))
   await app.register(metricRoutes, { registry })
   await app.register(mcpRoutes, {
-    operations: [...registered.skills, ...operations],
+    operations: [...registered.skills, ...operations].filter(isTool),
     pipeline,
     events: parts.events,
     stallMs: config.events.stall_seconds * 1000,

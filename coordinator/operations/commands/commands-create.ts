@@ -15,6 +15,7 @@ export default defineOperation({
   path: '/v1/cells/{cell_id}/commands',
   access: 'operator',
   effect: 'gated',
+  tool: false,
   input: z.strictObject({
     cell_id: z.string().max(64),
     verb: VerbName.describe('One of the verbs that the cell announces.'),

@@ -9,6 +9,7 @@ export default defineOperation({
   path: '/v1/commands',
   access: 'operator',
   effect: 'read',
+  tool: false,
   input: z.strictObject({
     cell_id: z.string().max(64).exactOptional().describe('Of this cell only.'),
     before: z.string().max(64).exactOptional().describe('`next` of the page before.'),

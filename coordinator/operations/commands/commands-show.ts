@@ -10,6 +10,7 @@ export default defineOperation({
   path: '/v1/commands/{command_id}',
   access: 'operator',
   effect: 'read',
+  tool: false,
   input: z.strictObject({ command_id: z.string().max(64) }),
   output: CommandView,
   run: async ({ command_id }, { commands }) => {

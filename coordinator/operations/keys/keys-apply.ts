@@ -22,6 +22,7 @@ export default defineOperation({
   path: '/v1/keys/requests',
   access: 'none',
   effect: 'gated',
+  tool: false,
   input: z.strictObject(VISITOR_FIELDS),
   output: PendingView,
   examples: [{ name: 'Ada', contact: 'ada@example.org', purpose: 'a chat for our club' }],

@@ -17,6 +17,7 @@ export default defineOperation({
   path: '/v1/keys/requests/{request_id}/claim',
   access: 'none',
   effect: 'gated',
+  tool: false,
   input: z.strictObject({
     request_id: z.string().max(64),
     claim_token: z.string().max(128).describe('What the answer of keys-apply had.'),

@@ -10,6 +10,7 @@ export default defineOperation({
   path: '/v1/keys',
   access: 'key',
   effect: 'read',
+  tool: false,
   input: z.strictObject({
     after: z.string().max(64).exactOptional().describe('`next` of the page before.'),
     limit: z.int().min(1).max(1000).default(100),

@@ -15,6 +15,7 @@ export default defineOperation({
   path: '/v1/keys',
   access: 'key',
   effect: 'gated',
+  tool: false,
   input: z.strictObject({
     tier: z.enum(TIER_NAMES),
     roles: z.array(z.enum(ROLES)).min(1).max(ROLES.length).default(['client']),

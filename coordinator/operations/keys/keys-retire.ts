@@ -9,6 +9,7 @@ export default defineOperation({
   path: '/v1/keys/{key_id}/retire',
   access: 'key',
   effect: 'write',
+  tool: false,
   input: z.strictObject({ key_id: z.string().max(64) }),
   output: KeyView,
   run: async ({ key_id }, context) => {

@@ -18,6 +18,7 @@ export default defineOperation({
   path: '/v1/keys/requests/{request_id}/reveal',
   access: 'key',
   effect: 'write',
+  tool: false,
   input: z.strictObject({ request_id: z.string().max(64) }),
   output: KeyView.extend({ secret: z.string() }),
   run: async ({ request_id }, context) => {

@@ -11,6 +11,7 @@ export default defineOperation({
   path: '/v1/keys/{key_id}/rotate',
   access: 'key',
   effect: 'write',
+  tool: false,
   input: z.strictObject({ key_id: z.string().max(64) }),
   output: KeyView.extend({ secret: z.string() }),
   run: async ({ key_id }, context) => {

@@ -20,6 +20,7 @@ export default defineOperation({
   path: '/v1/policy',
   access: 'operator',
   effect: 'gated',
+  tool: false,
   input: z.strictObject({
     document: z
       .string()

@@ -10,6 +10,7 @@ export default defineOperation({
   path: '/v1/policy/history',
   access: 'operator',
   effect: 'read',
+  tool: false,
   input: z.strictObject({
     before: z.int().min(1).exactOptional().describe('`next` of the page before.'),
     limit: z.int().min(1).max(200).default(50),

@@ -11,6 +11,7 @@ export default defineOperation({
   path: '/v1/skills/{skill_id}',
   access: 'key',
   effect: 'read',
+  tool: false,
   input: z.strictObject({ skill_id: z.string().max(64) }),
   output: SkillDetails,
   run: ({ skill_id }) => {

@@ -15,6 +15,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'gated',
+  tool: false,
   input: z.strictObject({
     ttl_minutes: z
       .int()

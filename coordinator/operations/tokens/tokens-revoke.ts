@@ -10,6 +10,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
+  tool: false,
   input: z.strictObject({ token_id: z.string().max(64) }),
   output: z.object({ id: z.string() }),
   run: async ({ token_id }, { store, actor }) => {
