@@ -49,11 +49,11 @@ export type Operation<
 export const defineOperation = <I extends z.ZodObject, O extends z.ZodType, P>(
   operation: Declaration<I, O> & Behaviour<I, O, P>,
 ): Operation => {
-  const { id, input, show, deprecated } = operation
+  const { id, input, effect, show, deprecated } = operation
   for (const field of pathFields(operation.path))
     if (!(field in input.shape))
       throw new TypeError(`${id}: ${field} of the path is not in the input`)
-  if ('dry_run' in input.shape !== (show !== undefined))
+  if (effect === 'gated' && 'dry_run' in input.shape !== (show !== undefined))
     throw new TypeError(`${id}: an input with dry_run and a plan with show belong together`)
   if (deprecated !== undefined) requireNotice(id, deprecated)
   return operation as unknown as Operation

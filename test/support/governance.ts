@@ -74,10 +74,11 @@ export const governanceScene = async (
     agents: agentSettings = {},
     alerts = [],
     settings = {},
-    moreSkills = [],
+    moreSkills: more = [],
     pipeline: pipelineParts = {},
   }: SceneOptions = {},
 ) => {
+  const moreSkills = [...more, ...(conversing?.moreSkills ?? [])]
   const store = markingChanges(await temporaryStore(t, folder))
   const { keys: demo } = await bootstrap(store)
   const events: CloudEvent[] = []
@@ -122,7 +123,7 @@ export const governanceScene = async (
   const idempotency = createIdempotency({
     ...{ ledger: store.ledger, sealing, now, logger: silent },
   })
-  const conversations = await testConversations(store, now, { moreSkills, ...conversing })
+  const conversations = await testConversations(store, now, { ...conversing, moreSkills })
   const agentsConfig = AgentsConfig.parse(agentSettings)
   const agents = createAgents({ store, config: agentsConfig, publish, now })
   const pipeline = pipelineWith({

@@ -3,6 +3,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { MAX_TTL_SECONDS, VerbName } from '../../../shared/wire/command.ts'
 import type { CommandRequest } from '../../control/commands.ts'
 import { bounded } from '../bounded-json.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { CommandView, viewOf } from './command-view.ts'
 
@@ -17,7 +18,7 @@ export default defineOperation({
   effect: 'gated',
   tool: false,
   input: z.strictObject({
-    cell_id: z.string().max(64),
+    cell_id: Id,
     verb: VerbName.describe('One of the verbs that the cell announces.'),
     params: bounded(z.record(z.string().max(128), z.json()), MAX_PARAMS_BYTES).default({}),
     mode: z

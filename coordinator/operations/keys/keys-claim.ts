@@ -4,6 +4,7 @@ import { type GateRequest, stateAt } from '../../gates/request.ts'
 import { addKey } from '../../keys/issue.ts'
 import { addPerson, visitorId } from '../../people/people.ts'
 import type { Context } from '../context.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { KEY_GATE } from './key-plan.ts'
 import { KeyView, keyViewOf } from './key-view.ts'
@@ -19,7 +20,7 @@ export default defineOperation({
   effect: 'gated',
   tool: false,
   input: z.strictObject({
-    request_id: z.string().max(64),
+    request_id: Id,
     claim_token: z.string().max(128).describe('What the answer of keys-apply had.'),
   }),
   output: KeyView.extend({ secret: z.string() }),

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { TIER_NAMES } from '../../../shared/catalogue.ts'
 import type { GateRequest } from '../../gates/request.ts'
 import { KEY_KINDS, ROLES } from '../../keys/key.ts'
+import { Id } from '../fields.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
 import { KEY_GATE, type KeyPlan } from './key-plan.ts'
@@ -26,7 +27,7 @@ export default defineOperation({
       .max(128)
       .exactOptional()
       .describe('Who answers for it; you by default. For others, administrators ask.'),
-    further_tenants: z.array(z.string().max(64)).max(100).default([]),
+    further_tenants: z.array(Id).max(100).default([]),
     expires_at: z.iso
       .datetime({ offset: true })
       .max(64)

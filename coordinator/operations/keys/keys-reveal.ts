@@ -5,6 +5,7 @@ import type { Caller } from '../../gates/asking.ts'
 import { isOwnSubject } from '../../gates/own-subject.ts'
 import type { GateRequest } from '../../gates/request.ts'
 import { addKey } from '../../keys/issue.ts'
+import { Id } from '../fields.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
 import { KEY_GATE, KeyPlan } from './key-plan.ts'
@@ -19,7 +20,7 @@ export default defineOperation({
   access: 'key',
   effect: 'write',
   tool: false,
-  input: z.strictObject({ request_id: z.string().max(64) }),
+  input: z.strictObject({ request_id: Id }),
   output: KeyView.extend({ secret: z.string() }),
   run: async ({ request_id }, context) => {
     const caller = callerOf(context)

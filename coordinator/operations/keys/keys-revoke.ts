@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { KeyView, keyViewOf, ownKey } from './key-view.ts'
 
@@ -10,7 +11,7 @@ export default defineOperation({
   access: 'key',
   effect: 'write',
   tool: false,
-  input: z.strictObject({ key_id: z.string().max(64) }),
+  input: z.strictObject({ key_id: Id }),
   output: KeyView,
   run: async ({ key_id }, context) => {
     const { id, tenantId } = await ownKey(key_id, context)

@@ -7,6 +7,7 @@ import type { Caller } from '../../gates/asking.ts'
 import { isOwnSubject } from '../../gates/own-subject.ts'
 import { type GateRequest, publicStatus, stateAt } from '../../gates/request.ts'
 import type { Context } from '../context.ts'
+import { Id } from '../fields.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
 import { POLICY_QUESTION, PolicyAnswer, policyAnswer } from '../policy/policy-question.ts'
@@ -16,11 +17,9 @@ const CheckInput = z.strictObject({
   ...SESSION_ID,
   action_type: z.string().min(1).max(128).describe('What is to be done, such as `release.minor`.'),
   context: POLICY_QUESTION.context,
-  request_id: z
-    .string()
-    .max(64)
-    .exactOptional()
-    .describe('Your approved request, for what needs a gate; it is used up.'),
+  request_id: Id.exactOptional().describe(
+    'Your approved request, for what needs a gate; it is used up.',
+  ),
   confirm: z
     .boolean()
     .default(false)

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { knownRoles, mayCall } from '../../agents/roles.ts'
 import { bounded } from '../bounded-json.ts'
+import { Id } from '../fields.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { bodyOf } from '../invoke/outcome.ts'
 import { defineOperation } from '../operation.ts'
@@ -21,7 +22,7 @@ export default defineOperation({
   timeoutSeconds: 300,
   input: z.strictObject({
     ...SESSION_ID,
-    skill: z.string().max(64).describe('Id of the skill.'),
+    skill: Id.describe('Id of the skill.'),
     input: bounded(z.record(z.string().max(128), z.json()), MAX_INPUT_BYTES)
       .default({})
       .describe('What the skill takes.'),

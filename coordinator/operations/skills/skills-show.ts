@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { skills } from '../../skills/index.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { SkillDetails, skillDetails } from './skill-view.ts'
 
@@ -12,7 +13,7 @@ export default defineOperation({
   access: 'key',
   effect: 'read',
   tool: false,
-  input: z.strictObject({ skill_id: z.string().max(64) }),
+  input: z.strictObject({ skill_id: Id }),
   output: SkillDetails,
   run: ({ skill_id }) => {
     const skill = skills.find(({ id }) => id === skill_id)

@@ -4,6 +4,7 @@ import { mayCall as isSkillOf, knownRoles } from '../../agents/roles.ts'
 import type { AgentSession } from '../../agents/session.ts'
 import type { Context } from '../../operations/context.ts'
 import type { SkillFacts } from '../../operations/declaration.ts'
+import { Id } from '../../operations/fields.ts'
 import { callerOf } from '../../operations/gates/gate-view.ts'
 import { accessFault } from '../../operations/invoke/access.ts'
 import { defineSkill } from '../skill.ts'
@@ -19,7 +20,7 @@ export default defineSkill({
   effect: 'read',
   input: z.strictObject({
     agent_id: z.string().max(128).exactOptional().describe('The agent.'),
-    skill: z.string().max(64).exactOptional().describe('Id of the skill.'),
+    skill: Id.exactOptional().describe('Id of the skill.'),
   }),
   output: z.object({
     agent_id: z.string(),
