@@ -6,6 +6,8 @@ import { type JsonSchema, jsonSchema } from '../coordinator/operations/json-sche
 import type { Operation } from '../coordinator/operations/operation.ts'
 import { skills } from '../coordinator/skills/index.ts'
 import type { Skill } from '../coordinator/skills/skill.ts'
+import { PASSED_ON } from '../daemon/helper/environment.ts'
+import { CLASS_OF_REACH } from '../daemon/helper/helper-class.ts'
 import { HOST_PROBES } from '../shared/probes/host-probes.ts'
 import type { HostProbe } from '../shared/probes/probe.ts'
 import { clientTypes } from './client-types.ts'
@@ -84,7 +86,7 @@ export const hostProbesPage = (): string =>
   [
     '# Host probes',
     '',
-    'Made by `npm run docs` from `shared/probes/host-probes.ts`; do not edit it by hand.',
+    'Made by `npm run docs` from the files in `shared/probes/host`; do not edit it by hand.',
     '',
     'Operators look at the machine of a cell with `GET /v1/cells/{cell_id}/host/<probe>`, the tool',
     '`host-<probe>`, or `shoal host <probe> <cell_id>`. A probe looks and changes nothing. It answers',
@@ -108,15 +110,23 @@ export const hostProbesPage = (): string =>
     'and `inet-checksite` and `inet-latency` ask nobody but `probes.allowed_targets`, which is empty',
     'as it comes.',
     '',
-    'They run in a helper process of the daemon, which is started by the first one, has a lower',
-    'priority and nothing of the environment of the daemon but `PATH`, `SHELL`, `TZ` and',
-    '`DOCKER_SOCKET`, and ends half a minute after the last one. What does not end in its time is',
-    'killed with everything that it has started. Starting it takes about 0.3 s of CPU; most probes',
-    'take 10 to 30 ms of CPU, `network-interfaces` 100, `services` 150, and `versions` 2 s unless it is',
-    'asked for single programs. The process has about 110 MB while it is there.',
+    'They run in helper processes of the daemon, one for each class in the table below, so that a probe',
+    'that hangs disturbs no other class. A helper is started by the first probe of its class, has a',
+    'lower priority than the daemon, and ends half a minute after the last one. A probe that does not',
+    'end in its time is cancelled, and if it does not react within 2 s its process is killed with',
+    'everything that it has started; other probes of the class are repeated. Starting a helper takes',
+    'about 0.3 s of CPU; most probes take 10 to 30 ms of CPU, `network-interfaces` 100, `services` 150,',
+    'and `versions` 2 s unless it is asked for single programs. A helper has about 110 MB while it runs.',
     '',
-    '| probe | what it tells | parameters | form of data | seconds | never leaves the machine |',
-    '|---|---|---|---|---|---|',
+    'Of the environment of the daemon a helper has these variables, where the daemon has them, and',
+    '`LANG`, `LC_ALL` as `C.UTF-8` and `HOME` as `/` otherwise:',
+    '',
+    '| variable | helpers | read for |',
+    '|---|---|---|',
+    ...PASSED_ON.map(({ name, to, why }) => row(code(name), to.join(', '), why)),
+    '',
+    '| probe | what it tells | parameters | form of data | seconds | helper | never leaves the machine |',
+    '|---|---|---|---|---|---|---|',
     ...HOST_PROBES.map(probeRow),
     '',
   ].join('\n')
@@ -133,6 +143,7 @@ const probeRow = (probe: HostProbe): string => {
     parameters.join(', '),
     probe.shape,
     String(probe.deadlineSeconds),
+    CLASS_OF_REACH[probe.reach],
     removed.join(', '),
   )
 }

@@ -24,8 +24,8 @@ import { enrol } from './enrol.ts'
 import { chooseSampler, thisMachine } from './gpu/choose.ts'
 import { type GpuSampler, noGpus } from './gpu/sampler.ts'
 import { createHealth, type Health, isSound } from './health.ts'
-import { Helper } from './helper/helper.ts'
 import { helperSpawner } from './helper/helper-child.ts'
+import { Helpers } from './helper/helpers.ts'
 import { hostFacts } from './host/facts.ts'
 import { hostSampler } from './host/sampler.ts'
 import {
@@ -41,8 +41,9 @@ import { LiveSettings, spoolLimits } from './live-settings.ts'
 import { cellMetrics } from './metrics/cell-metrics.ts'
 import { withMetrics } from './metrics/with-metrics.ts'
 import { ownIdentity } from './own-identity.ts'
-import { lazyHostProbes } from './probes/lazy-host-probes.ts'
-import { withHostProbes } from './probes/with-host-probes.ts'
+import { createHostProbes } from './probes/host-probes.ts'
+import { hostQuestion } from './probes/host-question.ts'
+import { withQuestions } from './questions/with-questions.ts'
 import type { Service } from './service.ts'
 import { announceService } from './services/announce.ts'
 import { commandsService } from './services/commands.ts'
@@ -171,9 +172,9 @@ const fleetServices = async (
   parts: DaemonParts,
 ): Promise<Service[]> => {
   const { config, local, onReload, inference, verbs: more, logger, leave, signal } = parts
-  const helper = new Helper({ spawn: helperSpawner(parts.env) })
-  signal.addEventListener('abort', () => helper.stop(), { once: true })
-  const probes = lazyHostProbes({ helper, config: config.probes, now: Date.now })
+  const helpers = new Helpers({ spawn: helperSpawner(parts.env) })
+  signal.addEventListener('abort', () => helpers.stop(), { once: true })
+  const probes = createHostProbes({ helpers, config: config.probes, now: Date.now })
   const url = config.coordinator.url ?? stored.coordinator_url
   const begun = await beginEpoch(config.state_dir, { ...stored, coordinator_url: url })
   const identity = ownIdentity(config.state_dir, begun)
@@ -279,7 +280,7 @@ const fleetServices = async (
     commands,
     uplink,
     telemetry,
-    linkService({ ...reach, handle: withHostProbes(probes, inference.handle) }),
+    linkService({ ...reach, handle: withQuestions([hostQuestion(probes)], inference.handle) }),
     witnessService({ witness, uplink, logger }),
     credentialService({
       ...reach,

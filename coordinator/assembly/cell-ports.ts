@@ -22,7 +22,7 @@ const MAX_LINKS = 4
 export const openUpgrades = (app: FastifyInstance, parts: CellPortParts): void => {
   const { config, plane, draining, logger } = parts
   const pingEveryMs = config.presence.ping_seconds * 1000
-  const { linkUp: up, linkDown: down } = plane.fleet
+  const { fleet } = plane
   const links = new Map<string, number>()
   acceptUpgrades(app.server, {
     check: headerCheck(config),
@@ -48,7 +48,14 @@ export const openUpgrades = (app: FastifyInstance, parts: CellPortParts): void =
         if (left === 0) links.delete(cellId)
         else links.set(cellId, left)
       })
-      openLink({ cellId, socket, logger, pingEveryMs, up, down })
+      openLink({
+        cellId,
+        socket,
+        logger,
+        pingEveryMs,
+        up: link => fleet.linkUp(link),
+        down: link => fleet.linkDown(link),
+      })
     },
   })
 }

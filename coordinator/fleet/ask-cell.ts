@@ -1,43 +1,82 @@
 import { ShoalError } from '../../shared/errors.ts'
-import type { AnswerListener, CellLink } from './cell-link.ts'
+import type { AnswerListener, CellLink, CellRequest } from './cell-link.ts'
 import type { Fleet } from './fleet.ts'
 import { HeldPieces } from './held-pieces.ts'
 
-export interface Question {
+/** A question to one cell, over its link. */
+export interface CellQuestion {
   path: string
+  /** JSON body; with one the question is a POST. */
+  body?: object
   /** What is asked for, at the end of a sentence: `its metrics`. */
   what: string
+  /** Size of the whole answer. */
   maxBytes: number
+  /** From asking to the end of the answer. */
+  maxSeconds: number
 }
 
 /**
- * One short question to a cell over its link. Throws `not_found` for a cell nobody enrolled,
- * `cell_unavailable` for one that is away or whose answer was cut off or too long.
+ * The whole answer of a cell. Throws `not_found` for a cell that is not enrolled,
+ * `cell_unavailable` for one that is away or whose answer was cut off, late or too long.
  */
 export const askCell = async (
   fleet: Pick<Fleet, 'cell'>,
   cellId: string,
-  question: Question,
+  question: CellQuestion,
   signal: AbortSignal,
 ): Promise<{ status: number; text: string }> => {
+  const link = linkTo(fleet, cellId)
+  const limited = limitTime(question, signal)
+  try {
+    return await ask(link, question, limited)
+  } catch (cause) {
+    if (cause instanceof ShoalError) throw cause
+    throw noAnswer(cellId, question, cause, limited)
+  }
+}
+
+/** The link to a cell. @throws ShoalError not_found or cell_unavailable */
+export const linkTo = (fleet: Pick<Fleet, 'cell'>, cellId: string): CellLink => {
   const cell = fleet.cell(cellId)
   if (cell === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)
   if (cell.link === undefined) throw unavailable(cellId, 'has no link now')
-  try {
-    return await ask(cell.link, question, signal)
-  } catch (cause) {
-    if (cause instanceof ShoalError) throw cause
-    throw unavailable(cellId, `did not tell ${question.what}`, cause)
-  }
+  return cell.link
 }
+
+/** Aborts when the caller does, and with a `TimeoutError` when the question has had its time. */
+export const limitTime = ({ maxSeconds }: CellQuestion, signal: AbortSignal): AbortSignal =>
+  AbortSignal.any([signal, AbortSignal.timeout(maxSeconds * 1000)])
+
+export const requestFor = ({ path, body }: CellQuestion): CellRequest =>
+  body === undefined
+    ? { method: 'GET', path }
+    : {
+        method: 'POST',
+        path,
+        headers: { 'content-type': 'application/json' },
+        body: Buffer.from(JSON.stringify(body)),
+      }
 
 export const unavailable = (cellId: string, why: string, cause?: unknown): ShoalError =>
   new ShoalError('cell_unavailable', `cell ${cellId} ${why}`, { cause })
 
-const ask = async (link: CellLink, { path, maxBytes }: Question, signal: AbortSignal) => {
+/** The error for an answer that did not come to its end. */
+export const noAnswer = (
+  cellId: string,
+  { what, maxSeconds }: CellQuestion,
+  cause: unknown,
+  limited: AbortSignal,
+): ShoalError => {
+  const isLate = limited.aborted && limited.reason.name === 'TimeoutError'
+  const why = isLate ? `not within ${maxSeconds} s` : (cause as Error).message
+  return unavailable(cellId, `did not answer for ${what}: ${why}`, cause)
+}
+
+const ask = async (link: CellLink, question: CellQuestion, signal: AbortSignal) => {
   signal.throwIfAborted()
-  const answer = new Answer(maxBytes)
-  const stream = link.request({ method: 'GET', path }, answer)
+  const answer = new Answer(question.maxBytes)
+  const stream = link.request(requestFor(question), answer)
   const cancel = () => stream.cancel()
   answer.tooLong = cancel
   signal.addEventListener('abort', cancel)

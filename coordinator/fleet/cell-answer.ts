@@ -20,7 +20,8 @@ export const refusal = (body: Buffer, headers: AnswerHeaders): ShoalError => {
   return new ShoalError('cell_unavailable', messageOf(body), options)
 }
 
-const messageOf = (body: Buffer): string => {
+/** The message of an error that a cell has answered. */
+export const messageOf = (body: Buffer): string => {
   try {
     return String(JSON.parse(body.toString('utf8')).error.message)
   } catch {

@@ -9,13 +9,13 @@ import {
 import { askCell, unavailable } from './ask-cell.ts'
 import type { Fleet } from './fleet.ts'
 
-/** What stands around the data. */
+/** Bytes of an answer around its data. */
 const FRAME_BYTES = 4096
 
 /**
- * What a host probe of a cell tells, over its link. A daemon that does not know the probe answers
- * that it is not available. Throws `not_found` for a cell nobody enrolled, `invalid_request` for
- * what the cell refuses, `cell_unavailable` for one that is away, busy, late or answers nonsense.
+ * The answer of a host probe of a cell, over its link. For a daemon that does not know the probe it
+ * is not available. Throws `not_found` for a cell that is not enrolled, `invalid_request` for input
+ * that the cell refuses, `cell_unavailable` for one that is away, busy, late or answers nonsense.
  */
 export const askForProbe = async (
   fleet: Pick<Fleet, 'cell'>,
@@ -30,10 +30,11 @@ export const askForProbe = async (
     cellId,
     {
       path: `${HOST_PROBE_PATH}${id}?${query}`,
-      what: `host probe ${id} within ${HOST_PROBE_SECONDS} s`,
+      what: `host probe ${id}`,
       maxBytes: HOST_DATA_MAX_BYTES + FRAME_BYTES,
+      maxSeconds: HOST_PROBE_SECONDS,
     },
-    AbortSignal.any([signal, AbortSignal.timeout(HOST_PROBE_SECONDS * 1000)]),
+    signal,
   )
   if (status === 404) return tooOld(id)
   if (status === 429) throw unavailable(cellId, 'has too many host probes to do')

@@ -1,18 +1,20 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
-import type { CallOrder, HelperReply } from './protocol.ts'
+import { buildEnvironment, type Environment } from './environment.ts'
+import type { HelperClass } from './helper-class.ts'
+import type { Frame, Order } from './protocol.ts'
 
-/** The helper process, as its owner sees it. */
+/** A helper process, as its owner sees it. */
 export interface HelperChild {
   pid: number | undefined
-  send(order: CallOrder): void
+  send(order: Order): void
   /** Ends it at once, with every program that it has started. */
   kill(): void
 }
 
 export interface HelperListener {
-  onReply: (reply: HelperReply) => void
-  /** Once. `how` says in plain words how it ended. */
+  onFrame: (frame: Frame) => void
+  /** Called once. `how` says in plain words how the process ended. */
   onEnd: (how: string) => void
 }
 
@@ -21,24 +23,24 @@ export type SpawnHelper = (listener: HelperListener) => HelperChild
 const MAIN = join(import.meta.dirname, 'child', 'main.ts')
 /** Foreign answers are of a few MiB at most; more is a fault. */
 const MAX_HEAP_MIB = 192
-/** Everything else may hold a secret of the daemon or of who has started it. */
-const PASSED_ON = ['PATH', 'SHELL', 'TZ', 'DOCKER_SOCKET', 'SystemRoot'] as const
 
 /**
- * Starts helper processes, each the leader of a process group of its own: what a library has
- * started ends with it. What they print is thrown away.
+ * Starts helper processes of one class, each the leader of a process group of its own: what a
+ * library has started ends with it. What they print is thrown away. The class is an argument, so
+ * that `ps` shows it.
  */
 export const helperSpawner =
-  (env: Record<string, string | undefined>, main = MAIN): SpawnHelper =>
+  (env: Environment, main = MAIN) =>
+  (helperClass: HelperClass): SpawnHelper =>
   listener => {
-    const child = fork(main, {
+    const child = fork(main, [helperClass], {
       execArgv: [`--max-old-space-size=${MAX_HEAP_MIB}`],
-      env: environment(env),
+      env: buildEnvironment(helperClass, env),
       detached: true,
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
-    child.on('message', reply => listener.onReply(reply as HelperReply))
-    onEnd(child, listener)
+    child.on('message', frame => listener.onFrame(frame as Frame))
+    reportEnd(child, listener)
     return {
       pid: child.pid,
       send: order => child.connected && child.send(order, () => {}),
@@ -46,22 +48,17 @@ export const helperSpawner =
     }
   }
 
-const environment = (env: Record<string, string | undefined>): NodeJS.ProcessEnv => {
-  const passed = PASSED_ON.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]]))
-  return { ...Object.fromEntries(passed), LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8', HOME: '/' }
-}
-
-const onEnd = (child: ChildProcess, listener: HelperListener): void => {
+const reportEnd = (child: ChildProcess, listener: HelperListener): void => {
   let ended = false
   const end = (how: string): void => {
     if (ended) return
     ended = true
-    // it may have left programs behind that it had started
+    // programs that it had started may have outlived it
     killGroup(child)
     listener.onEnd(how)
   }
   child.on('error', error => {
-    // one that cannot be killed is an error too, and no end
+    // a process that cannot be killed reports an error too, and has not ended
     if (child.pid === undefined) end(`could not be started: ${error.message}`)
   })
   child.on('exit', (code, signal) =>
@@ -75,7 +72,7 @@ const killGroup = (child: ChildProcess): void => {
   try {
     process.kill(-child.pid, 'SIGKILL')
   } catch {
-    // nobody is left, or this system knows no groups
+    // the group is empty, or this system knows no groups
     child.kill('SIGKILL')
   }
 }

@@ -1,8 +1,16 @@
 /**
- * Why a call of the helper has no answer: it threw (`failed`), said too much, did not end in time,
- * ended the process, was one too many, or the daemon is ending.
+ * Why a call of the helper has no answer, or not all of it: it threw (`failed`), its answer was too
+ * large, it did not end in time (`hung`), its process ended (`died`), too many calls were waiting
+ * (`busy`), its reader cancelled it, or the daemon is ending (`stopped`).
  */
-export type FailureKind = 'failed' | 'too_large' | 'hung' | 'died' | 'busy' | 'stopped'
+export type FailureKind =
+  | 'failed'
+  | 'too_large'
+  | 'hung'
+  | 'died'
+  | 'busy'
+  | 'cancelled'
+  | 'stopped'
 
 /** Stays inside the daemon; decide by `kind`. */
 export class HelperFailure extends Error {

@@ -1,203 +1,238 @@
+import type { AnswerEvent } from '../../shared/wire/answer-events.ts'
 import { type Clock, systemClock } from '../inference/clock.ts'
-import type { HelperChild, SpawnHelper } from './helper-child.ts'
+import type { SpawnHelper } from './helper-child.ts'
 import { HelperFailure } from './helper-failure.ts'
-import type { HelperReply } from './protocol.ts'
-
-/** One call of a function that the helper knows by name. It must be harmless to repeat. */
-export interface HelperCall {
-  module: string
-  function: string
-  input: unknown
-  /** Longest time it may run, seconds; waiting for its turn comes before. */
-  deadlineSeconds: number
-}
+import { HelperProcess } from './helper-process.ts'
+import { type HelperCall, Job } from './job.ts'
+import type { Frame } from './protocol.ts'
 
 export interface HelperOptions {
   spawn: SpawnHelper
   clock?: Clock
   /** Seconds without a call after which the process is ended. */
   idleSeconds?: number
-}
-
-interface Job {
-  id: number
-  call: HelperCall
-  askedAtMs: number
-  /** The process ended under it before: now it runs alone, so that it cannot take others with it. */
-  alone: boolean
-  callOff: () => void
-  done: (json: string) => void
-  fail: (failure: HelperFailure) => void
+  /** Seconds for a cancelled call to end by itself; its process is replaced then. */
+  cancelSeconds?: number
 }
 
 const MAX_RUNNING = 4
 const MAX_WAITING = 32
-/** Nobody waits longer for an answer. */
+/** Longest time that a call waits for its turn. */
 const MAX_WAIT_MS = 15_000
-const START_MS = 30_000
 const IDLE_SECONDS = 30
+const CANCEL_SECONDS = 2
 
 /**
- * The one process for foreign code that may block, hang or crash. It is started by the first call
- * and ended when there was none for a while. A call that does not end in time ends the process;
- * those that ran beside it are asked once more, each alone.
+ * The process of one class for foreign code that may block, hang or crash. It is started by the
+ * first call and ended after a while without one. A call that does not end in time, or that its
+ * reader leaves, is cancelled; if it does not react, the process is replaced, and the calls that
+ * have sent nothing yet are repeated, each alone.
  */
 export class Helper {
   readonly #spawn: SpawnHelper
   readonly #clock: Clock
   readonly #idleMs: number
+  readonly #cancelMs: number
   readonly #waiting: Job[] = []
   readonly #running = new Map<number, Job>()
-  #child: HelperChild | undefined
-  #isReady = false
+  /** Calls that were cancelled and that the process still works on. */
+  readonly #leaving = new Map<number, Job>()
+  #process: HelperProcess | undefined
   #isStopped = false
   #nextId = 0
-  /** Of the time for starting, and then of the time without a call. */
-  #callOff = (): void => {}
+  #stopIdleTimer = (): void => {}
 
-  constructor({ spawn, clock = systemClock, idleSeconds = IDLE_SECONDS }: HelperOptions) {
-    this.#spawn = spawn
-    this.#clock = clock
-    this.#idleMs = idleSeconds * 1000
+  constructor(options: HelperOptions) {
+    this.#spawn = options.spawn
+    this.#clock = options.clock ?? systemClock
+    this.#idleMs = (options.idleSeconds ?? IDLE_SECONDS) * 1000
+    this.#cancelMs = (options.cancelSeconds ?? CANCEL_SECONDS) * 1000
   }
 
   /** Of the process, while there is one. */
   get pid(): number | undefined {
-    return this.#child?.pid
+    return this.#process?.pid
   }
 
   /**
-   * What the function answers.
+   * The answer of a function that returns one value.
    *
    * @throws HelperFailure
    */
-  async call(call: HelperCall): Promise<unknown> {
-    if (this.#isStopped) throw stopped()
-    if (this.#waiting.length >= MAX_WAITING)
-      throw new HelperFailure('busy', `${MAX_WAITING} calls wait for the helper`)
-    const json = await new Promise<string>((done, fail) => {
-      const [id, askedAtMs] = [this.#nextId++, this.#clock.now()]
-      this.#waiting.push({ id, call, askedAtMs, alone: false, callOff: () => {}, done, fail })
-      this.#pump()
-    })
-    return JSON.parse(json)
+  async call(call: HelperCall, signal?: AbortSignal): Promise<unknown> {
+    let value: unknown = null
+    for await (const event of this.stream(call, signal))
+      if (event.type === 'item') value = event.value
+    return value
+  }
+
+  /**
+   * The items of a function as they come. The call begins with the first read, waits while its
+   * reader does, and is cancelled when the reader leaves or the signal aborts.
+   *
+   * @throws HelperFailure
+   */
+  async *stream(call: HelperCall, signal?: AbortSignal): AsyncGenerator<AnswerEvent, void, void> {
+    const job = this.#enter(call)
+    const abort = (): void => {
+      job.end(new HelperFailure('cancelled', 'it was cancelled'))
+      this.#leave(job)
+    }
+    signal?.addEventListener('abort', abort)
+    if (signal?.aborted) abort()
+    this.#pump()
+    try {
+      yield* job.events()
+    } finally {
+      signal?.removeEventListener('abort', abort)
+      job.end()
+      this.#leave(job)
+    }
   }
 
   /** Ends the process and every call; no other is taken. */
   stop(): void {
     this.#isStopped = true
-    for (const job of [...this.#running.values(), ...this.#waiting]) {
-      job.callOff()
-      job.fail(stopped())
+    for (const job of [...this.#running.values(), ...this.#waiting, ...this.#leaving.values()]) {
+      job.stopTimer()
+      job.end(stopped())
     }
     this.#running.clear()
+    this.#leaving.clear()
     this.#waiting.length = 0
-    this.#endChild()
+    this.#endProcess()
+  }
+
+  #enter(call: HelperCall): Job {
+    if (this.#isStopped) throw stopped()
+    if (this.#waiting.length >= MAX_WAITING)
+      throw new HelperFailure('busy', `${MAX_WAITING} calls wait for the helper`)
+    const id = this.#nextId++
+    const job = new Job(id, call, bytes => this.#process?.send({ type: 'credit', id, bytes }))
+    this.#waiting.push(job)
+    this.#limitWait(job)
+    return job
+  }
+
+  #limitWait(job: Job): void {
+    job.stopTimer = this.#clock.after(MAX_WAIT_MS, () => {
+      job.end(new HelperFailure('busy', `its turn did not come within ${MAX_WAIT_MS / 1000} s`))
+      this.#leave(job)
+    })
   }
 
   #pump(): void {
-    this.#dropOld()
-    if (this.#child === undefined) {
+    if (this.#process === undefined) {
       if (this.#waiting.length > 0) this.#start()
       return
     }
-    if (!this.#isReady) return
+    if (!this.#process.isReady) return
     for (let job = this.#next(); job !== undefined; job = this.#next()) this.#run(job)
-    if (this.#running.size > 0) return
-    this.#callOff()
-    this.#callOff = this.#clock.after(this.#idleMs, () => this.#endChild())
-  }
-
-  #dropOld(): void {
-    const since = this.#clock.now() - MAX_WAIT_MS
-    const old = this.#waiting.filter(({ askedAtMs }) => askedAtMs < since)
-    for (const job of old) {
-      this.#waiting.splice(this.#waiting.indexOf(job), 1)
-      job.fail(new HelperFailure('busy', `its turn did not come within ${MAX_WAIT_MS / 1000} s`))
-    }
+    if (this.#running.size + this.#leaving.size > 0) return
+    this.#stopIdleTimer()
+    this.#stopIdleTimer = this.#clock.after(this.#idleMs, () => this.#endProcess())
   }
 
   /** Takes the next call out of the line, if it may run now. */
   #next(): Job | undefined {
-    const running = [...this.#running.values()]
+    const running = [...this.#running.values(), ...this.#leaving.values()]
     const [first] = this.#waiting
-    const isFull = running.length >= MAX_RUNNING || running.some(({ alone }) => alone)
-    if (first === undefined || isFull || (first.alone && running.length > 0)) return undefined
+    const isFull = running.length >= MAX_RUNNING || running.some(({ isAlone }) => isAlone)
+    if (first === undefined || isFull || (first.isAlone && running.length > 0)) return undefined
     return this.#waiting.shift()
   }
 
   #run(job: Job): void {
     const { deadlineSeconds, module, function: name, input } = job.call
-    this.#callOff()
+    this.#stopIdleTimer()
+    job.stopTimer()
     this.#running.set(job.id, job)
-    job.callOff = this.#clock.after(deadlineSeconds * 1000, () => this.#hung(job))
-    this.#child?.send({ id: job.id, module, function: name, input })
+    job.stopTimer = this.#clock.after(deadlineSeconds * 1000, () => {
+      job.end(new HelperFailure('hung', `it did not end within ${deadlineSeconds} s`))
+      this.#leave(job)
+    })
+    this.#process?.send({ type: 'call', id: job.id, module, function: name, input })
   }
 
-  /** Only its end frees what it holds. */
-  #hung(job: Job): void {
-    this.#running.delete(job.id)
-    job.fail(new HelperFailure('hung', `it did not end within ${job.call.deadlineSeconds} s`))
-    this.#lost('was ended for a call that hung')
+  /** Takes a call out of the line, or cancels it where it runs. */
+  #leave(job: Job): void {
+    const at = this.#waiting.indexOf(job)
+    if (at !== -1) this.#waiting.splice(at, 1)
+    const wasRunning = this.#running.delete(job.id)
+    if (at !== -1 || wasRunning) job.stopTimer()
+    if (!wasRunning) return
+    this.#leaving.set(job.id, job)
+    job.stopTimer = this.#clock.after(this.#cancelMs, () => this.#replace())
+    this.#process?.send({ type: 'cancel', id: job.id })
+  }
+
+  /** Nothing but the end of its process frees what a call holds that does not react. */
+  #replace(): void {
+    this.#endProcess()
+    this.#lost('was ended for a call that hung', true)
   }
 
   #start(): void {
-    this.#isReady = false
     try {
-      const child = this.#spawn({
-        onReply: reply => this.#child === child && this.#reply(reply),
-        onEnd: how => this.#child === child && this.#lost(how),
+      const process = new HelperProcess(this.#spawn, this.#clock, {
+        onReady: () => this.#pump(),
+        onFrame: frame => this.#take(frame),
+        onLost: how => {
+          this.#process = undefined
+          this.#lost(how, process.isReady)
+        },
       })
-      this.#child = child
+      this.#process = process
     } catch (error) {
       // a machine without memory throws here, wherever the call came from
-      this.#lost(`could not be started: ${(error as Error).message}`)
-      return
+      this.#lost(`could not be started: ${(error as Error).message}`, false)
     }
-    this.#callOff = this.#clock.after(START_MS, () => this.#lost('did not start in time'))
   }
 
-  #reply(reply: HelperReply): void {
-    if (reply.type === 'ready') {
-      this.#callOff()
-      this.#isReady = true
-      this.#pump()
-      return
+  #take(frame: Exclude<Frame, { type: 'ready' }>): void {
+    const job = this.#running.get(frame.id)
+    if (frame.type === 'item') job?.add(frame.json)
+    else if (frame.type === 'progress') job?.report(frame.progress)
+    else {
+      if (frame.type === 'error') job?.end(new HelperFailure(frame.kind, frame.reason))
+      else job?.end()
+      this.#finish(frame.id)
     }
-    const job = this.#running.get(reply.id)
-    if (job === undefined) return
-    this.#running.delete(reply.id)
-    job.callOff()
-    if (reply.type === 'value') job.done(reply.json)
-    else job.fail(new HelperFailure(reply.kind, reply.reason))
+  }
+
+  /** The process works on a call no more. */
+  #finish(id: number): void {
+    for (const jobs of [this.#running, this.#leaving]) {
+      jobs.get(id)?.stopTimer()
+      jobs.delete(id)
+    }
     this.#pump()
   }
 
-  /** The process is gone or has to go. One that never was ready would not be the next time. */
-  #lost(how: string): void {
-    const jobs = this.#isReady ? [...this.#running.values()] : this.#waiting.splice(0)
+  /** The process is gone. One that never was ready would not be the next time either. */
+  #lost(how: string, wasReady: boolean): void {
+    const running = [...this.#running.values()]
+    const jobs = wasReady ? running : this.#waiting.splice(0)
+    for (const job of [...jobs, ...this.#leaving.values()]) job.stopTimer()
     this.#running.clear()
-    for (const job of jobs) job.callOff()
-    const [again, over] = this.#isReady ? split(jobs) : [[], jobs]
-    this.#endChild()
-    for (const job of over) job.fail(new HelperFailure('died', `the helper ${how}`))
-    this.#waiting.unshift(...again.map(job => ({ ...job, alone: true })))
+    this.#leaving.clear()
+    this.#stopIdleTimer()
+    const again = wasReady ? jobs.filter(job => job.canRepeat) : []
+    for (const job of jobs)
+      if (!again.includes(job)) job.end(new HelperFailure('died', `the helper ${how}`))
+    for (const job of again) {
+      job.isAlone = true
+      this.#limitWait(job)
+    }
+    this.#waiting.unshift(...again)
     this.#pump()
   }
 
-  #endChild(): void {
-    const child = this.#child
-    this.#callOff()
-    this.#child = undefined
-    this.#isReady = false
-    child?.kill()
+  #endProcess(): void {
+    this.#stopIdleTimer()
+    this.#process?.end()
+    this.#process = undefined
   }
 }
-
-/** Those to ask once more, and those that ended the process though they ran alone. */
-const split = (jobs: readonly Job[]): [Job[], Job[]] => [
-  jobs.filter(({ alone }) => !alone),
-  jobs.filter(({ alone }) => alone),
-]
 
 const stopped = (): HelperFailure => new HelperFailure('stopped', 'the daemon is ending')

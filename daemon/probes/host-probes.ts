@@ -1,29 +1,30 @@
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
-import { hostProbe } from '../../shared/probes/host-probes.ts'
+import { loadHostProbe } from '../../shared/probes/load.ts'
 import type { HostProbe } from '../../shared/probes/probe.ts'
 import type { HostProbeAnswer } from '../../shared/wire/host-probe.ts'
 import type { Helper } from '../helper/helper.ts'
+import { CLASS_OF_REACH, type HelperClass } from '../helper/helper-class.ts'
 import { HelperFailure } from '../helper/helper-failure.ts'
 import { type Clock, systemClock } from '../inference/clock.ts'
 import type { ProbesConfig } from './config.ts'
 import { isAllowed, type Target, targetOf } from './target.ts'
 
 export interface HostProbeParts {
-  helper: Pick<Helper, 'call'>
+  helpers: { of(helperClass: HelperClass): Pick<Helper, 'call'> }
   config: ProbesConfig
   /** Unix time, milliseconds. */
   now: () => number
-  /** Runs something later; lets go of an answer that nobody asks for again. */
+  /** Runs something later; used to forget answers. */
   after?: Clock['after']
 }
 
-/** The probes of this machine, for whoever may ask. */
+/** The probes of this machine, for callers that the coordinator has admitted. */
 export interface HostProbes {
   /**
-   * What a probe tells. An answer serves everybody who asks the same within a second.
+   * The answer of a probe. One answer serves all who ask the same within a second.
    *
-   * @throws ShoalError not_found, invalid_request, or rate_limited when too many ask
+   * @throws ShoalError not_found, invalid_request, or rate_limited when too many calls wait
    */
   ask(probeId: string, input: unknown): Promise<HostProbeAnswer>
 }
@@ -64,7 +65,7 @@ export const createHostProbes = (parts: HostProbeParts): HostProbes => {
   }
 
   const ask: HostProbes['ask'] = async (probeId, given) => {
-    const probe = hostProbe(probeId)
+    const probe = await loadHostProbe(probeId)
     if (probe === undefined) throw new ShoalError('not_found', `no host probe ${probeId}`)
     const input = probe.input.safeParse(given)
     if (!input.success) {
@@ -78,16 +79,17 @@ export const createHostProbes = (parts: HostProbeParts): HostProbes => {
 }
 
 const look = async (
-  { helper, config, now }: HostProbeParts,
+  { helpers, config, now }: HostProbeParts,
   probe: HostProbe,
   input: object,
 ): Promise<HostProbeAnswer> => {
   const refused = refusal(config, input)
   if (refused !== undefined) return unavailable(refused, now())
-  const { id, deadlineSeconds } = probe
+  const { id, deadlineSeconds, reach } = probe
   try {
-    const told = await helper.call({ module: 'host', function: id, input, deadlineSeconds })
-    return { ...Look.parse(told), taken_at: now() }
+    const helper = helpers.of(CLASS_OF_REACH[reach])
+    const found = await helper.call({ module: 'host', function: id, input, deadlineSeconds })
+    return { ...Look.parse(found), taken_at: now() }
   } catch (error) {
     if (!(error instanceof HelperFailure)) throw error
     if (error.kind === 'busy' || error.kind === 'stopped')
@@ -103,7 +105,7 @@ const unavailable = (reason: string, at: number): HostProbeAnswer => ({
   data: null,
 })
 
-/** Why the owner of this machine does not want it. */
+/** Why the owner of this machine does not allow it; undefined when they do. */
 const refusal = (
   { enabled, allowed_targets }: ProbesConfig,
   { url, host }: { url?: string; host?: string },

@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net'
 /** What an entry of `probes.allowed_targets` may look like: `example.org`, `10.0.0.0/8`, `host:8080`. */
 export const TARGET = /^[a-z0-9][a-z0-9.:-]{0,252}(\/[0-9]{1,3})?$/
 
-/** A machine to ask, and the port if it is asked for one. */
+/** A machine that a probe contacts, and the port if it contacts one. */
 export interface Target {
   host: string
   port?: number
@@ -39,7 +39,7 @@ const parts = (entry: string): { name: string; port?: number } => {
   return port === undefined || more.length > 0 ? { name: entry } : { name, port: Number(port) }
 }
 
-/** Only addresses are in networks: what a name means can change. */
+/** Only addresses are in networks: the address of a name can change. */
 const isInside = (host: string, network: string): boolean => {
   const [base = '', bits] = network.split('/')
   const version = isIP(host)

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 
 /**
- * Where the coordinator asks a cell for one of its host probes, on the link only:
- * `GET /host/os-info?input={"…"}`; `input` is JSON and may be left out.
+ * Paths of host probes on the link: `GET /host/os-info?input={"…"}`, where `input` is JSON and may be
+ * left out, or `POST /host/os-info` for a streamed answer.
  */
 export const HOST_PROBE_PATH = '/host/'
 
-/** What the library told, as text of JSON. */
+/** Largest `data`, as text of JSON. */
 export const HOST_DATA_MAX_BYTES = 256 * 1024
 
 /** From asking to the answer, everything included, seconds. */

@@ -133,108 +133,108 @@ export interface Operations extends Skills {
   'gates-requests': { input: { 'gate_id'?: string; 'state'?: 'pending' | 'approved' | 'consumed' | 'blocked' | 'expired' | 'superseded' | 'withdrawn'; 'mine'?: boolean; 'before'?: string; 'limit'?: number }; output: { 'requests': ({ 'id': string; 'state': 'pending' | 'approved' | 'consumed' | 'blocked' | 'expired' | 'superseded' | 'withdrawn'; 'summary': string; 'status': 'approved' | 'pending' | 'blocked'; 'gate_id': string; 'requester_id': string; 'approvals_missing': number; 'reason': string | null; 'subject': string; 'plan_hash': string; 'plan_text': string; 'evidence_text': string | null; 'votes': ({ 'person_id': string; 'decision': 'approve' | 'reject'; 'roles': (string)[]; 'reason': string; 'at': string })[]; 'created_at': string; 'expires_at': string })[]; 'next': string | null } }
   /** Take back a request of your own. */
   'gates-withdraw': { input: { 'request_id': string }; output: { 'id': string; 'state': 'pending' | 'approved' | 'consumed' | 'blocked' | 'expired' | 'superseded' | 'withdrawn'; 'summary': string; 'status': 'approved' | 'pending' | 'blocked'; 'gate_id': string; 'requester_id': string; 'approvals_missing': number; 'reason': string | null; 'subject': string; 'plan_hash': string; 'plan_text': string; 'evidence_text': string | null; 'votes': ({ 'person_id': string; 'decision': 'approve' | 'reject'; 'roles': (string)[]; 'reason': string; 'at': string })[]; 'created_at': string; 'expires_at': string } }
-  /** Maker and model of the machine, and whether it is virtual. */
-  'host-system': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Maker, version and date of the firmware. */
-  'host-bios': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Maker and model of the mainboard; memMax in bytes. */
-  'host-baseboard': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Maker, model and type of the case. */
-  'host-chassis': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Digests of the ids of the operating system and the hardware, and the hardware addresses of the network. */
-  'host-uuid': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Every memory module: size in bytes, type, clock in MHz. */
-  'host-mem-layout': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** Charge in percent, capacities in capacityUnit, timeRemaining in minutes. */
-  'host-battery': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Graphics controllers and displays: memory in MiB, temperatures in degrees Celsius, power in watts. */
-  'host-graphics': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** What is plugged into the USB buses. */
-  'host-usb': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
   /** Sound cards and their drivers. */
   'host-audio': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** Maker and model of the mainboard; memMax in bytes. */
+  'host-baseboard': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
+  /** Charge in percent, capacities in capacityUnit, timeRemaining in minutes. */
+  'host-battery': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
+  /** Maker, version and date of the firmware. */
+  'host-bios': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
+  /** Disks and partitions: size in bytes, file system, where they are mounted. */
+  'host-block-devices': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
   /** Paired Bluetooth devices and whether they are connected. */
   'host-bluetooth-devices': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** Printers that are set up, without their addresses. */
-  'host-printer': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** Maker, model and type of the case. */
+  'host-chassis': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
   /** Brand, cores and caches of the processor: speeds in GHz, caches in bytes. */
   'host-cpu': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** The instruction sets of the processor, with spaces between them. */
-  'host-cpu-flags': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': string | null } }
   /** Size of the caches of the processor, bytes. */
   'host-cpu-cache': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
   /** Clock of every core now, GHz. */
   'host-cpu-current-speed': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
+  /** The instruction sets of the processor, with spaces between them. */
+  'host-cpu-flags': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': string | null } }
   /** Temperature of the processor and its cores, degrees Celsius. */
   'host-cpu-temperature': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
   /** Load of the processor and of every core since the last look, percent. */
   'host-current-load': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Mean load of the processor since the machine was started, percent. */
-  'host-full-load': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': number | null } }
-  /** Memory and swap of the machine, bytes. */
-  'host-mem': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Clock (unix time, milliseconds), time zone and uptime (seconds) of the machine. */
-  'host-time': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Distribution, release, kernel and host name. */
-  'host-os-info': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Versions of programs that are installed; an empty one was not found. */
-  'host-versions': { input: { 'cell_id': string; 'apps'?: ('bash' | 'bun' | 'deno' | 'docker' | 'dotnet' | 'fish' | 'gcc' | 'git' | 'java' | 'kernel' | 'mongodb' | 'mysql' | 'nginx' | 'node' | 'npm' | 'openssl' | 'perl' | 'php' | 'pip' | 'pip3' | 'pm2' | 'postfix' | 'postgresql' | 'python' | 'python3' | 'redis' | 'systemOpenssl' | 'tsc' | 'v8' | 'virtualbox' | 'yarn' | 'zsh')[] }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** The shell of the account that the daemon runs as. */
-  'host-shell': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': string | null } }
-  /** Who is logged in, since when and from where, without what they run. */
-  'host-users': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** Every process, the busiest first: shares of processor and memory in percent, sizes in KiB, without its arguments. */
-  'host-processes': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** What the processes with these names use together, percent. */
-  'host-process-load': { input: { 'cell_id': string; 'names': (string)[] }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** Services of the machine and whether they run: shares of processor and memory in percent. */
-  'host-services': { input: { 'cell_id': string; 'names'?: (string)[] }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** Virtual machines of VirtualBox. */
-  'host-vbox-info': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** Mounted file systems: sizes in bytes, use in percent. */
-  'host-fs-size': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** How many files are open and how many may be. */
-  'host-fs-open-files': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Disks and partitions: size in bytes, file system, where they are mounted. */
-  'host-block-devices': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** Bytes read and written since boot, and per second. */
-  'host-fs-stats': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Operations of the disks since boot and per second; waiting times in milliseconds. */
-  'host-disks-io': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
   /** Maker, model, size in bytes and health of the physical disks. */
   'host-disk-layout': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** The network interface of the default route. */
-  'host-network-interface-default': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': string | null } }
-  /** The address of the default gateway. */
-  'host-network-gateway-default': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': string | null } }
-  /** Interfaces with their addresses and state; speed in Mbit/s. */
-  'host-network-interfaces': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** Bytes, losses and errors of interfaces since boot, and bytes per second. */
-  'host-network-stats': { input: { 'cell_id': string; 'interfaces'?: (string)[] }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** Open sockets with their addresses, state and process. */
-  'host-network-connections': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** Operations of the disks since boot and per second; waiting times in milliseconds. */
+  'host-disks-io': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
+  /** Processes in containers, without their arguments. */
+  'host-docker-container-processes': { input: { 'cell_id': string; 'container'?: string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** What containers use: processor and memory in percent, memory and traffic in bytes. */
+  'host-docker-container-stats': { input: { 'cell_id': string; 'container'?: string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** Containers with image, state, ports and mounts. */
+  'host-docker-containers': { input: { 'cell_id': string; 'all'?: boolean }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** Images of the docker engine; sizes in bytes. */
+  'host-docker-images': { input: { 'cell_id': string; 'all'?: boolean }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** Version, settings and counts of the docker engine. */
+  'host-docker-info': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
+  /** Volumes of the docker engine. */
+  'host-docker-volumes': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** How many files are open and how many may be. */
+  'host-fs-open-files': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
+  /** Mounted file systems: sizes in bytes, use in percent. */
+  'host-fs-size': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** Bytes read and written since boot, and per second. */
+  'host-fs-stats': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
+  /** Mean load of the processor since the machine was started, percent. */
+  'host-full-load': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': number | null } }
+  /** Graphics controllers and displays: memory in MiB, temperatures in degrees Celsius, power in watts. */
+  'host-graphics': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
   /** Whether a site answers, with what status and after how many milliseconds. Asks only what the cell allows. */
   'host-inet-checksite': { input: { 'cell_id': string; 'url': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
   /** Round trip of a ping, milliseconds. Asks only what the cell allows. */
   'host-inet-latency': { input: { 'cell_id': string; 'host': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': number | null } }
-  /** Wifi networks in reach: frequency in MHz, signal in dBm. */
-  'host-wifi-networks': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** The wifi adapters of the machine. */
-  'host-wifi-interfaces': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** Memory and swap of the machine, bytes. */
+  'host-mem': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
+  /** Every memory module: size in bytes, type, clock in MHz. */
+  'host-mem-layout': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** Open sockets with their addresses, state and process. */
+  'host-network-connections': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** The address of the default gateway. */
+  'host-network-gateway-default': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': string | null } }
+  /** The network interface of the default route. */
+  'host-network-interface-default': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': string | null } }
+  /** Interfaces with their addresses and state; speed in Mbit/s. */
+  'host-network-interfaces': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** Bytes, losses and errors of interfaces since boot, and bytes per second. */
+  'host-network-stats': { input: { 'cell_id': string; 'interfaces'?: (string)[] }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** Distribution, release, kernel and host name. */
+  'host-os-info': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
+  /** Printers that are set up, without their addresses. */
+  'host-printer': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** What the processes with these names use together, percent. */
+  'host-process-load': { input: { 'cell_id': string; 'names': (string)[] }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** Every process, the busiest first: shares of processor and memory in percent, sizes in KiB, without its arguments. */
+  'host-processes': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
+  /** Services of the machine and whether they run: shares of processor and memory in percent. */
+  'host-services': { input: { 'cell_id': string; 'names'?: (string)[] }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** The shell of the account that the daemon runs as. */
+  'host-shell': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': string | null } }
+  /** Maker and model of the machine, and whether it is virtual. */
+  'host-system': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
+  /** Clock (unix time, milliseconds), time zone and uptime (seconds) of the machine. */
+  'host-time': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
+  /** What is plugged into the USB buses. */
+  'host-usb': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** Who is logged in, since when and from where, without what they run. */
+  'host-users': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** Digests of the ids of the operating system and the hardware, and the hardware addresses of the network. */
+  'host-uuid': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
+  /** Virtual machines of VirtualBox. */
+  'host-vbox-info': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** Versions of programs that are installed; an empty one was not found. */
+  'host-versions': { input: { 'cell_id': string; 'apps'?: ('bash' | 'bun' | 'deno' | 'docker' | 'dotnet' | 'fish' | 'gcc' | 'git' | 'java' | 'kernel' | 'mongodb' | 'mysql' | 'nginx' | 'node' | 'npm' | 'openssl' | 'perl' | 'php' | 'pip' | 'pip3' | 'pm2' | 'postfix' | 'postgresql' | 'python' | 'python3' | 'redis' | 'systemOpenssl' | 'tsc' | 'v8' | 'virtualbox' | 'yarn' | 'zsh')[] }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
   /** Wifi networks the machine is connected to: frequency in MHz, signal in dBm. */
   'host-wifi-connections': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** Version, settings and counts of the docker engine. */
-  'host-docker-info': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Images of the docker engine; sizes in bytes. */
-  'host-docker-images': { input: { 'cell_id': string; 'all'?: boolean }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** Containers with image, state, ports and mounts. */
-  'host-docker-containers': { input: { 'cell_id': string; 'all'?: boolean }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** What containers use: processor and memory in percent, memory and traffic in bytes. */
-  'host-docker-container-stats': { input: { 'cell_id': string; 'container'?: string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** Processes in containers, without their arguments. */
-  'host-docker-container-processes': { input: { 'cell_id': string; 'container'?: string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** Volumes of the docker engine. */
-  'host-docker-volumes': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** The wifi adapters of the machine. */
+  'host-wifi-interfaces': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
+  /** Wifi networks in reach: frequency in MHz, signal in dBm. */
+  'host-wifi-networks': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
   /** List API keys without their secrets: your own, or as administrator all of the tenant. */
   'keys-list': { input: { 'after'?: string; 'limit'?: number }; output: { 'keys': ({ 'id': string; 'tenant_id': string; 'further_tenants': (string)[]; 'person_id': string; 'tier': 'free' | 'pro' | 'enterprise'; 'roles': ('client' | 'builder' | 'reviewer' | 'architect' | 'finance' | 'legal' | 'operator_admin')[]; 'kind': 'person' | 'ai_agent' | 'autonomous' | 'ci_pipeline'; 'label': string; 'created_at': string; 'expires_at': string | null; 'revoked_at': string | null; 'last_used_at': string | null })[]; 'next': string | null } }
   /** Ask for an API key without having one, where visitors may; keys-claim with the claim token reads it, once. */

@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { HOST_PROBES } from '../../../shared/probes/host-probes.ts'
 import type { HostProbe, ProbeShape } from '../../../shared/probes/probe.ts'
-import { PROBE_UNITS } from '../../../shared/probes/units.ts'
 import { HOST_DATA_MAX_BYTES, HOST_PROBE_SECONDS } from '../../../shared/wire/host-probe.ts'
 import { askForProbe } from '../../fleet/cell-probe.ts'
 import { bounded } from '../bounded-json.ts'
@@ -11,7 +10,7 @@ import { defineOperation, type Operation } from '../operation.ts'
 
 const Row = z.looseObject({})
 
-/** What stands in them is the library's, and differs from machine to machine. */
+/** The fields of an answer are the library's, and differ from machine to machine. */
 const SHAPES: Record<ProbeShape, z.ZodType> = {
   object: Row,
   list: z.array(Row),
@@ -21,7 +20,7 @@ const SHAPES: Record<ProbeShape, z.ZodType> = {
 
 /** A look at the machine of one cell, as an operation. */
 const operationOf = (probe: HostProbe): Operation => {
-  const units = PROBE_UNITS[probe.id]
+  const { units, reach } = probe
   const data = bounded(SHAPES[probe.shape].nullable(), HOST_DATA_MAX_BYTES)
   return defineOperation({
     id: `host-${probe.id}`,
@@ -30,7 +29,7 @@ const operationOf = (probe: HostProbe): Operation => {
     path: `/v1/cells/{cell_id}/host/${probe.id}`,
     access: 'operator',
     effect: 'read',
-    openWorld: probe.openWorld,
+    openWorld: reach === 'lan' || reach === 'internet',
     timeoutSeconds: HOST_PROBE_SECONDS + 1,
     cli: { group: 'host', verb: probe.id, ...(units === undefined ? {} : { units }) },
     input: z.strictObject({ cell_id: Id, ...probe.input.shape }),
@@ -48,10 +47,10 @@ const operationOf = (probe: HostProbe): Operation => {
     run: async ({ cell_id, ...input }, { cells, fleet, signal }) => {
       if ((await cells.get(cell_id)) === undefined)
         throw new ShoalError('not_found', `no cell ${cell_id}`)
-      const told = await askForProbe(fleet, cell_id, probe, input, signal)
-      if (!data.safeParse(told.data).success)
-        throw new ShoalError('cell_unavailable', `cell ${cell_id} told no ${probe.shape}`)
-      return { ...told, cell_id, taken_at: new Date(told.taken_at).toISOString() }
+      const answer = await askForProbe(fleet, cell_id, probe, input, signal)
+      if (!data.safeParse(answer.data).success)
+        throw new ShoalError('cell_unavailable', `cell ${cell_id} returned no ${probe.shape}`)
+      return { ...answer, cell_id, taken_at: new Date(answer.taken_at).toISOString() }
     },
   })
 }

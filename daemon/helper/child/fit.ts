@@ -1,6 +1,6 @@
 import type { HostLook } from './host.ts'
 
-/** The answer with as many rows as so many bytes hold; `reason` says what was left out. */
+/** The answer with as many rows as fit into `maxBytes`; `reason` says what was left out. */
 export const fit = (data: unknown, maxBytes: number): HostLook => {
   if (bytesOf(data) <= maxBytes) return { available: true, reason: null, data }
   const rows = rowsOf(data)
@@ -29,7 +29,7 @@ const rowsOf = (data: unknown): unknown[] | undefined => {
 const withRows = (data: unknown, rows: unknown[]): unknown =>
   Array.isArray(data) ? rows : { ...(data as object), list: rows }
 
-/** Each row has a comma after it. */
+/** Counts the rows that fit, each with a comma after it. */
 const countThatFits = (rows: readonly unknown[], maxBytes: number): number => {
   let bytes = 0
   const over = rows.findIndex(row => {

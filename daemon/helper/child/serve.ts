@@ -1,48 +1,44 @@
 import { constants, setPriority } from 'node:os'
-import { type CallOrder, type HelperReply, MAX_ANSWER_BYTES } from '../protocol.ts'
+import type { CallOrder, Frame, Order } from '../protocol.ts'
+import { type HelperFunction, ServedCall } from './served-call.ts'
 
-/** Functions by their name; each takes and answers what JSON can hold. */
-export type HelperModule = Readonly<Record<string, (input: never) => unknown>>
+/** Finds a function by its name; it may be loaded for that. */
+export type HelperModule = (name: string) => Promise<HelperFunction | undefined>
 
-/** Modules by their name, loaded by their first call. */
-export type HelperModules = Readonly<Record<string, () => Promise<HelperModule>>>
+export type HelperModules = Readonly<Record<string, HelperModule>>
 
 /**
- * Answers the daemon's calls, and nobody else's: only names in the table are called. It leaves the
- * processor to those who serve, and ends with the daemon, whatever it does then.
+ * Carries out the calls of the daemon, and of nobody else: only names in the table are called. The
+ * process leaves the processor to inference, and ends with the daemon, whatever it does then.
  */
 export const serve = (modules: HelperModules): void => {
-  process.on('message', order => void answer(modules, order as CallOrder).then(send))
+  const calls = new Map<number, ServedCall>()
+  const begin = async (order: CallOrder): Promise<void> => {
+    const call = new ServedCall(order.id, send)
+    calls.set(order.id, call)
+    await call.run(() => findFunction(modules, order), order.input)
+    calls.delete(order.id)
+  }
+  process.on('message', message => {
+    const order = message as Order
+    if (order.type === 'call') void begin(order)
+    else if (order.type === 'credit') calls.get(order.id)?.grant(order.bytes)
+    else calls.get(order.id)?.cancel()
+  })
   process.once('disconnect', endWithChildren)
   yieldToOthers()
   send({ type: 'ready' })
 }
 
-const send = (reply: HelperReply): void => {
-  process.send?.(reply, undefined, {}, () => {})
+const send = (frame: Frame): void => {
+  process.send?.(frame, undefined, {}, () => {})
 }
 
-const answer = async (modules: HelperModules, order: CallOrder): Promise<HelperReply> => {
-  const { id } = order
-  try {
-    const called = await functionOf(modules, order)
-    const json = JSON.stringify((await called(order.input as never)) ?? null)
-    const bytes = Buffer.byteLength(json)
-    if (bytes <= MAX_ANSWER_BYTES) return { type: 'value', id, json }
-    return { type: 'failed', id, kind: 'too_large', reason: `its answer has ${bytes} bytes` }
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    return { type: 'failed', id, kind: 'failed', reason: reason.slice(0, 300) }
-  }
-}
-
-const functionOf = async (modules: HelperModules, { module, function: name }: CallOrder) => {
-  const load = Object.hasOwn(modules, module) ? modules[module] : undefined
-  const functions = await load?.()
-  const called =
-    functions !== undefined && Object.hasOwn(functions, name) ? functions[name] : undefined
-  if (called === undefined) throw new Error(`the helper knows no ${module}.${name}`)
-  return called
+const findFunction = async (modules: HelperModules, { module, function: name }: CallOrder) => {
+  const find = Object.hasOwn(modules, module) ? modules[module] : undefined
+  const found = await find?.(name)
+  if (found === undefined) throw new Error(`the helper knows no ${module}.${name}`)
+  return found
 }
 
 const yieldToOthers = (): void => {
@@ -53,7 +49,7 @@ const yieldToOthers = (): void => {
   }
 }
 
-/** It leads a group of its own, so this takes along the programs that a library has started. */
+/** The process leads a group of its own, so this takes along the programs that a library has started. */
 const endWithChildren = (): void => {
   try {
     process.kill(-process.pid, 'SIGKILL')

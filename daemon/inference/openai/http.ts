@@ -26,11 +26,14 @@ export const MAX_BODY_BYTES = 8 * 1024 * 1024
  *
  * @throws ShoalError unsupported_media_type, payload_too_large or invalid_request
  */
-export const readJson = async (request: HttpRequest): Promise<unknown> => {
+export const readJson = async (
+  request: HttpRequest,
+  maxBytes = MAX_BODY_BYTES,
+): Promise<unknown> => {
   if (!isJson(request.headers['content-type'])) {
     throw new ShoalError('unsupported_media_type', 'the body must be application/json')
   }
-  const body = await readBody(request)
+  const body = await readBody(request, maxBytes)
   try {
     return JSON.parse(body.toString('utf8'))
   } catch (cause) {
@@ -41,20 +44,20 @@ export const readJson = async (request: HttpRequest): Promise<unknown> => {
 const isJson = (contentType: string | undefined): boolean =>
   /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType ?? '')
 
-const readBody = async (request: HttpRequest): Promise<Buffer> => {
-  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge()
+const readBody = async (request: HttpRequest, maxBytes: number): Promise<Buffer> => {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of request) {
     length += chunk.length
-    if (length > MAX_BODY_BYTES) throw tooLarge()
+    if (length > maxBytes) throw tooLarge(maxBytes)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
 
-const tooLarge = (): ShoalError =>
-  new ShoalError('payload_too_large', `the body is larger than ${MAX_BODY_BYTES} bytes`)
+const tooLarge = (maxBytes: number): ShoalError =>
+  new ShoalError('payload_too_large', `the body is larger than ${maxBytes} bytes`)
 
 export const sendJson = (response: HttpResponse, value: unknown): void => {
   response.setHeader('content-type', 'application/json')

@@ -2,16 +2,24 @@ import { existsSync, readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { resolve } from 'node:path'
 import t, { type Test } from 'tap'
-import { Helper, type HelperCall } from '../../../daemon/helper/helper.ts'
-import { helperSpawner } from '../../../daemon/helper/helper-child.ts'
+import { buildEnvironment, PASSED_ON } from '../../../daemon/helper/environment.ts'
+import { Helper } from '../../../daemon/helper/helper.ts'
+import { helperSpawner, type SpawnHelper } from '../../../daemon/helper/helper-child.ts'
+import { HELPER_CLASSES } from '../../../daemon/helper/helper-class.ts'
+import { Helpers } from '../../../daemon/helper/helpers.ts'
+import type { HelperCall } from '../../../daemon/helper/job.ts'
+import { type Order, WINDOW_BYTES } from '../../../daemon/helper/protocol.ts'
 import { pause } from '../../support/stack.ts'
 
 const CHILD = resolve(import.meta.dirname, '..', '..', 'support', 'helper-child.ts')
 
+/** Tests do not wait for a process that was told to end. */
+const QUICK = { cancelSeconds: 0.2 }
+
 /** The real helper process, with functions that misbehave. */
 const helperFor = (t: Test, idleSeconds = 60): Helper => {
   const env = { ...process.env, SHOAL_COORDINATOR_JOIN_TOKEN: 'secret', AWS_SECRET_KEY: 'secret' }
-  const helper = new Helper({ spawn: helperSpawner(env, CHILD), idleSeconds })
+  const helper = new Helper({ spawn: helperSpawner(env, CHILD)('host'), ...QUICK, idleSeconds })
   t.teardown(() => helper.stop())
   return helper
 }
@@ -51,17 +59,37 @@ t.test('it has a lower priority than the daemon', async t => {
   t.ok(getPriority(helper.pid) > getPriority())
 })
 
-t.test('it inherits no environment but what programs need', async t => {
+t.test('each class gets the environment of its list and nothing else', async t => {
   const seen = (await helperFor(t).call(call('environment'))) as Record<string, string>
-  t.same(
-    Object.entries(seen).filter(([, value]) => value === 'secret'),
-    [],
-  )
-  t.strictSame(
-    Object.keys(seen).filter(name => /^(SHOAL|AWS|npm|TAP)/i.test(name)),
-    [],
-  )
   t.equal(seen.PATH, process.env.PATH)
+  const secrets = {
+    SHOAL_COORDINATOR_JOIN_TOKEN: 'a',
+    NODE_OPTIONS: '--x',
+    LD_PRELOAD: 'y',
+    EMPTY: '',
+  }
+  const all = Object.fromEntries(PASSED_ON.map(({ name }) => [name, `of ${name}`]))
+  const names = HELPER_CLASSES.map(each =>
+    Object.keys(buildEnvironment(each, { ...secrets, ...all })).toSorted(),
+  )
+  const everywhere = [
+    'DBUS_SYSTEM_BUS_ADDRESS',
+    'HOME',
+    'LANG',
+    'LC_ALL',
+    'PATH',
+    'SystemRoot',
+    'TZ',
+  ]
+  const host = ['DOCKER_HOST', 'DOCKER_SOCKET', 'SHELL', 'XDG_RUNTIME_DIR']
+  const lan = ['KUBECONFIG', 'KUBERNETES_SERVICE_HOST', 'KUBERNETES_SERVICE_PORT']
+  t.strictSame(names, [
+    [...everywhere, ...host].toSorted(),
+    [...everywhere, ...lan].toSorted(),
+    [...everywhere, 'DBUS_SESSION_BUS_ADDRESS'].toSorted(),
+  ])
+  t.match(buildEnvironment('host', all), { HOME: '/', LANG: 'C.UTF-8' })
+  t.match(buildEnvironment('lan', all), { HOME: 'of HOME' })
 })
 
 t.test('only what stands in the table is called', async t => {
@@ -93,8 +121,9 @@ for (const name of ['wait', 'block'])
     const others = [1, 2, 3, 4, 5, 6].map(n => helper.call(call('slowEcho', n)))
     await t.rejects(hanging, { kind: 'hung', message: /did not end within 1 s/ })
     t.strictSame(await Promise.all(others), [1, 2, 3, 4, 5, 6])
-    t.not(helper.pid, pid, 'by another process, where it had to be ended')
     await until(() => !runs(pid))
+    await helper.call(call('echo'))
+    t.not(helper.pid, pid)
   })
 
 t.test('the one that blocks is found, though another waits with it and is late first', async t => {
@@ -136,7 +165,7 @@ t.test('more calls than it has room for are refused', async t => {
 })
 
 t.test('one that cannot be started fails its calls, and is tried again by the next', async t => {
-  const spawn = helperSpawner(process.env, '/nowhere/at-all.ts')
+  const spawn = helperSpawner(process.env, '/nowhere/at-all.ts')('host')
   const helper = new Helper({ spawn })
   t.teardown(() => helper.stop())
   await t.rejects(helper.call(call('echo')), { kind: 'died', message: /ended with code 1/ })
@@ -145,7 +174,7 @@ t.test('one that cannot be started fails its calls, and is tried again by the ne
 
 t.test('a machine that cannot start a process is no crash of the daemon', async t => {
   let refuses = false
-  const real = helperSpawner(process.env, CHILD)
+  const real = helperSpawner(process.env, CHILD)('host')
   const helper = new Helper({
     spawn: listener => {
       if (refuses) throw new Error('spawn ENOMEM')
@@ -185,4 +214,141 @@ t.test('calls that run and wait end when the daemon does', async t => {
   const ends = Promise.allSettled(calls)
   helper.stop()
   for (const end of await ends) t.match(end, { reason: { kind: 'stopped' } })
+})
+
+t.test('a hung call of one class disturbs no other class', async t => {
+  const helpers = new Helpers({ spawn: helperSpawner(process.env, CHILD), ...QUICK })
+  t.teardown(() => helpers.stop())
+  const [host, radio] = [helpers.of('host'), helpers.of('radio')]
+  await Promise.all([host.call(call('echo')), radio.call(call('echo'))])
+  const [hostPid, radioPid = 0] = [host.pid, radio.pid]
+  const beside = host.stream(call('items', { count: 2000 }))
+  await beside.next()
+  await t.rejects(radio.call(call('block', null, 1)), { kind: 'hung', message: /within 1 s/ })
+  await until(() => !runs(radioPid))
+  t.equal(await host.call(call('echo', 'x')), 'x')
+  let items = 1
+  for await (const _ of beside) items++
+  t.equal(items, 2000, 'a stream of the other class goes on')
+  t.equal(host.pid, hostPid)
+})
+
+t.test('a stream waits for its reader and never holds more than its window', async t => {
+  const helper = helperFor(t)
+  const stream = helper.stream(call('items', { count: 10_000 }))
+  const read: unknown[] = [(await stream.next()).value]
+  const produced = async () => Number(await helper.call(call('produced')))
+  while ((await produced()) < WINDOW_BYTES / 1100) await pause()
+  await helper.call(call('slowEcho'))
+  t.ok((await produced()) <= WINDOW_BYTES / 1000 + 1)
+  for await (const event of stream) read.push(event)
+  t.strictSame(
+    read.map(event => (event as { value: { n: number } }).value.n),
+    Array.from({ length: 10_000 }, (_, n) => n),
+  )
+})
+
+/** A helper whose process answers nothing, and whose time the test moves. */
+const silentHelper = () => {
+  const orders: Order[] = []
+  const timers = new Map<() => void, number>()
+  let [now, kills] = [0, 0]
+  const after = (ms: number, run: () => void) => {
+    timers.set(run, now + ms)
+    return () => timers.delete(run)
+  }
+  const spawn: SpawnHelper = listener => {
+    queueMicrotask(() => listener.onFrame({ type: 'ready' }))
+    return { pid: 1, send: order => orders.push(order), kill: () => void kills++ }
+  }
+  const pass = (seconds: number) => {
+    now += seconds * 1000
+    for (const [run, at] of timers) if (at <= now && timers.delete(run)) run()
+  }
+  const helper = new Helper({ spawn, clock: { now: () => now, after } })
+  return { helper, orders, pass, kills: () => kills }
+}
+
+t.test(
+  'a call waits 15 s for its turn, and a late one is cancelled before it is killed',
+  async t => {
+    const { helper, orders, pass, kills } = silentHelper()
+    const calls = Array.from({ length: 4 }, () => helper.call(call('wait', null, 20)))
+    const ends = Promise.allSettled(calls)
+    const fifth = helper.call(call('wait', null, 20))
+    while (orders.length < 4) await Promise.resolve()
+    pass(15)
+    await t.rejects(fifth, { kind: 'busy', message: /within 15 s/ })
+    pass(5)
+    t.strictSame(
+      orders.map(({ type }) => type),
+      ['call', 'call', 'call', 'call', 'cancel', 'cancel', 'cancel', 'cancel'],
+    )
+    t.equal(kills(), 0)
+    pass(2)
+    t.equal(kills(), 1)
+    t.match(await ends, Array(4).fill({ reason: { kind: 'hung' } }))
+  },
+)
+
+t.test('a reader that leaves ends the function, and the process stays', async t => {
+  const helper = helperFor(t)
+  for await (const event of helper.stream(call('items', { count: 10_000 }))) {
+    t.match(event, { type: 'item', value: { n: 0 } })
+    break
+  }
+  const { pid } = helper
+  while ((await helper.call(call('cleanedUp'))) !== 1) await pause()
+  const controller = new AbortController()
+  const stream = helper.stream(call('untilCancelled'), controller.signal)
+  t.match(await stream.next(), { value: { value: 'first' } })
+  const next = stream.next()
+  controller.abort()
+  await t.rejects(next, { kind: 'cancelled', message: 'it was cancelled' })
+  while ((await helper.call(call('cleanedUp'))) !== 2) await pause()
+  t.equal(helper.pid, pid)
+  await t.rejects(helper.call(call('echo'), AbortSignal.abort()), {
+    kind: 'cancelled',
+    message: 'it was cancelled',
+  })
+})
+
+t.test('a function that ignores a cancel costs its process, and others are repeated', async t => {
+  const helper = helperFor(t)
+  await helper.call(call('echo'))
+  const { pid = 0 } = helper
+  const controller = new AbortController()
+  const ignoring = helper.call(call('wait'), controller.signal)
+  const blocking = helper.call(call('block', null, 60), controller.signal)
+  const waiting = helper.call(call('slowEcho', 'x'))
+  controller.abort()
+  await t.rejects(ignoring, { kind: 'cancelled', message: 'it was cancelled' })
+  await t.rejects(blocking, { kind: 'cancelled', message: 'it was cancelled' })
+  t.equal(await waiting, 'x')
+  await until(() => !runs(pid))
+})
+
+t.test('a call that has sent items is not repeated when its process dies', async t => {
+  const helper = helperFor(t)
+  const read: unknown[] = []
+  const readAll = async () => {
+    for await (const event of helper.stream(call('itemThenExit'))) read.push(event)
+  }
+  await t.rejects(readAll(), { kind: 'died', message: /ended with code 4/ })
+  t.strictSame(read, [{ type: 'item', value: 'first' }])
+  await t.rejects(
+    async () => {
+      for await (const event of helper.stream(call('failLater'))) read.push(event)
+    },
+    { kind: 'failed', message: 'it broke' },
+  )
+  t.equal(read.length, 2)
+})
+
+t.test('progress is reported now and then, not each time', async t => {
+  const events: unknown[] = []
+  for await (const event of helperFor(t).stream(call('progress'))) events.push(event)
+  t.match(events[0], { type: 'progress', progress: { total: 1000 } })
+  t.match(events.at(-1), { type: 'item', value: 'end' })
+  t.ok(events.length < 10)
 })

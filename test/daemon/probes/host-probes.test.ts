@@ -5,22 +5,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { Helper, type HelperCall } from '../../../daemon/helper/helper.ts'
 import { helperSpawner } from '../../../daemon/helper/helper-child.ts'
+import type { HelperClass } from '../../../daemon/helper/helper-class.ts'
 import { HelperFailure } from '../../../daemon/helper/helper-failure.ts'
+import { Helpers } from '../../../daemon/helper/helpers.ts'
+import type { HelperCall } from '../../../daemon/helper/job.ts'
 import { createHostProbes, type HostProbes } from '../../../daemon/probes/host-probes.ts'
-import { HOST_PROBES, hostProbe } from '../../../shared/probes/host-probes.ts'
+import { HOST_PROBES } from '../../../shared/probes/host-probes.ts'
+import { loadHostProbe } from '../../../shared/probes/load.ts'
 import { HOST_DATA_MAX_BYTES, HostProbeAnswer } from '../../../shared/wire/host-probe.ts'
 
-const helperFor = (t: Test, env: Record<string, string | undefined> = process.env): Helper => {
-  const helper = new Helper({ spawn: helperSpawner(env) })
-  t.teardown(() => helper.stop())
-  return helper
+const helpersFor = (t: Test, env: Record<string, string | undefined> = process.env): Helpers => {
+  const helpers = new Helpers({ spawn: helperSpawner(env) })
+  t.teardown(() => helpers.stop())
+  return helpers
 }
 
 const probesFor = (t: Test, targets: string[] = [], env = process.env): HostProbes =>
   createHostProbes({
-    helper: helperFor(t, env),
+    helpers: helpersFor(t, env),
     config: { enabled: true, allowed_targets: targets },
     now: Date.now,
   })
@@ -28,7 +31,7 @@ const probesFor = (t: Test, targets: string[] = [], env = process.env): HostProb
 /** Probes over a helper that the test writes. */
 const probesOver = (call: (asked: HelperCall) => Promise<unknown>, now = () => 0): HostProbes =>
   createHostProbes({
-    helper: { call },
+    helpers: { of: () => ({ call }) },
     config: { enabled: true, allowed_targets: [] },
     now,
     after: () => () => {},
@@ -41,11 +44,11 @@ const NEEDED: Record<string, object> = {
 }
 
 t.test('on this machine, from the real library', async t => {
-  const helper = helperFor(t)
+  const helpers = helpersFor(t)
   const config = { enabled: true, allowed_targets: ['127.0.0.1', '127.0.0.1:9'] }
   /** A busy machine may be late with an answer, but not again and again. */
   const settled = async (id: string, tries = 3): Promise<HostProbeAnswer> => {
-    const probes = createHostProbes({ helper, config, now: Date.now })
+    const probes = createHostProbes({ helpers, config, now: Date.now })
     const answer = await probes.ask(id, NEEDED[id] ?? {})
     const isLate = /did not end within/.test(answer.reason ?? '')
     return isLate && tries > 1 ? settled(id, tries - 1) : answer
@@ -156,7 +159,7 @@ t.test('no parameter takes what means anything to a shell, a path or an option',
 t.test('nothing is run even where a parameter reaches the library unchecked', async t => {
   const folder = t.testdir({})
   const canary = join(folder, 'was-here')
-  const helper = helperFor(t)
+  const helper = helpersFor(t).of('host')
   for (const [id, of] of PARAMETERS.slice(0, -1))
     for (const text of HOSTILE.filter(text => text.includes('HERE') && !id.startsWith('docker'))) {
       const input = of(text.replaceAll('HERE', canary))
@@ -319,10 +322,27 @@ t.test('a look that failed is an answer; one that found no room is an error', as
   await t.rejects(probes.ask('mem', {}), { code: 'rate_limited' }, 'and is not kept')
 })
 
+t.test('a probe runs in the helper of its reach', async t => {
+  const asked: HelperClass[] = []
+  const of = (helperClass: HelperClass) => ({
+    call: async () => {
+      asked.push(helperClass)
+      return { available: true, reason: null, data: 1 }
+    },
+  })
+  const config = { enabled: true, allowed_targets: ['127.0.0.1'] }
+  const probes = createHostProbes({ helpers: { of }, config, now: Date.now })
+  await probes.ask('mem', {})
+  await probes.ask('inet-latency', { host: '127.0.0.1' })
+  await probes.ask('wifi-networks', {})
+  t.strictSame(asked, ['host', 'lan', 'radio'])
+})
+
 t.test('the owner of a cell can switch all of them off', async t => {
   const config = { enabled: false, allowed_targets: [] }
   const call = async () => t.fail('the helper was asked')
-  const probes = createHostProbes({ helper: { call }, config, now: Date.now })
+  const helpers = { of: () => ({ call }) }
+  const probes = createHostProbes({ helpers, config, now: Date.now })
   for (const { id } of HOST_PROBES)
     t.match(await probes.ask(id, NEEDED[id] ?? {}), { available: false, reason: /probes\.enabled/ })
 })
@@ -333,5 +353,5 @@ t.test('a probe or a field that is not there is refused', async t => {
     await t.rejects(probes.ask(id, {}), { code: 'not_found' })
   for (const input of [{ a: 1 }, null, 1, []])
     await t.rejects(probes.ask('mem', input), { code: 'invalid_request' })
-  t.equal(hostProbe('toString'), undefined)
+  t.equal(await loadHostProbe('toString'), undefined)
 })

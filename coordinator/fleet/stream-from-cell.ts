@@ -1,0 +1,99 @@
+import { ShoalError } from '../../shared/errors.ts'
+import { type AnswerEvent, AnswerLine, EVENT_MAX_BYTES } from '../../shared/wire/answer-events.ts'
+import {
+  type CellQuestion,
+  limitTime,
+  linkTo,
+  noAnswer,
+  requestFor,
+  unavailable,
+} from './ask-cell.ts'
+import { codeOf, messageOf } from './cell-answer.ts'
+import type { CellLink } from './cell-link.ts'
+import type { Fleet } from './fleet.ts'
+import { LineReader } from './line-reader.ts'
+
+/**
+ * The events of a cell's answer as they come. The question is sent with the first read; the cell
+ * waits while the reader does, and stops when the reader leaves or the signal aborts. Throws
+ * `not_found` for a cell that is not enrolled, `invalid_request` for input that the cell refuses,
+ * `cell_unavailable` for one that is away, busy or too old, or whose answer was cut off, late or
+ * too long.
+ */
+export async function* streamFromCell(
+  fleet: Pick<Fleet, 'cell'>,
+  cellId: string,
+  question: CellQuestion,
+  signal: AbortSignal,
+): AsyncGenerator<AnswerEvent, void, void> {
+  const link = linkTo(fleet, cellId)
+  const limited = limitTime(question, signal)
+  try {
+    yield* readEvents(link, question, limited)
+  } catch (cause) {
+    if (cause instanceof Refusal) throw refusedBy(cellId, question, cause)
+    if (cause instanceof ShoalError) throw cause
+    throw noAnswer(cellId, question, cause, limited)
+  }
+}
+
+async function* readEvents(
+  link: CellLink,
+  question: CellQuestion,
+  signal: AbortSignal,
+): AsyncGenerator<AnswerEvent, void, void> {
+  signal.throwIfAborted()
+  const { maxBytes } = question
+  const lines = new LineReader({ maxBytes, maxLineBytes: EVENT_MAX_BYTES })
+  lines.attach(link.request(requestFor(question), lines))
+  const cancel = (): void => lines.cancel()
+  signal.addEventListener('abort', cancel)
+  try {
+    const status = await lines.status
+    if (status !== 200) throw await readRefusal(lines, status)
+    for (let event = await readLine(lines); event.type !== 'end'; event = await readLine(lines)) {
+      if (event.type === 'error') throw new Refusal(event.code, event.message)
+      yield event
+    }
+  } finally {
+    signal.removeEventListener('abort', cancel)
+    lines.cancel()
+  }
+}
+
+const readLine = async (lines: LineReader): Promise<AnswerLine> => {
+  const line = await lines.read()
+  if (line === undefined) throw new Error('the answer has no end')
+  try {
+    return AnswerLine.parse(JSON.parse(line))
+  } catch (cause) {
+    throw new Error('a line is not an event', { cause })
+  }
+}
+
+/** The cell's own reason for no answer, or for no more of it. */
+class Refusal extends Error {
+  readonly code: string | undefined
+
+  constructor(code: string | undefined, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+const readRefusal = async (lines: LineReader, status: number): Promise<Refusal> => {
+  const body = Buffer.from((await lines.read()) ?? '')
+  return new Refusal(codeOf(body), `${status}, ${messageOf(body).slice(0, 500)}`)
+}
+
+const refusedBy = (cellId: string, { what }: CellQuestion, refusal: Refusal): ShoalError => {
+  const { code, message } = refusal
+  if (code === 'invalid_request')
+    return new ShoalError(
+      'invalid_request',
+      `cell ${cellId} refused the input of ${what}: ${message}`,
+    )
+  if (code === 'not_found') return unavailable(cellId, `is too old for ${what}`, refusal)
+  if (code === 'rate_limited') return unavailable(cellId, `is too busy for ${what}`, refusal)
+  return unavailable(cellId, `failed at ${what}: ${message}`, refusal)
+}

@@ -1,0 +1,25 @@
+import { isEmpty } from '../../../shared/probes/empty-answer.ts'
+import type { HostProbe, ProbeShape } from '../../../shared/probes/probe.ts'
+
+const NOTHING = 'the library told nothing'
+
+/** Why an answer of the library says nothing, in plain words; undefined when it says something. */
+export const explainAbsence = (
+  probe: HostProbe,
+  answer: unknown,
+  input: never,
+): string | undefined => {
+  const { shape, whenEmpty } = probe
+  if (answer !== null && !hasShape(answer, shape))
+    return `the library answered no ${shape} but something else`
+  if (answer === null || (whenEmpty !== undefined && isEmpty(answer)))
+    return typeof whenEmpty === 'function' ? whenEmpty(input) : (whenEmpty ?? NOTHING)
+  return probe.explainInvented?.(answer as never)
+}
+
+const hasShape = (answer: unknown, shape: ProbeShape): boolean => {
+  if (shape === 'list') return Array.isArray(answer)
+  if (shape === 'text') return typeof answer === 'string'
+  if (shape === 'number') return typeof answer === 'number'
+  return typeof answer === 'object' && !Array.isArray(answer)
+}

@@ -1,0 +1,68 @@
+import type { Clock } from '../inference/clock.ts'
+import type { HelperChild, SpawnHelper } from './helper-child.ts'
+import type { Frame, Order } from './protocol.ts'
+
+export interface ProcessListener {
+  onReady: () => void
+  onFrame: (frame: Exclude<Frame, { type: 'ready' }>) => void
+  /** Called once, unless the owner ended the process. `how` says in plain words how it ended. */
+  onLost: (how: string) => void
+}
+
+const START_MS = 30_000
+
+/** One run of a helper process, from its start to its end. */
+export class HelperProcess {
+  readonly #listener: ProcessListener
+  readonly #stopTimer: () => void
+  #child: HelperChild | undefined
+  #isReady = false
+  #isOver = false
+
+  /** @throws Error when the machine cannot start a process */
+  constructor(spawn: SpawnHelper, clock: Clock, listener: ProcessListener) {
+    this.#listener = listener
+    this.#child = spawn({
+      onFrame: frame => this.#take(frame),
+      onEnd: how => this.#lose(how),
+    })
+    this.#stopTimer = clock.after(START_MS, () => this.#lose('did not start in time'))
+  }
+
+  get isReady(): boolean {
+    return this.#isReady
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
+  send(order: Order): void {
+    this.#child?.send(order)
+  }
+
+  /** Ends it; the listener is not called any more. */
+  end(): void {
+    this.#isOver = true
+    this.#stopTimer()
+    this.#child?.kill()
+    this.#child = undefined
+  }
+
+  #take(frame: Frame): void {
+    if (this.#isOver) return
+    if (frame.type !== 'ready') {
+      this.#listener.onFrame(frame)
+      return
+    }
+    this.#stopTimer()
+    this.#isReady = true
+    this.#listener.onReady()
+  }
+
+  #lose(how: string): void {
+    if (this.#isOver) return
+    this.end()
+    this.#listener.onLost(how)
+  }
+}

@@ -1,0 +1,82 @@
+import { errorBody, httpStatus, retryAfterSeconds, ShoalError } from '../../shared/errors.ts'
+import { QUESTION_MAX_BYTES } from '../../shared/wire/answer-events.ts'
+import {
+  type HttpRequest,
+  type HttpResponse,
+  readJson,
+  sendJson,
+} from '../inference/openai/http.ts'
+import type { Handle } from '../services/link.ts'
+import type { Question } from './question.ts'
+import { sendEvents, writeLine } from './send-events.ts'
+
+/**
+ * Answers questions of the coordinator: `GET <prefix><name>?input=` with its only item, `POST` with
+ * the input as JSON body and a stream of events. Other requests go on to the engines. For the link
+ * only: programs on the machine itself have no keys here, and could ask the machine themselves.
+ */
+export const withQuestions =
+  (questions: readonly Question[], handle: Handle): Handle =>
+  (request, response) => {
+    const { url = '', method } = request
+    const question = questions.find(({ prefix }) => url.startsWith(prefix))
+    const answer = ANSWERS[method ?? '']
+    if (question === undefined || answer === undefined) return handle(request, response)
+    request.on('error', () => {})
+    response.on('error', () => {})
+    answer(question, request, response).catch(error => refuse(response, error))
+  }
+
+type Answer = (question: Question, request: HttpRequest, response: HttpResponse) => Promise<void>
+
+const answerOnce: Answer = async (question, request, response) => {
+  request.resume()
+  const { name, input } = parseUrl(question, request)
+  for await (const event of question.ask(name, parseInput(input), goneSignal(response)))
+    if (event.type === 'item') return sendJson(response, event.value)
+  throw new ShoalError('internal', 'the question has no answer')
+}
+
+const answerWithEvents: Answer = async (question, request, response) => {
+  const gone = goneSignal(response)
+  const { name } = parseUrl(question, request)
+  const input = await readJson(request, QUESTION_MAX_BYTES)
+  await sendEvents(response, question.ask(name, input, gone), gone)
+}
+
+const ANSWERS: Readonly<Record<string, Answer>> = { GET: answerOnce, POST: answerWithEvents }
+
+const parseUrl = ({ prefix }: Question, { url = '' }: HttpRequest) => {
+  const [path = '', query] = url.split('?', 2)
+  return { name: path.slice(prefix.length), input: new URLSearchParams(query).get('input') ?? '{}' }
+}
+
+const parseInput = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new ShoalError('invalid_request', 'input is not valid JSON', { cause })
+  }
+}
+
+/** Aborts when the peer cannot get the rest of the answer, and also when there is no rest. */
+const goneSignal = (response: HttpResponse): AbortSignal => {
+  const controller = new AbortController()
+  response.once('close', () => controller.abort())
+  return controller.signal
+}
+
+const refuse = (response: HttpResponse, cause: Error): void => {
+  if (response.destroyed) return
+  const error =
+    cause instanceof ShoalError ? cause : new ShoalError('internal', cause.message, { cause })
+  if (response.headersSent) {
+    writeLine(response, { type: 'error', code: error.code, message: error.message.slice(0, 500) })
+    response.end()
+    return
+  }
+  const seconds = retryAfterSeconds(error)
+  if (seconds !== undefined) response.setHeader('retry-after', seconds)
+  response.statusCode = httpStatus(error.code)
+  sendJson(response, errorBody(error))
+}

@@ -1,0 +1,21 @@
+import { createHmac } from 'node:crypto'
+import { defineHostProbe } from '../../probe.ts'
+
+/**
+ * The same machine has the same digest, and nobody learns its id from it: machine-id(5) asks for
+ * that where an id leaves its machine.
+ */
+const digest = (id: unknown): string | null =>
+  typeof id === 'string' && id !== ''
+    ? createHmac('sha256', id).update('shoal host probe').digest('hex').slice(0, 32)
+    : null
+
+export default defineHostProbe({
+  id: 'uuid',
+  call: 'uuid',
+  description:
+    'Digests of the ids of the operating system and the hardware, and the hardware addresses of the network.',
+  shape: 'object',
+  whenEmpty: 'this machine has no ids',
+  arrange: answer => ({ ...answer, os: digest(answer.os), hardware: digest(answer.hardware) }),
+})

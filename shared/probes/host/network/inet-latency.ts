@@ -1,0 +1,21 @@
+import * as z from 'zod'
+import { program } from '../../needs.ts'
+import { defineHostProbe } from '../../probe.ts'
+
+export default defineHostProbe({
+  id: 'inet-latency',
+  call: 'inetLatency',
+  description: 'Round trip of a ping, milliseconds. Asks only what the cell allows.',
+  shape: 'number',
+  reach: 'internet',
+  input: {
+    host: z
+      .string()
+      .regex(/^[a-z0-9][a-z0-9.:-]{0,252}$/)
+      .max(253)
+      .describe('A name or an address that stands in probes.allowed_targets of the cell.'),
+  },
+  needs: [program('ping')],
+  argumentsFor: ({ host }) => [host],
+  whenEmpty: ({ host }) => `${host} did not answer to ping`,
+})

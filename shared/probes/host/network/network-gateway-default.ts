@@ -1,0 +1,11 @@
+import { program } from '../../needs.ts'
+import { defineHostProbe } from '../../probe.ts'
+
+export default defineHostProbe({
+  id: 'network-gateway-default',
+  call: 'networkGatewayDefault',
+  description: 'The address of the default gateway.',
+  shape: 'text',
+  needs: [program('ip')],
+  whenEmpty: 'there is no default route',
+})

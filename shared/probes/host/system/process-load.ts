@@ -1,0 +1,14 @@
+import { program } from '../../needs.ts'
+import { names } from '../../parameters.ts'
+import { defineHostProbe } from '../../probe.ts'
+
+export default defineHostProbe({
+  id: 'process-load',
+  call: 'processLoad',
+  description: 'What the processes with these names use together, percent.',
+  shape: 'list',
+  input: { names: names('Parts of names of processes, as `ps -o comm` shows them.') },
+  isRate: true,
+  needs: [program('ps')],
+  argumentsFor: input => [input.names.join(',')],
+})

@@ -1,0 +1,15 @@
+/** Lets the one reader of a queue wait for its writer. */
+export class Wakeup {
+  #wake = (): void => {}
+
+  /** Resolves at the next `wake`; look for news before. */
+  wait(): Promise<void> {
+    return new Promise(resolve => {
+      this.#wake = resolve
+    })
+  }
+
+  wake(): void {
+    this.#wake()
+  }
+}
