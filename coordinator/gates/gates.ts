@@ -7,6 +7,7 @@ import type { Scope } from '../people/scope.ts'
 import type { Store } from '../store/store.ts'
 import { applyChange } from './apply.ts'
 import type { Caller, Decision, NewRequest, Trx, Use } from './asking.ts'
+import { type Attempt, refusalOf } from './audit-of.ts'
 import type { Gates as Definitions, GateDefinition } from './definition.ts'
 import { followClock } from './follow-clock.ts'
 import { passTime } from './high-water.ts'
@@ -92,16 +93,23 @@ export const createGates = (parts: GateParts): GateKeeper => {
 
   const change = async (
     id: string,
-    { tenantId, by }: Caller,
+    attempt: Attempt,
+    { tenantId, by, person }: Caller,
     decide: (request: GateRequest) => Change | undefined,
   ): Promise<GateRequest> => {
     await settleClock()
-    const [before, after] = await ledger.sealed.write(async trx => {
-      const request = await readRequest(trx, id, { tenantId })
+    const { before, after, refusal } = await ledger.sealed.write(async trx => {
+      const before = await readRequest(trx, id, { tenantId })
       await settle(trx)
-      const decided = decide(request)
-      return [request, decided === undefined ? request : await apply(trx, request, decided, by)]
+      const decided = changeOrRefusal(() => decide(before))
+      if (!(decided instanceof ShoalError))
+        return { before, after: decided ? await apply(trx, before, decided, by) : before }
+      const entry = refusalOf(before, attempt, person, decided.message)
+      await appendAudit(trx, { ...by, ...entry, at: now() })
+      return { before, after: before, refusal: decided }
     })
+    // thrown after the transaction, which has put the refusal on record
+    if (refusal !== undefined) throw refusal
     tell(before, after)
     return after
   }
@@ -224,14 +232,14 @@ export const createGates = (parts: GateParts): GateKeeper => {
   }
 
   const approveAt: GateKeeper['approve'] = (id, caller, { reason = '' } = {}) =>
-    change(id, caller, found => {
+    change(id, 'approve', caller, found => {
       requireSameRules(found)
       const rules = definition(found.gateId)
       return approve(found, rules, caller.person, { now: now(), reason })
     })
 
   const rejectAt: GateKeeper['reject'] = (id, caller, { reason = '' } = {}) =>
-    change(id, caller, found =>
+    change(id, 'reject', caller, found =>
       reject(found, known(found.gateId), caller.person, { now: now(), reason }),
     )
 
@@ -247,7 +255,8 @@ export const createGates = (parts: GateParts): GateKeeper => {
     rulesFault: faultOfRules,
     approve: approveAt,
     reject: rejectAt,
-    withdraw: (id, caller) => change(id, caller, found => withdraw(found, caller.person, now())),
+    withdraw: (id, caller) =>
+      change(id, 'withdrawn', caller, found => withdraw(found, caller.person, now())),
     consume,
     approval,
     sweep,
@@ -255,3 +264,12 @@ export const createGates = (parts: GateParts): GateKeeper => {
 }
 
 const isApproval = ({ decision }: GateRequest['votes'][number]): boolean => decision === 'approve'
+
+const changeOrRefusal = (decide: () => Change | undefined): Change | ShoalError | undefined => {
+  try {
+    return decide()
+  } catch (error) {
+    if (error instanceof ShoalError) return error
+    throw error
+  }
+}
