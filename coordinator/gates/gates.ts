@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { Signer } from '../../shared/signing.ts'
-import { type Approval, signApproval } from '../../shared/wire/approval.ts'
+import type { Approval } from '../../shared/wire/approval.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { Events } from '../events/bus.ts'
 import type { Scope } from '../people/scope.ts'
@@ -17,6 +17,7 @@ import { type GateRequest, stateAt } from './request.ts'
 import { countPending, type RequestFilter, readRequest, readRequests } from './rows.ts'
 import { approve, type Change, reject, useFault, withdraw } from './rules.ts'
 import { rulesFault } from './rules-fault.ts'
+import { signedApproval } from './signed-approval.ts'
 import { noteRefusal, rolesNow, useUp } from './use.ts'
 
 /**
@@ -171,7 +172,8 @@ export const createGates = (parts: GateParts): GateKeeper => {
           : 'only who asked can use it'
       if (fault !== undefined) return { found, fault }
       const after = await useUp(trx, found, caller.by, now())
-      if (after !== undefined) await within?.(trx)
+      const approval = after && signedApproval(after, signer)
+      if (approval !== undefined) await within?.(trx, approval)
       return { found, after }
     })
     if (outcome.after !== undefined) {
@@ -185,24 +187,12 @@ export const createGates = (parts: GateParts): GateKeeper => {
   const approval: GateKeeper['approval'] = async (id, scope) => {
     await settleClock()
     const found = await readRequest(ledger.read, id, scope)
-    const { approvedAt, approvalExpiresAt } = found
     const state = stateAt(found, now())
-    if ((state !== 'approved' && state !== 'consumed') || approvedAt === undefined)
+    const signed = signedApproval(found, signer)
+    if ((state !== 'approved' && state !== 'consumed') || signed === undefined)
       throw new ShoalError('conflict', `request ${id} is ${state}`)
     requireSameRules(found)
-    return signApproval(
-      {
-        request_id: id,
-        gate_id: found.gateId,
-        plan_hash: found.planHash,
-        policy_hash: found.policyHash,
-        requester_id: found.requesterId,
-        approver_ids: found.votes.filter(isApproval).map(({ personId }) => personId),
-        approved_at: approvedAt,
-        expires_at: approvalExpiresAt ?? approvedAt,
-      },
-      signer,
-    )
+    return signed
   }
 
   const sweep: GateKeeper['sweep'] = async () => {
@@ -262,8 +252,6 @@ export const createGates = (parts: GateParts): GateKeeper => {
     sweep,
   }
 }
-
-const isApproval = ({ decision }: GateRequest['votes'][number]): boolean => decision === 'approve'
 
 const changeOrRefusal = (decide: () => Change | undefined): Change | ShoalError | undefined => {
   try {

@@ -66,7 +66,7 @@ const forbidden: Arrow[] = [
   ['coordinator/audit', '../a2a/card.ts'],
   ['coordinator/events', '../mcp/server.ts'],
   ['coordinator/store', '../admin.ts'],
-  ['coordinator/conversations', '../operations/call.ts'],
+  ['coordinator/conversations', '../operations/operation.ts'],
   ['coordinator/queue', '../operations/operation.ts'],
   ['coordinator/outbound', '../http/auth.ts'],
   ['coordinator/webhooks', '../http/auth.ts'],
