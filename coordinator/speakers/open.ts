@@ -6,7 +6,6 @@ import { RemoteAgents } from '../conversations/remote-agent.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { AskModel } from '../http/ask-model.ts'
-import type { CountCall } from '../http/call-limits.ts'
 import type { Running } from '../http/running.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { QueueFigures } from '../metrics/queue-figures.ts'
@@ -31,7 +30,6 @@ export interface ConversationParts
   quota: Pick<Quota, 'standing'>
   fleet: Pick<Fleet, 'serves'>
   skills: readonly Skill[]
-  countCall: CountCall
   askModel: AskModel
 }
 

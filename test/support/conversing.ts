@@ -1,7 +1,6 @@
 import { openCoordinator } from '../../coordinator/assembly/coordinator.ts'
 import { createEvents } from '../../coordinator/events/bus.ts'
 import type { AskModel } from '../../coordinator/http/ask-model.ts'
-import { createCallLimits } from '../../coordinator/http/call-limits.ts'
 import { openLeader } from '../../coordinator/leader/open.ts'
 import { createFigures } from '../../coordinator/metrics/figures.ts'
 import type { Skill } from '../../coordinator/skills/skill.ts'
@@ -54,7 +53,6 @@ export const testConversations = async (
     events: createEvents({ source: '/test', logger: silent }),
     figures: createFigures(),
     fleet: { serves: conversing.serves ?? (() => true) },
-    countCall: createCallLimits(),
   })
   const { views, close } = await openCoordinator(
     [openLeader, around, openSpeakers],
