@@ -36,7 +36,7 @@ const pause = (milliseconds: number): Promise<void> =>
 const enrol = async (store: Store, count: number): Promise<CellsOptions['cells']> => {
   const { token } = await createToken(store.ledger, { uses: 1, ttlMinutes: 60 }, { actor: 'bench' })
   const cells: CellsOptions['cells'] = []
-  await store.ledger.write(async trx => {
+  await store.ledger.sealed.write(async trx => {
     for (let i = 0; i < count; i++) {
       const privateKey = newPrivateKey()
       const credential = randomSecret()

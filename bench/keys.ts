@@ -72,7 +72,7 @@ const filled = async (folder: string, count: number): Promise<string[]> => {
   const every = Math.max(1, Math.floor(count / (CACHED + COLD)))
   const secrets: string[] = []
   for (let done = 0; done < count; done += BATCH * 40)
-    await store.ledger.write(async trx => {
+    await store.ledger.sealed.write(async trx => {
       for (let n = done; n < Math.min(count, done + BATCH * 40); n += BATCH) {
         const made = Array.from({ length: Math.min(BATCH, count - n) }, () => newSecret(KEY_PREFIX))
         const rows = made.map(({ id, digest }) => rowOf(id, digest, SPEC, Date.now()))

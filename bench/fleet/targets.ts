@@ -50,7 +50,7 @@ export const enrolCells = async (stateDir: string, count: number): Promise<CellL
       logins.push({ id: row.id, credential })
       return row
     })
-    await store.ledger.write(trx => trx.insertInto('cells').values(rows).execute())
+    await store.ledger.sealed.write(trx => trx.insertInto('cells').values(rows).execute())
   }
   await store.close()
   return logins

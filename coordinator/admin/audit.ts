@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import { acceptAudit } from '../audit/accept.ts'
-import { againstMark, createAudit } from '../audit/audit.ts'
 import { readCheckpoint } from '../audit/checkpoint.ts'
+import { againstMark, verifyAudit } from '../audit/verify.ts'
 import type { Signing } from '../signing/signing.ts'
 import type { OnStore } from './on-store.ts'
 import { purgedView } from './views.ts'
@@ -19,7 +19,7 @@ export const addAuditCommands = (audit: Command, onStore: OnStore, sign: OpenSig
         // only a purge needs the key to check it: the key of a copy may be elsewhere
         const purged = await readCheckpoint(store.ledger.read)
         const endorses = purged && (await sign()).endorses
-        const chain = await createAudit(store).verify({ endorses })
+        const chain = await verifyAudit(store.ledger, { endorses })
         const verdict = await againstMark(store.ledger, chain)
         if (verdict.ok)
           return {

@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { Trx } from '../gates/asking.ts'
-import { isConflict } from '../store/sqlite.ts'
+import { breaksConstraint } from '../store/faults.ts'
 import { freeClaims } from './ending.ts'
 import { type AgentSession, overBecause } from './session.ts'
 import { holderOf } from './session-rows.ts'
@@ -37,7 +37,8 @@ export const claimScope = async (
       .values({ ...row, claimed_at: at })
       .execute()
   } catch (error) {
-    if (isConflict(error)) throw new ShoalError('conflict', `${scope} was just claimed by another`)
+    if (breaksConstraint(error))
+      throw new ShoalError('conflict', `${scope} was just claimed by another`)
     throw error
   }
 }
@@ -54,7 +55,7 @@ const retask = async (
     .set({ task_id: taskId, task_state: null })
     .where('session_id', '=', id)
     .where('scope', '=', scope)
-    .where('task_id', 'is not', taskId)
+    .where('task_id', 'is distinct from', taskId)
     .execute()
 }
 

@@ -4,6 +4,7 @@ import { appendAudit } from '../audit/audit.ts'
 import type { Events } from '../events/bus.ts'
 import type { Caller, Trx } from '../gates/asking.ts'
 import type { OperatorPeerRow } from '../store/agent-tables.ts'
+import { nextSequence } from '../store/sequences.ts'
 import type { Store } from '../store/store.ts'
 import {
   type Handshake,
@@ -53,7 +54,7 @@ export const createPeers = ({ store, holdMs, publish, now }: PeerParts): Peers =
     const { caller, role, agentId } = asker
     const { tenantId, person } = caller
     requireRole(asker)
-    const { peer, isNew } = await ledger.write(async trx => {
+    const { peer, isNew } = await ledger.sealed.write(async trx => {
       const at = now()
       const holder = (await readHolders(trx, tenantId, at)).find(each => each.role === role)
       const renewed = holder?.keyId === person.keyId && holder.agentId === agentId
@@ -69,7 +70,7 @@ export const createPeers = ({ store, holdMs, publish, now }: PeerParts): Peers =
         ...{ id: newId('peer', at), tenant_id: tenantId, role, expires_at, claimed_at: at },
         ...{ person_id: person.personId, key_id: person.keyId, agent_id: agentId },
         terminal_label: terminalLabel ?? null,
-        fence: await nextFence(trx, tenantId, role),
+        fence: await nextSequence(trx, `peer-fence:${tenantId}:${role}`),
         ended_at: null,
       }
       await forgetOld(trx, tenantId, role)
@@ -84,7 +85,7 @@ export const createPeers = ({ store, holdMs, publish, now }: PeerParts): Peers =
 
   const release: Peers['release'] = async (asker, id) => {
     const { tenantId } = asker.caller
-    const peer = await ledger.write(async trx => {
+    const peer = await ledger.sealed.write(async trx => {
       const at = now()
       const own = await ownPeer(trx, asker, id)
       requireHolding(own, at)
@@ -103,7 +104,7 @@ export const createPeers = ({ store, holdMs, publish, now }: PeerParts): Peers =
       throw new ShoalError('invalid_request', 'a peer does not shake hands with itself', {
         param: 'peer_session_id',
       })
-    const [peer, state] = await ledger.write(async (trx): Promise<[Peer, Handshake]> => {
+    const [peer, state] = await ledger.sealed.write(async (trx): Promise<[Peer, Handshake]> => {
       const at = now()
       const own = await ownPeer(trx, asker, id)
       const other = await readPeer(trx, otherId, tenantId)
@@ -153,20 +154,6 @@ const heldBy = ({ role, agentId, personId, terminalLabel, expiresAt }: Peer): Sh
     'conflict',
     `${role} is held by ${agentId} of ${personId}${at}, until ${until} unless it is renewed`,
   )
-}
-
-const nextFence = async (trx: Trx, tenantId: string, role: string): Promise<number> => {
-  const { fence } = await trx
-    .insertInto('operator_fences')
-    .values({ tenant_id: tenantId, role, fence: 1 })
-    .onConflict(conflict =>
-      conflict
-        .columns(['tenant_id', 'role'])
-        .doUpdateSet(({ eb, ref }) => ({ fence: eb(ref('operator_fences.fence'), '+', 1) })),
-    )
-    .returning('fence')
-    .executeTakeFirstOrThrow()
-  return fence
 }
 
 /** Holdings of one role that are kept, the newest; who acts with an older one is not found. */

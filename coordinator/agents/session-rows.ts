@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import type { AgentClaimRow, AgentSessionRow } from '../store/agent-tables.ts'
+import { count } from '../store/count.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import type { AgentSession, Claim } from './session.ts'
 
@@ -82,31 +83,27 @@ export const dueSessions = async (
   return withClaims(db, await query.execute())
 }
 
-export const countLive = async (db: Reader, tenantId: string, now: number): Promise<number> => {
-  const { live } = await db
-    .selectFrom('agent_sessions')
-    .select(({ fn }) => fn.countAll<number>().as('live'))
-    .where('tenant_id', '=', tenantId)
-    .where('ended_at', 'is', null)
-    .where('idle_at', '>', now)
-    .where('expires_at', '>', now)
-    .executeTakeFirstOrThrow()
-  return live
-}
+export const countLive = (db: Reader, tenantId: string, now: number): Promise<number> =>
+  count(
+    db
+      .selectFrom('agent_sessions')
+      .where('tenant_id', '=', tenantId)
+      .where('ended_at', 'is', null)
+      .where('idle_at', '>', now)
+      .where('expires_at', '>', now),
+  )
 
 /** Scopes that live sessions hold. */
-export const countClaims = async (db: Reader, tenantId: string, now: number): Promise<number> => {
-  const { held } = await db
-    .selectFrom('agent_claims')
-    .innerJoin('agent_sessions', 'agent_sessions.id', 'agent_claims.session_id')
-    .select(({ fn }) => fn.countAll<number>().as('held'))
-    .where('agent_claims.tenant_id', '=', tenantId)
-    .where('ended_at', 'is', null)
-    .where('idle_at', '>', now)
-    .where('expires_at', '>', now)
-    .executeTakeFirstOrThrow()
-  return held
-}
+export const countClaims = (db: Reader, tenantId: string, now: number): Promise<number> =>
+  count(
+    db
+      .selectFrom('agent_claims')
+      .innerJoin('agent_sessions', 'agent_sessions.id', 'agent_claims.session_id')
+      .where('agent_claims.tenant_id', '=', tenantId)
+      .where('ended_at', 'is', null)
+      .where('idle_at', '>', now)
+      .where('expires_at', '>', now),
+  )
 
 /** Who holds a scope, over or not. */
 export const holderOf = async (

@@ -103,7 +103,7 @@ export const createSessions = ({ store, config, publish, now }: SessionParts): S
   const dock: Sessions['dock'] = async (asked, caller) => {
     const request = withProfile(asked, config.profiles)
     const roles = fittingRoles(request)
-    const { made, ended } = await ledger.write(trx =>
+    const { made, ended } = await ledger.sealed.write(trx =>
       addSession(trx, { request, roles, caller, at: now() }, config),
     )
     tellEnded(ended)
@@ -204,7 +204,7 @@ export const createSessions = ({ store, config, publish, now }: SessionParts): S
 
   const note: Sessions['noteTask'] = async (caller, told) => {
     const times = { at: now(), idleMs }
-    const after = await ledger.write(trx => noteTask(trx, told, caller, times))
+    const after = await ledger.sealed.write(trx => noteTask(trx, told, caller, times))
     tell('updated', after)
     return after
   }
@@ -220,7 +220,7 @@ export const createSessions = ({ store, config, publish, now }: SessionParts): S
     const at = now()
     // a coordinator with nothing to do writes nothing
     const due = await dueSessions(ledger.read, at)
-    if (due.length > 0) tellEnded(await ledger.write(trx => endDue(trx, at)))
+    if (due.length > 0) tellEnded(await ledger.sealed.write(trx => endDue(trx, at)))
     await forget(at - config.kept_days * DAY_MS)
   }
 
@@ -234,7 +234,7 @@ export const createSessions = ({ store, config, publish, now }: SessionParts): S
       .execute()
     if (old.length === 0) return
     const ids = old.map(({ id }) => id)
-    await ledger.write(async trx => {
+    await ledger.free.write(async trx => {
       await trx.deleteFrom('agent_evidence').where('session_id', 'in', ids).execute()
       await trx.deleteFrom('agent_sessions').where('id', 'in', ids).execute()
     })

@@ -52,7 +52,7 @@ export const createStep = ({ ledger, idleMs, publish, now }: StepParts) => {
     caller: Caller,
     wanted: Step,
     decide: (trx: Trx, session: AgentSession, at: number) => Promise<Change> | Change,
-    { commit = ledger.write as Commit, isMine = isOwn }: StepOptions = {},
+    { commit = ledger.sealed.write as Commit, isMine = isOwn }: StepOptions = {},
   ): Promise<AgentSession> => {
     let event = ''
     const after = await commit(async trx => {

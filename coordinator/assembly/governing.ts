@@ -32,13 +32,15 @@ export const govern = async (parts: GoverningParts) => {
   const { ledger } = store
   const { publish } = parts.events
   const closing = new AbortController()
-  const { signal } = closing
+  const guardClosing = new AbortController()
   const guard = guardAudit({
-    ...{ ledger, signer: signing, stateDir: config.state_dir, publish, logger, signal, now },
+    ...{ ledger, signer: signing, stateDir: config.state_dir, publish, logger, now },
+    signal: guardClosing.signal,
     broadcast: createWitnesses({ bus, fleet, logger }),
   })
-  void keepRetention({
-    ...{ ledger, signer: signing, guard, logger, now, nowMs, signal },
+  const retaining = keepRetention({
+    ...{ ledger, signer: signing, guard, logger, now, nowMs },
+    signal: closing.signal,
     retentionDays: config.audit.retention_days,
   })
   const policies = await openPolicies({ store, configured, gates: config.gates, publish, logger })
@@ -64,6 +66,9 @@ export const govern = async (parts: GoverningParts) => {
     stopSweeping()
     policies.close()
     closing.abort()
+    await retaining
+    // last, so that the head that it signs covers every row
+    guardClosing.abort()
     await guard.ended
   }
   return { policies, gates, witnessed, auditHead: guard.head, trouble: guard.trouble, close }

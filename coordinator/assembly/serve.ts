@@ -8,7 +8,6 @@ import type { CoordinatorConfig } from '../config.ts'
 import { createEvents } from '../events/bus.ts'
 import { configuredPolicy } from '../gates/policies.ts'
 import { createCallLimits } from '../http/call-limits.ts'
-import { markingChanges } from '../idempotency/call-marks.ts'
 import { createIdempotency } from '../idempotency/idempotency.ts'
 import { createKeys } from '../keys/keys.ts'
 import { coordinatorMetrics, createFigures } from '../metrics/figures.ts'
@@ -23,7 +22,6 @@ import { createUsageKeeper } from '../quota/usage-keeper.ts'
 import { openSigning } from '../signing/signing.ts'
 import { skills } from '../skills/index.ts'
 import { probeStore } from '../store/probe.ts'
-import { openStore } from '../store/store.ts'
 import { keepServerIdentity } from '../tls/keep.ts'
 import { serverIdentity } from '../tls/server-identity.ts'
 import { createVisitors } from '../visitors/visitors.ts'
@@ -31,6 +29,7 @@ import { buildApp } from './app.ts'
 import { type CellPortParts, openMqttPort, openUpgrades } from './cell-ports.ts'
 import { type ControlPlane, openControlPlane } from './control-plane.ts'
 import { converse } from './conversing.ts'
+import { openCoordinatorStore } from './coordinator-store.ts'
 import { type Governing, govern } from './governing.ts'
 import { listenError } from './listen-error.ts'
 import { openMetricsPort } from './metrics-port.ts'
@@ -62,7 +61,7 @@ export const serve = async (
   const nowMs = () => performance.now()
   const shown = await serverIdentity(config)
   const figures = createFigures()
-  const store = markingChanges(figures.store.watch(await openStore(config.state_dir)))
+  const store = await openCoordinatorStore(config.state_dir, { figures: figures.store })
   const signing = await openSigning(config.state_dir)
   const closing = new AbortController()
   const probe = probeStore(store.ledger, { signal: closing.signal })

@@ -1,9 +1,11 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { Signing } from '../signing/signing.ts'
+import { restartSequence } from '../store/sequences.ts'
 import type { Ledger } from '../store/store.ts'
 import { clearTrouble } from '../store/trouble.ts'
-import { type Actor, appendAudit, verifyAudit } from './audit.ts'
+import { type Actor, appendAudit, newestRow } from './audit.ts'
 import { readCheckpoint } from './checkpoint.ts'
+import { verifyChain } from './verify.ts'
 
 export interface Accepted {
   rows: number
@@ -34,7 +36,7 @@ export const acceptAudit = async (
     throw new ShoalError('invalid_request', 'say why, in 1 to 500 characters', { param: 'reason' })
   if (lostKey !== undefined) await requireLost(ledger, signing, lostKey)
   const endorses = (key: string): boolean => key === lostKey || signing.endorses(key)
-  const verdict = await verifyAudit(ledger, { endorses })
+  const verdict = await verifyChain(ledger, { endorses })
   if (!verdict.ok)
     throw new ShoalError('audit_broken', `${verdict.reason}; put a copy back that is whole`)
   const { rows, head } = verdict
@@ -45,9 +47,11 @@ export const acceptAudit = async (
     voidsHeads: true,
     ...(lostKey === undefined ? {} : { adopts: lostKey }),
     endorsed: ({ previous, ...step }) =>
-      ledger.write(
+      ledger.sealed.write(
         async trx => {
           await clearTrouble(trx)
+          // what was cut is gone for good: the chain goes on from its newest row
+          await restartSequence(trx, 'audit', (await newestRow(trx))?.seq ?? 0)
           await appendAudit(trx, {
             ...entry,
             details: { ...accepted, void_key: previous, ...step },

@@ -1,20 +1,12 @@
-import { setImmediate } from 'node:timers/promises'
-import type { Transaction } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { canonicalJson } from '../../shared/canonical-json.ts'
+import { ShoalError } from '../../shared/errors.ts'
 import type { AuditRow } from '../store/audit-tables.ts'
-import type { Ledger, Store } from '../store/store.ts'
+import { nextSequence } from '../store/sequences.ts'
+import type { SealedTrx, Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import { readTrouble } from '../store/trouble.ts'
-import { GENESIS, linkFault, rowHash } from './chain.ts'
-import {
-  type Checkpoint,
-  checkpointFault,
-  type Endorses,
-  readCheckpoint,
-  tellsOf,
-} from './checkpoint.ts'
+import { GENESIS, rowHash } from './chain.ts'
 import { redacted } from './redact.ts'
-import { witnessProblem } from './witness.ts'
 
 /** Who does something, for the audit. */
 export interface Actor {
@@ -43,25 +35,39 @@ export interface Head {
   hash: string
 }
 
-export type Verdict =
-  | { ok: true; rows: number; head: Head; purged: Checkpoint | undefined }
-  | { ok: false; brokenAt: number; reason: string }
-
-/** Adds one row inside the transaction of the change that it records. */
-export const appendAudit = async (
-  trx: Transaction<LedgerTables>,
-  entry: AuditEntry,
-): Promise<Head> => {
-  const last = await trx
-    .selectFrom('audit')
-    .select(['seq', 'hash'])
-    .orderBy('seq', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  const unsealed = rowOf(entry, last ?? { seq: 0, hash: GENESIS })
+/**
+ * Adds one row inside the transaction of the change that it records. Throws `audit_broken` when the
+ * newest row is not the one that was numbered last: what follows a cut must not look whole.
+ */
+export const appendAudit = async (trx: SealedTrx, entry: AuditEntry): Promise<Head> => {
+  const seq = await nextSequence(trx, 'audit')
+  const last = (await newestRow(trx)) ?? { seq: 0, hash: GENESIS }
+  const fault = counterFault(last.seq, { least: seq - 1, most: seq - 1 })
+  if (fault !== undefined) throw new ShoalError('audit_broken', fault)
+  const unsealed = rowOf(entry, last)
   const row: AuditRow = { ...unsealed, hash: rowHash(unsealed) }
   await trx.insertInto('audit').values(row).execute()
   return { seq: row.seq, hash: row.hash }
+}
+
+/**
+ * What is wrong with the newest row by the counter that has numbered it, which stood between two
+ * values when the row was read. Who cuts rows and forgets the counter is found without a witness.
+ */
+export const counterFault = (
+  newest: number,
+  { least, most }: { least: number; most: number },
+): string | undefined => {
+  if (newest < least) return `row ${least} was numbered and is gone: the end was cut off`
+  return newest > most ? `row ${newest} was never numbered` : undefined
+}
+
+/** The last link of the chain. As text, because every row that is added reads it first. */
+export const newestRow = async (db: Kysely<LedgerTables>): Promise<Head | undefined> => {
+  const { rows } = await sql<Head>`select seq, hash from audit order by seq desc limit 1`.execute(
+    db,
+  )
+  return rows[0]
 }
 
 const rowOf = (entry: AuditEntry, last: Head): Omit<AuditRow, 'hash'> => ({
@@ -77,114 +83,17 @@ const rowOf = (entry: AuditEntry, last: Head): Omit<AuditRow, 'hash'> => ({
   prev: last.hash,
 })
 
-/** What the chain is held against beside itself. */
-export interface Proof {
-  /** A head that was seen before. A chain alone cannot tell that its end was cut off. */
-  witness?: Head | undefined
-  /** Whose checkpoints count; nobody's by default. */
-  endorses?: Endorses | undefined
-}
-
 export interface Audit {
   /**
    * Adds one row, inside the transaction of the change that it records where there is one.
    * Without one it resolves when the row is on the disk.
    */
-  append(entry: AuditEntry, trx?: Transaction<LedgerTables>): Promise<Head>
-  /** Checks every link of the chain, and what is held against it. */
-  verify(proof?: Proof): Promise<Verdict>
+  append(entry: AuditEntry, trx?: SealedTrx): Promise<Head>
 }
 
 export const createAudit = ({ ledger }: Pick<Store, 'ledger'>): Audit => ({
   append: (entry, trx) =>
-    trx === undefined ? ledger.write(own => appendAudit(own, entry)) : appendAudit(trx, entry),
-  verify: proof => verifyAudit(ledger, proof),
+    trx === undefined
+      ? ledger.sealed.write(own => appendAudit(own, entry))
+      : appendAudit(trx, entry),
 })
-
-const PAGE = 500
-const nobody: Endorses = () => false
-
-/**
- * Reads the whole chain, a page per turn of the event loop, and checks every link, from the first
- * row or from the checkpoint of what was purged.
- */
-export const verifyAudit = async (
-  ledger: Ledger,
-  { witness, endorses = nobody }: Proof = {},
-): Promise<Verdict> => {
-  for (;;) {
-    const purged = await readCheckpoint(ledger.read)
-    const verdict = await verifyFrom(ledger, purged, endorses)
-    if (verdict.ok) return againstWitness(ledger, verdict, { witness, endorses })
-    // a purge meanwhile has taken rows away that were still to be read
-    const after = await readCheckpoint(ledger.read)
-    if (after?.seq === purged?.seq) return verdict
-  }
-}
-
-const verifyFrom = async (
-  ledger: Ledger,
-  purged: Checkpoint | undefined,
-  endorses: Endorses,
-): Promise<Verdict> => {
-  const fault = purged && checkpointFault(purged, endorses)
-  if (fault !== undefined) return { ok: false, brokenAt: 1, reason: fault }
-  const start: Head = purged ?? { seq: 0, hash: GENESIS }
-  let head: Head = { seq: start.seq, hash: start.hash }
-  let isTold = purged === undefined
-  for (let first = true; ; first = false) {
-    const rows = await page(ledger, first ? undefined : head.seq)
-    for (const row of rows) {
-      const reason = linkFault(row, head.seq + 1, head.hash)
-      if (reason !== undefined) return { ok: false, brokenAt: head.seq + 1, reason }
-      if (purged !== undefined) isTold ||= tellsOf(row, purged)
-      head = { seq: row.seq, hash: row.hash }
-    }
-    if (rows.length < PAGE) break
-    await setImmediate()
-  }
-  if (!isTold)
-    return { ok: false, brokenAt: 1, reason: `no row tells of the purge up to ${start.seq}` }
-  return { ok: true, rows: head.seq - start.seq, head, purged }
-}
-
-/** A chain that is whole by itself, held against a head that was seen before. */
-export const againstWitness = async (
-  ledger: Ledger,
-  verdict: Verdict,
-  { witness, endorses = nobody }: Proof,
-): Promise<Verdict> => {
-  if (!verdict.ok || witness === undefined) return verdict
-  const reason = await witnessProblem(ledger, witness, endorses)
-  const brokenAt = Math.min(witness.seq, verdict.head.seq + 1)
-  return reason === undefined ? verdict : { ok: false, brokenAt, reason }
-}
-
-/** The first page has no lower bound: a row with number 0 would be a forged one. */
-const page = (ledger: Ledger, after: number | undefined): Promise<AuditRow[]> => {
-  const query = ledger.read.selectFrom('audit').selectAll().orderBy('seq').limit(PAGE)
-  return (after === undefined ? query : query.where('seq', '>', after)).execute()
-}
-
-/**
- * A chain that is whole by itself while some process has found that it is not what was seen: the
- * mark that stops all writing.
- */
-export const againstMark = async (ledger: Ledger, verdict: Verdict): Promise<Verdict> => {
-  const reason = verdict.ok ? await readTrouble(ledger.read) : undefined
-  if (!verdict.ok || reason === undefined) return verdict
-  return { ok: false, brokenAt: verdict.head.seq + 1, reason }
-}
-
-const running = new WeakMap<Ledger, Promise<Verdict>>()
-
-/** The chain and the mark, for many who ask at once: the chain is read by one at a time. */
-export const verifyOnce = (ledger: Ledger, endorses: Endorses): Promise<Verdict> => {
-  const shared =
-    running.get(ledger) ??
-    verifyAudit(ledger, { endorses })
-      .then(verdict => againstMark(ledger, verdict))
-      .finally(() => running.delete(ledger))
-  running.set(ledger, shared)
-  return shared
-}

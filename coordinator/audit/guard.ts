@@ -5,9 +5,11 @@ import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { AuditHead, isGenuineHead, signHead } from '../../shared/wire/audit-head.ts'
 import type { Events } from '../events/bus.ts'
 import type { Signing } from '../signing/signing.ts'
+import { lastOfSequence } from '../store/sequences.ts'
 import type { Ledger } from '../store/store.ts'
 import { markTrouble, readTrouble, refusalFor } from '../store/trouble.ts'
-import { type Head, verifyAudit } from './audit.ts'
+import { counterFault, newestRow } from './audit.ts'
+import { verifyAudit } from './verify.ts'
 import { witnessProblem } from './witness.ts'
 
 export interface AuditGuardParts {
@@ -39,7 +41,10 @@ export interface AuditGuard {
   trouble(): string | undefined
   /** Resolves after the whole chain was read once. */
   checked: Promise<void>
-  /** Resolves after `signal`, when it neither reads nor writes any more. */
+  /**
+   * Resolves after `signal`, when a last head is signed and nothing is read or written any more:
+   * rows that are added after the signal may have no witness.
+   */
   ended: Promise<void>
 }
 
@@ -68,7 +73,7 @@ export const guardAudit = (parts: AuditGuardParts): AuditGuard => {
     const reason = trouble
     if (isMarked || reason === undefined) return
     try {
-      await ledger.write(trx => markTrouble(trx, reason, now()), { evenFrozen: true })
+      await ledger.sealed.write(trx => markTrouble(trx, reason, now()), { evenFrozen: true })
       isMarked = true
     } catch (error) {
       logger.warn({ err: error }, 'that the audit is in doubt could not be kept; tried again')
@@ -102,7 +107,10 @@ export const guardAudit = (parts: AuditGuardParts): AuditGuard => {
     const marked = await readTrouble(ledger.read)
     if (marked !== undefined) alarm(marked)
     if (newest !== undefined) await witnessed(newest, 'this process')
-    const row = await newestRow(ledger)
+    const least = await lastOfSequence(ledger.read, 'audit')
+    const row = await newestRow(ledger.read)
+    const fault = counterFault(row?.seq ?? 0, { least, most: Infinity })
+    if (fault !== undefined) alarm(fault)
     if (row === undefined || trouble !== undefined) return
     if (row.seq === newest?.seq && newest.key_id === signer.publicKey) return
     const head = signHead({ ...row, at: now() }, signer)
@@ -115,24 +123,22 @@ export const guardAudit = (parts: AuditGuardParts): AuditGuard => {
   const checked = checkAll().catch(error =>
     logger.warn({ err: error }, 'the audit could not be checked'),
   )
+  const trySign = (): Promise<void> =>
+    sign().catch(error => logger.warn({ err: error }, 'the audit head was not signed'))
+
   const run = async (): Promise<void> => {
     await checked
     while (!signal.aborted) {
-      await sign().catch(error => logger.warn({ err: error }, 'the audit head was not signed'))
+      await trySign()
       await wait(EVERY_MS, signal)
     }
+    // the rows since the last round have a witness too when the next start compares them
+    await trySign()
+    await mark()
   }
   const ended = run()
   return { witnessed, suspect: alarm, head: () => newest, trouble: () => trouble, checked, ended }
 }
-
-const newestRow = ({ read }: Ledger): Promise<Head | undefined> =>
-  read
-    .selectFrom('audit')
-    .select(['seq', 'hash'])
-    .orderBy('seq', 'desc')
-    .limit(1)
-    .executeTakeFirst()
 
 /** A file that cannot be understood says nothing; the cells have their own. */
 const keptHead = async (

@@ -36,7 +36,7 @@ export const openPurgeClock = async (parts: PurgeClockParts): Promise<PurgeClock
   const startedAt = wall - known > BELIEVED_DAYS * DAY_MS ? known : wall
 
   const tick = (): Promise<number | undefined> =>
-    ledger.write(async trx => {
+    ledger.sealed.write(async trx => {
       const { own = 0, highest } = await seen(trx)
       if (now() < highest - TOLERANCE_MS) return undefined
       const at = Math.max(own, Math.floor(Math.min(startedAt + nowMs() - startedMs, now())))

@@ -1,10 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Signer } from '../../shared/signing.ts'
 import type { AuditRow } from '../store/audit-tables.ts'
-import type { Ledger } from '../store/store.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 import { appendAudit } from './audit.ts'
 import { GENESIS, linkFault } from './chain.ts'
 import { type Checkpoint, PURGE_ACTION, readCheckpoint, signCheckpoint } from './checkpoint.ts'
@@ -25,7 +23,7 @@ const STEP = 500
 /** Rows of which only the times are read in one turn of the event loop. */
 const PAGE = 5000
 
-type Trx = Transaction<LedgerTables>
+type Trx = SealedTrx
 
 /**
  * Removes the rows from before a time, unix milliseconds, from the beginning of the chain. Each
@@ -37,11 +35,16 @@ export const purgeAudit = async (
   before: number,
   step: number = STEP,
 ): Promise<number> => {
-  const { ledger, signal } = parts
+  const { ledger, signal, suspect } = parts
   const last = await lastOld(ledger, before)
   let gone = 0
   while (last !== undefined && !signal.aborted) {
-    const removed = await ledger.write(trx => purgeStep(trx, parts, last, step))
+    const removed = await ledger.sealed
+      .write(trx => purgeStep(trx, parts, last, step))
+      .catch(error => {
+        if (error instanceof BrokenChain) suspect(error.message)
+        throw error
+      })
     if (removed === 0) break
     gone += removed
     await setImmediate()
@@ -49,9 +52,16 @@ export const purgeAudit = async (
   return gone
 }
 
+/** A link among the rows to be purged does not hold. */
+class BrokenChain extends ShoalError {
+  constructor(fault: string) {
+    super('audit_broken', fault)
+  }
+}
+
 const purgeStep = async (
   trx: Trx,
-  { signer, retentionDays, now, suspect }: PurgeParts,
+  { signer, retentionDays, now }: PurgeParts,
   last: number,
   step: number,
 ): Promise<number> => {
@@ -60,10 +70,7 @@ const purgeStep = async (
   const end = rows.at(-1)
   if (end === undefined) return 0
   const fault = faultIn(rows, previous)
-  if (fault !== undefined) {
-    suspect(fault)
-    throw new ShoalError('audit_broken', fault)
-  }
+  if (fault !== undefined) throw new BrokenChain(fault)
   const times = rows.map(({ at }) => at)
   const checkpoint = signCheckpoint(
     {

@@ -1,31 +1,18 @@
-import type { Transaction } from 'kysely'
 import { type AuditEntry, appendAudit } from '../audit/audit.ts'
-import type { Ledger } from '../store/store.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import { nextSequence } from '../store/sequences.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 import { type CommandRecord, isFinal, recordOf, rowOf } from './command.ts'
 
 /** Ended commands are kept this long; the audit keeps its rows. */
 const KEPT_MS = 30 * 24 * 3600 * 1000
 
 /** The next number for a cell. It follows the clock too, so that an old copy of the store is no trap. */
-export const nextFence = async (
-  trx: Transaction<LedgerTables>,
-  cellId: string,
-  now: number,
-): Promise<number> => {
-  const query = trx.selectFrom('command_fences').select('fence').where('cell_id', '=', cellId)
-  const fence = Math.max(((await query.executeTakeFirst())?.fence ?? 0) + 1, now)
-  await trx
-    .insertInto('command_fences')
-    .values({ cell_id: cellId, fence })
-    .onConflict(conflict => conflict.column('cell_id').doUpdateSet({ fence }))
-    .execute()
-  return fence
-}
+export const nextFence = (trx: SealedTrx, cellId: string, now: number): Promise<number> =>
+  nextSequence(trx, `command-fence:${cellId}`, now)
 
 /** Keeps a new command, with the row of the audit. */
 export const insertCommand = async (
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   record: CommandRecord,
   entry: AuditEntry,
 ): Promise<void> => {
@@ -35,7 +22,7 @@ export const insertCommand = async (
 
 /** Keeps what changed; an end has a row in the audit. */
 export const updateCommands = (ledger: Ledger, records: readonly CommandRecord[]): Promise<void> =>
-  ledger.write(async trx => {
+  ledger.sealed.write(async trx => {
     for (const record of records) {
       const { id, cell_id, signed_json, ...values } = rowOf(record)
       await trx.updateTable('commands').set(values).where('id', '=', id).execute()
@@ -82,7 +69,7 @@ export const readOpen = async ({ read }: Ledger): Promise<CommandRecord[]> => {
 }
 
 export const forgetOld = (ledger: Ledger, now: number): Promise<void> =>
-  ledger.write(async trx => {
+  ledger.free.write(async trx => {
     await trx
       .deleteFrom('commands')
       .where('issued_at', '<', now - KEPT_MS)

@@ -149,7 +149,7 @@ export const createCommands = async (parts: CommandsParts): Promise<Commands> =>
   }
 
   const refuse = async (request: CommandRequest, by: Actor, reason: string): Promise<never> => {
-    await ledger.write(trx => appendAudit(trx, auditOf(request, by, 'refused', { reason })))
+    await ledger.sealed.write(trx => appendAudit(trx, auditOf(request, by, 'refused', { reason })))
     throw new ShoalError('forbidden', reason)
   }
 
@@ -163,7 +163,7 @@ export const createCommands = async (parts: CommandsParts): Promise<Commands> =>
       throw new ShoalError('rate_limited', `${waiting} commands of ${request.cellId} are open`, {
         retryAfterSeconds: 5,
       })
-    const record = await ledger.write(async trx => {
+    const record = await ledger.sealed.write(async trx => {
       const fence = await nextFence(trx, request.cellId, now())
       const signed = signCommand(unsignedOf(request, facts, fence, now()), signer)
       const made = newRecord(signed, facts.timeout_seconds, by.actor)

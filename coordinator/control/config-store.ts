@@ -3,6 +3,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { ConfigRow } from '../store/cell-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
+import { nextSequence } from '../store/sequences.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
@@ -33,14 +34,14 @@ export const writeConfig = (
   by: Actor,
   now: number,
 ): Promise<ConfigDocument> =>
-  ledger.write(async trx => {
+  ledger.sealed.write(async trx => {
     const before = (await rowAt(trx, scope, name))?.version ?? 0
     if (ifVersion !== undefined && ifVersion !== before)
       throw new ShoalError('conflict', `the configuration of ${name} is at version ${before}`)
     const row: ConfigRow = {
       scope,
       name,
-      version: (await newestVersion(trx)) + 1,
+      version: await nextSequence(trx, 'configs'),
       document_json: JSON.stringify(document),
       changed_at: now,
       changed_by: by.actor,
@@ -69,11 +70,6 @@ const rowAt = (trx: Transaction<LedgerTables>, scope: ConfigRow['scope'], name: 
     .where('scope', '=', scope)
     .where('name', '=', name)
     .executeTakeFirst()
-
-const newestVersion = async (trx: Transaction<LedgerTables>): Promise<number> => {
-  const query = trx.selectFrom('configs').select(({ fn }) => fn.max('version').as('newest'))
-  return (await query.executeTakeFirst())?.newest ?? 0
-}
 
 /** Every document, by scope and name. */
 export const readConfigs = async ({ read }: Ledger): Promise<Map<string, ConfigDocument>> => {

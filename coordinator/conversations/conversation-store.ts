@@ -3,6 +3,9 @@ import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import type { ConversationMessageRow, ConversationRow } from '../store/conversation-tables.ts'
+import { count } from '../store/count.ts'
+import { nextSequence } from '../store/sequences.ts'
+import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { isLeft } from '../tasks/lease.ts'
 import { type Conversation, type Message, type MessageState, Participant } from './conversation.ts'
@@ -44,23 +47,15 @@ export interface NewConversation {
 
 /** Throws `conflict` when the tenant has too many. */
 export const addConversation = async (
-  trx: Trx,
+  trx: SealedTrx,
   { title, participants, autoRoute }: NewConversation,
   { tenantId, by, at, most }: { tenantId: string; by: string; at: number; most: number },
 ): Promise<Conversation> => {
-  const count = await trx
-    .selectFrom('conversations')
-    .where('tenant_id', '=', tenantId)
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  if (Number(count.count) >= most)
+  const own = trx.selectFrom('conversations').where('tenant_id', '=', tenantId)
+  if ((await count(own)) >= most)
     throw new ShoalError('conflict', `a tenant may have ${most} conversations`)
-  const last = await trx
-    .selectFrom('conversations')
-    .select(({ fn }) => fn.max('seq').as('seq'))
-    .executeTakeFirst()
   const row: ConversationRow = {
-    seq: Number(last?.seq ?? 0) + 1,
+    seq: await nextSequence(trx, 'conversations'),
     id: newId('conv', at),
     tenant_id: tenantId,
     title,
@@ -138,15 +133,20 @@ export interface NewMessage {
   inReplyTo?: string | undefined
   /** What it took to make it. */
   tokens?: number
+  /** Chosen before it is stored; a new one when absent. */
+  id?: string
   /** The process that answers it. */
   worker?: string
 }
+
+/** What the process that answers a message adds to it. */
+export type TakenMessage = Pick<NewMessage, 'id' | 'worker'>
 
 /** The next message of a conversation, which is to exist. */
 export const addMessage = async (
   trx: Trx,
   conversationId: string,
-  { from, content, state, reason, inReplyTo, tokens = 0, worker }: NewMessage,
+  { id, from, content, state, reason, inReplyTo, tokens = 0, worker }: NewMessage,
   at: number,
 ): Promise<Message> => {
   const { messages } = await trx
@@ -160,7 +160,7 @@ export const addMessage = async (
     .returning('messages')
     .executeTakeFirstOrThrow(() => new ShoalError('not_found', `no conversation ${conversationId}`))
   const row: ConversationMessageRow = {
-    id: newId('msg', at),
+    id: id ?? newId('msg', at),
     conversation_id: conversationId,
     seq: Number(messages),
     sender: from,
@@ -210,17 +210,22 @@ export const failLeftOver = async (
   await query.execute()
 }
 
-/** Some of those in which nothing was said since; answers how many they were. */
+/** Deletes some conversations in which nothing was said since; returns how many they were. */
 export const deleteQuiet = async (trx: Trx, since: number, atMost: number): Promise<number> => {
-  const rows = await trx
+  const quiet = trx
     .selectFrom('conversations')
     .select('id')
     .where('changed_at', '<', since)
     .limit(atMost)
+  // with the condition again, so that one in which something is being said now stays
+  const deleted = await trx
+    .deleteFrom('conversations')
+    .where('id', 'in', quiet)
+    .where('changed_at', '<', since)
+    .returning('id')
     .execute()
-  if (rows.length === 0) return 0
-  const ids = rows.map(({ id }) => id)
+  if (deleted.length === 0) return 0
+  const ids = deleted.map(({ id }) => id)
   await trx.deleteFrom('conversation_messages').where('conversation_id', 'in', ids).execute()
-  await trx.deleteFrom('conversations').where('id', 'in', ids).execute()
-  return rows.length
+  return deleted.length
 }

@@ -91,7 +91,7 @@ export const openConversations = async <C extends Caller>(
     for (const [at, participant] of wanted.participants.entries())
       pointingAt(at, () => speakers.admit(participant, caller))
     const tenantId = tenantOf(caller)
-    return ledger.write(async trx => {
+    return ledger.sealed.write(async trx => {
       const by = caller.actor.actor
       const made = await addConversation(trx, wanted, {
         ...{ tenantId, by, at: now(), most: config.max_per_tenant },

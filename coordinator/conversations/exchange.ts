@@ -5,7 +5,13 @@ import type { Ledger } from '../store/store.ts'
 import { answerMessage } from './answer-message.ts'
 import { type Addressed, chooseSpeakers } from './choose.ts'
 import { type Conversation, type Message, type MessageState, SYSTEM } from './conversation.ts'
-import { addMessage, type NewMessage, readMessages, settleMessage } from './conversation-store.ts'
+import {
+  addMessage,
+  type NewMessage,
+  readMessages,
+  settleMessage,
+  type TakenMessage,
+} from './conversation-store.ts'
 import { type ConversationsConfig, tokenLimit } from './conversations-config.ts'
 import { type Caller, callerKey, type Speakers } from './speaker.ts'
 import { LEFT_OVER, type Upkeep } from './upkeep.ts'
@@ -53,9 +59,11 @@ export const createExchange = <C extends Caller>(parts: ExchangeParts<C>) => {
     said: NewMessage,
     tell: (told: Told) => void,
   ): Promise<Message> => {
-    const add = (trx: Parameters<typeof addMessage>[0], worker?: string) =>
-      addMessage(trx, conversation.id, { ...said, ...(worker && { worker }) }, now())
-    const message = await (said.state === 'answering' ? upkeep.take(add) : ledger.write(add))
+    const add = (trx: Parameters<typeof addMessage>[0], taken: TakenMessage) =>
+      addMessage(trx, conversation.id, { ...said, ...taken }, now())
+    const message = await (said.state === 'answering'
+      ? upkeep.take(add)
+      : ledger.free.write(trx => add(trx, {})))
     tell({ event: 'message', message })
     publish(conversation, message)
     return message
@@ -125,7 +133,7 @@ export const createExchange = <C extends Caller>(parts: ExchangeParts<C>) => {
     const timeout = AbortSignal.timeout(config.message_seconds * 1000)
     const signal = AbortSignal.any([caller.signal, timeout, closing])
     const settle = async (end: MessageState, reason?: string): Promise<Exchange> => {
-      await ledger.write(trx => settleMessage(trx, message.id, end, reason))
+      await ledger.free.write(trx => settleMessage(trx, message.id, end, reason))
       return { message: { ...message, state: end, reason }, replies }
     }
     try {

@@ -6,7 +6,7 @@ import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { createLease, LEASE_MS } from '../tasks/lease.ts'
 import type { Message } from './conversation.ts'
-import { deleteQuiet, failLeftOver } from './conversation-store.ts'
+import { deleteQuiet, failLeftOver, type TakenMessage } from './conversation-store.ts'
 
 type Trx = Transaction<LedgerTables>
 
@@ -22,7 +22,7 @@ export interface UpkeepParts {
 /** Which messages this process answers, and what becomes of those that nobody answers any more. */
 export interface Upkeep {
   /** Stores a message that this process answers: others leave it alone until it is over. */
-  take(add: (trx: Trx, worker: string) => Promise<Message>): Promise<Message>
+  take(add: (trx: Trx, taken: TakenMessage) => Promise<Message>): Promise<Message>
   over(messageId: string): void
   close(): Promise<void>
 }
@@ -40,31 +40,32 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
   let tidiedAt = Number.NEGATIVE_INFINITY
 
   const tidy = async (): Promise<void> => {
-    await ledger.write(trx =>
+    await ledger.free.write(trx =>
       failLeftOver(trx, { worker, underWay, now: now(), reason: LEFT_OVER }),
     )
     if (retentionDays === 0 || now() - tidiedAt < TIDY_EVERY_MS) return
     tidiedAt = now()
-    await ledger.write(trx => deleteQuiet(trx, now() - retentionDays * DAY_MS, DELETED_AT_ONCE))
+    await ledger.free.write(trx =>
+      deleteQuiet(trx, now() - retentionDays * DAY_MS, DELETED_AT_ONCE),
+    )
   }
   const warn = (error: unknown): void =>
     logger.warn({ err: error }, 'conversations were not looked through')
 
   const beat = (): void => {
-    if (underWay.size > 0) ledger.write(lease.keep).catch(warn)
+    if (underWay.size > 0) ledger.free.write(lease.keep).catch(warn)
   }
   await tidy().catch(warn)
   const tidying = setInterval(() => tidy().catch(warn), LEASE_MS).unref()
   const beating = setInterval(beat, LEASE_MS / 3).unref()
 
   const take: Upkeep['take'] = async add => {
-    let id = ''
-    const stored = ledger.write(async trx => {
+    const id = newId('msg', now())
+    // before it is stored: a look through the conversations must never find it without its worker
+    underWay.add(id)
+    const stored = ledger.free.write(async trx => {
       await lease.keep(trx)
-      const message = await add(trx, worker)
-      id = message.id
-      underWay.add(id)
-      return message
+      return add(trx, { id, worker })
     })
     return stored.catch(error => {
       underWay.delete(id)
@@ -78,7 +79,7 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
     close: async () => {
       clearInterval(tidying)
       clearInterval(beating)
-      await ledger.write(lease.end).catch(warn)
+      await ledger.free.write(lease.end).catch(warn)
     },
   }
 }

@@ -1,8 +1,7 @@
-import type { Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import { bumpRevision } from '../store/revisions.ts'
-import type { Store } from '../store/store.ts'
+import type { SealedTrx, Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
 /** What an operator has set for a cell. */
@@ -41,7 +40,7 @@ export const createCellSettings = (
   now: () => number = Date.now,
 ): CellSettingsStore => {
   const change = (cellId: string, by: Actor, action: string, values: Partial<Row>) =>
-    ledger.write(async trx => {
+    ledger.sealed.write(async trx => {
       await requireCell(trx, cellId)
       const row = await trx
         .insertInto('cell_settings')
@@ -89,7 +88,7 @@ export const createCellSettings = (
   }
 }
 
-const requireCell = async (trx: Transaction<LedgerTables>, cellId: string): Promise<void> => {
+const requireCell = async (trx: SealedTrx, cellId: string): Promise<void> => {
   const query = trx.selectFrom('cells').select('revoked_at').where('id', '=', cellId)
   const row = await query.executeTakeFirst()
   if (row === undefined || row.revoked_at !== null)

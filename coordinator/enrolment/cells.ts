@@ -8,7 +8,7 @@ import { digestOf, parseSecret, randomSecret, SECRET, TOKEN_PREFIX } from '../ke
 import { Verifier } from '../keys/verifier.ts'
 import type { CellRow } from '../store/cell-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
-import type { Store } from '../store/store.ts'
+import type { SealedTrx, Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { type Cell, cellOf } from './cell.ts'
 import { giveCredential, isNext, isPast, settleCredential } from './credentials.ts'
@@ -103,7 +103,7 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
     const credential = randomSecret()
     const row = newCellRow(request, tokenId, digestOf(credential).toString('hex'), now())
     const asked = { row, token: request.token, now: now(), isNews }
-    const outcome = await ledger.write(trx => admit(trx, asked))
+    const outcome = await ledger.sealed.write(trx => admit(trx, asked))
     if ('reason' in outcome) throw refused(logger, outcome.reason, tokenId)
     verifier.forget(outcome.cellId)
     used.delete(outcome.cellId)
@@ -120,7 +120,7 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
   const settle = async (row: CellRow): Promise<void> => {
     const digest = row.next_digest ?? ''
     try {
-      await ledger.write(trx => settleCredential(trx, row.id, digest, now()))
+      await ledger.sealed.write(trx => settleCredential(trx, row.id, digest, now()))
       verifier.forget(row.id)
     } catch (error) {
       logger?.warn({ err: error, cell: row.id }, 'a new credential could not be settled')
@@ -157,7 +157,7 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
         retryAfterSeconds: Math.ceil(waitMs / 1000),
       })
     renewals.set(cellId, at)
-    const credential = await ledger.write(trx => giveCredential(trx, cellId))
+    const credential = await ledger.free.write(trx => giveCredential(trx, cellId))
     verifier.forget(cellId)
     return credential
   }
@@ -166,7 +166,7 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
     const row = await read(store, cellId)
     if (row === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)
     if (row.epoch >= epoch) return row.epoch
-    const highest = await ledger.write(trx => raiseEpoch(trx, cellId, epoch))
+    const highest = await ledger.free.write(trx => raiseEpoch(trx, cellId, epoch))
     verifier.forget(cellId)
     used.delete(cellId)
     return highest
@@ -178,7 +178,7 @@ export const createCells = ({ store, logger, now = Date.now }: CellsOptions): Ce
     entry: Actor & { action: string; details?: Record<string, unknown> },
     values: (row: CellRow) => Partial<CellRow>,
   ): Promise<Cell> => {
-    const row = await ledger.write(async trx => {
+    const row = await ledger.sealed.write(async trx => {
       const before = await existing(trx, cellId)
       const after = { ...before, ...values(before) }
       await trx.updateTable('cells').set(values(before)).where('id', '=', cellId).execute()
@@ -256,7 +256,7 @@ const raiseEpoch = async (
   return (await query.executeTakeFirstOrThrow()).epoch
 }
 
-const existing = async (trx: Transaction<LedgerTables>, cellId: string): Promise<CellRow> => {
+const existing = async (trx: SealedTrx, cellId: string): Promise<CellRow> => {
   const query = trx.selectFrom('cells').selectAll().where('id', '=', cellId)
   const row = await query.executeTakeFirst()
   if (row === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)

@@ -4,6 +4,7 @@ import { appendAudit } from '../audit/audit.ts'
 import { digestOf, randomSecret } from '../keys/secret.ts'
 import type { CellRow } from '../store/cell-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
+import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
 /*
@@ -30,7 +31,7 @@ export const giveCredential = async (
 
 /** Makes the new credential the only one. */
 export const settleCredential = async (
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   cellId: string,
   digest: string,
   now: number,
@@ -58,7 +59,7 @@ const REMEMBERED = 60
 
 /** Remembers a credential that another one has replaced: who comes with it has an old copy. */
 export const retire = async (
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   cellId: string,
   digest: string,
   now: number,

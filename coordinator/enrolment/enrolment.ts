@@ -1,11 +1,10 @@
-import type { Transaction } from 'kysely'
 import { newId } from '../../shared/ids.ts'
 import { isSignedBy } from '../../shared/signing.ts'
 import { ENROL_PURPOSE, type EnrolRequest } from '../../shared/wire/announce.ts'
 import { appendAudit } from '../audit/audit.ts'
 import type { CellRow } from '../store/cell-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { SealedTrx } from '../store/store.ts'
 import { retire } from './credentials.ts'
 import { tokenFault, useToken } from './join-tokens.ts'
 
@@ -50,7 +49,7 @@ export interface Admittance {
  * lost. Answers why not; that is audited too.
  */
 export const admit = async (
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   { row, token, now, isNews }: Admittance,
 ): Promise<{ cellId: string } | { reason: string }> => {
   const fault = await tokenFault(trx, row.token_id, token)
@@ -75,7 +74,7 @@ export const admit = async (
  * but for its uses, and the same key, while nobody has come as that cell.
  */
 const giveAgain = async (
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   { token_id, public_key, digest }: CellRow,
   now: number,
 ): Promise<string | undefined> => {
@@ -102,7 +101,7 @@ const giveAgain = async (
   return found.id
 }
 
-const add = async (trx: Transaction<LedgerTables>, row: CellRow, now: number): Promise<void> => {
+const add = async (trx: SealedTrx, row: CellRow, now: number): Promise<void> => {
   const { tags_json } = await trx
     .selectFrom('join_tokens')
     .select('tags_json')

@@ -1,11 +1,9 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import { digestOf, newSecret, TOKEN_PREFIX } from '../keys/secret.ts'
 import type { JoinTokenRow } from '../store/cell-tables.ts'
-import type { Ledger } from '../store/store.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 
 /** Lets machines become cells: a number of times, for a while. */
 export interface JoinToken {
@@ -45,7 +43,7 @@ export const createToken = (
   token: NewToken,
   by: Actor,
   now?: number,
-): Promise<IssuedToken> => ledger.write(trx => addToken(trx, token, by, now))
+): Promise<IssuedToken> => ledger.sealed.write(trx => addToken(trx, token, by, now))
 
 export interface IssuedToken {
   token: JoinToken
@@ -54,7 +52,7 @@ export interface IssuedToken {
 
 /** The same inside a transaction. */
 export const addToken = async (
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   { uses, ttlMinutes, tags = [] }: NewToken,
   by: Actor,
   now: number = Date.now(),
@@ -97,7 +95,7 @@ export const revokeToken = (
   by: Actor,
   now: number = Date.now(),
 ): Promise<JoinToken> =>
-  ledger.write(async trx => {
+  ledger.sealed.write(async trx => {
     const row = await trx
       .updateTable('join_tokens')
       .set(({ fn, val }) => ({ revoked_at: fn.coalesce('revoked_at', val(now)) }))
@@ -112,7 +110,7 @@ export const revokeToken = (
 
 /** Why this is not the token with that id, or undefined. */
 export const tokenFault = async (
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   id: string,
   presented: string,
 ): Promise<'unknown' | 'wrong secret' | undefined> => {
@@ -132,7 +130,7 @@ export const tokenFault = async (
  * undefined when that worked, or why it did not: for the log and the audit, not for the caller.
  */
 export const useToken = async (
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   id: string,
   now: number,
 ): Promise<'expired, used up or revoked' | undefined> => {

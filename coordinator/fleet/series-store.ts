@@ -11,7 +11,7 @@ export interface SegmentKey {
   at: number
 }
 
-/** How series lie in `records.db`. */
+/** How series lie in the records. */
 export interface SeriesStore {
   /**
    * Adds to what is kept, in one transaction, with the newest late sample of some cells: it tells
@@ -31,7 +31,8 @@ export interface SeriesStore {
 
 export const createSeriesStore = (records: Records): SeriesStore => {
   const add: SeriesStore['add'] = (rows, lateUntil) =>
-    records.write(async trx => {
+    // sealed, because a row that is there is read, merged and written back
+    records.sealed.write(async trx => {
       for (const [key, segment] of await insertNew(trx, rows)) await mergeRow(trx, key, segment)
       for (const [cell_id, late_until] of lateUntil)
         await trx
@@ -58,7 +59,7 @@ export const createSeriesStore = (records: Records): SeriesStore => {
   }
 
   const prune: SeriesStore['prune'] = (after, cells, limits) =>
-    records.write(async trx => {
+    records.free.write(async trx => {
       let last: string | undefined
       for (let i = 0, cursor = after; i < cells; i++) {
         const query = trx.selectFrom('series').select('cell_id').where('cell_id', '>', cursor)

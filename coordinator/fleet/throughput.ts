@@ -1,3 +1,4 @@
+import { count as countRows } from '../store/count.ts'
 import type { Records } from '../store/store.ts'
 
 /** Counts what was completed within the last hour, in steps of a minute. */
@@ -38,13 +39,11 @@ export const recallThroughput = async (
 ): Promise<void> => {
   for (let minute = 0; minute < MINUTES; minute++) {
     const to = now - minute * MINUTE_MS
-    const row = await records.read
+    const completed = records.read
       .selectFrom('usage')
-      .select(({ fn }) => fn.countAll<number>().as('items'))
       .where('status', '=', 'ok')
       .where('at', '>', to - MINUTE_MS)
       .where('at', '<=', to)
-      .executeTakeFirstOrThrow()
-    throughput.count(to, row.items)
+    throughput.count(to, await countRows(completed))
   }
 }

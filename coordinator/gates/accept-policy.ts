@@ -18,7 +18,7 @@ export const acceptPolicy = async (
 ): Promise<PolicyRow> => {
   if (reason.trim() === '' || reason.length > 300)
     throw new ShoalError('invalid_request', 'say why, in 1 to 300 characters', { param: 'reason' })
-  return ledger.write(async trx => {
+  return ledger.sealed.write(async trx => {
     const newest = await newestPolicy(trx)
     if (newest === undefined || newest.hash === hash)
       throw new ShoalError('conflict', `the configured policy (${version}) holds already`)

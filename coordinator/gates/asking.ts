@@ -1,9 +1,8 @@
-import type { Transaction } from 'kysely'
 import type { Actor } from '../audit/audit.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { SealedTrx } from '../store/store.ts'
 import type { Person } from './rules.ts'
 
-export type Trx = Transaction<LedgerTables>
+export type Trx = SealedTrx
 
 export interface NewRequest {
   gateId: string

@@ -17,7 +17,7 @@ export const followClock = async (
   now: number,
 ): Promise<[GateRequest, GateRequest][]> => {
   if ((await seenAhead(ledger.read, now)) === undefined) return []
-  return ledger.write(async trx => {
+  return ledger.sealed.write(async trx => {
     const doubt = await setBack(trx, now)
     if (doubt === undefined) return []
     const by = { actor: 'coordinator', at: now }

@@ -96,7 +96,7 @@ export const createGates = (parts: GateParts): GateKeeper => {
     decide: (request: GateRequest) => Change | undefined,
   ): Promise<GateRequest> => {
     await settleClock()
-    const [before, after] = await ledger.write(async trx => {
+    const [before, after] = await ledger.sealed.write(async trx => {
       const request = await readRequest(trx, id, { tenantId })
       await settle(trx)
       const decided = decide(request)
@@ -127,7 +127,7 @@ export const createGates = (parts: GateParts): GateKeeper => {
   const request: GateKeeper['request'] = async (asked, caller) => {
     await settleClock()
     const row = rowOf(asked, caller, definition(asked.gateId), now())
-    const { made, superseded } = await ledger.write(async trx => {
+    const { made, superseded } = await ledger.sealed.write(async trx => {
       await settle(trx)
       const open = await openRequests(trx, row, now())
       const same = open.find(one => isSame(one, row))
@@ -150,7 +150,7 @@ export const createGates = (parts: GateParts): GateKeeper => {
     await precondition?.()
     await settleClock()
     const used = planHash(plan)
-    const outcome = await ledger.write(async trx => {
+    const outcome = await ledger.sealed.write(async trx => {
       await settle(trx)
       const found = await readRequest(trx, id, { tenantId: caller.tenantId })
       const fault =
@@ -215,7 +215,7 @@ export const createGates = (parts: GateParts): GateKeeper => {
   }
 
   const expire = async (id: string): Promise<void> => {
-    const [before, after] = await ledger.write(async trx => {
+    const [before, after] = await ledger.sealed.write(async trx => {
       const found = await readRequest(trx, id, 'all')
       const isDue = found.state !== 'expired' && stateAt(found, now()) === 'expired'
       return [found, isDue ? await apply(trx, found, EXPIRED, { actor: 'coordinator' }) : found]

@@ -1,6 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { DAY_MS } from '../../shared/time.ts'
+import { count } from '../store/count.ts'
 import type { Caller, NewRequest, Trx } from './asking.ts'
 import type { GateDefinition } from './definition.ts'
 import { canonical, planHash } from './plan-hash.ts'
@@ -58,14 +59,14 @@ export const openRequests = async (trx: Trx, row: NewRow, now: number): Promise<
 const MAX_WAITING = 100
 
 export const requireRoom = async (trx: Trx, row: NewRow, now: number): Promise<void> => {
-  const { waiting } = await trx
-    .selectFrom('gate_requests')
-    .select(({ fn }) => fn.countAll<number>().as('waiting'))
-    .where('tenant_id', '=', row.tenant_id)
-    .where('requester_id', '=', row.requester_id)
-    .where('state', '=', 'pending')
-    .where('expires_at', '>', now)
-    .executeTakeFirstOrThrow()
+  const waiting = await count(
+    trx
+      .selectFrom('gate_requests')
+      .where('tenant_id', '=', row.tenant_id)
+      .where('requester_id', '=', row.requester_id)
+      .where('state', '=', 'pending')
+      .where('expires_at', '>', now),
+  )
   if (waiting >= MAX_WAITING)
     throw new ShoalError('conflict', `${waiting} requests of yours wait already; withdraw some`)
 }
@@ -78,14 +79,14 @@ const MAX_A_DAY = 1000
 
 /** Ids begin with their time, so what is younger than a day has a greater one. */
 export const requireFewToday = async (trx: Trx, row: NewRow, now: number): Promise<void> => {
-  const { made } = await trx
-    .selectFrom('gate_requests')
-    .select(({ fn }) => fn.countAll<number>().as('made'))
-    .where('tenant_id', '=', row.tenant_id)
-    .where('gate_id', '=', row.gate_id)
-    .where('id', '>', newId('gate', now - DAY_MS))
-    .where('requester_id', '=', row.requester_id)
-    .executeTakeFirstOrThrow()
+  const made = await count(
+    trx
+      .selectFrom('gate_requests')
+      .where('tenant_id', '=', row.tenant_id)
+      .where('gate_id', '=', row.gate_id)
+      .where('id', '>', newId('gate', now - DAY_MS))
+      .where('requester_id', '=', row.requester_id),
+  )
   if (made >= MAX_A_DAY)
     throw new ShoalError('conflict', `you have asked ${made} times at ${row.gate_id} in a day`)
 }

@@ -4,6 +4,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { PolicyRow } from '../store/gate-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
+import { nextSequence } from '../store/sequences.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import type { Trx } from './asking.ts'
 
@@ -52,7 +53,7 @@ export const putPolicy = async (trx: Trx, wanted: NewPolicy, by: Actor): Promise
   if (!isStill || (newest?.hash ?? replaces.hash) !== replaces.hash)
     throw new ShoalError('conflict', `policy ${replaces.number} does not hold any more; ask again`)
   const row: PolicyRow = {
-    number: replaces.number + 1,
+    number: await nextSequence(trx, 'policies'),
     version: wanted.version,
     hash: wanted.hash,
     document_json: canonicalJson(wanted.document),

@@ -1,6 +1,7 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { inScope, type Scope } from '../people/scope.ts'
+import { countAll } from '../store/count.ts'
 import type { GateRequestRow, GateVoteRow } from '../store/gate-tables.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import type { GateRequest, RequestState, Vote } from './request.ts'
@@ -38,10 +39,7 @@ export const readRequests = async (
   { gateId, requesterId, states, subject, before, limit }: RequestFilter,
   scope: Scope,
 ): Promise<GateRequest[]> => {
-  // few are about one thing: found by the index that knows it, not by going through a gate's ids
-  const isAboutOne = requesterId !== undefined && subject !== undefined
-  const order = isAboutOne ? sql`+id` : sql.ref('id')
-  let query = db.selectFrom('gate_requests').selectAll().orderBy(order, 'desc').limit(limit)
+  let query = db.selectFrom('gate_requests').selectAll().orderBy('id', 'desc').limit(limit)
   if (scope !== 'all') query = query.where('tenant_id', '=', scope.tenantId)
   if (gateId !== undefined) query = query.where('gate_id', '=', gateId)
   if (requesterId !== undefined) query = query.where('requester_id', '=', requesterId)
@@ -59,7 +57,7 @@ export const countPending = async (
 ): Promise<Map<string, number>> => {
   let query = db
     .selectFrom('gate_requests')
-    .select(({ fn }) => ['gate_id', fn.countAll<number>().as('waiting')])
+    .select(['gate_id', countAll.as('waiting')])
     .where('state', '=', 'pending')
     .where('expires_at', '>', now)
     .groupBy('gate_id')

@@ -51,7 +51,7 @@ export const noteRefusal = async (
   now: number,
 ): Promise<ShoalError> => {
   const entry = { ...by, ...auditOf(found, { state: 'consumed' }), outcome: 'refused' as const }
-  await ledger.write(trx =>
+  await ledger.sealed.write(trx =>
     appendAudit(trx, { ...entry, at: now, details: { ...entry.details, why: fault } }),
   )
   return new ShoalError('forbidden', fault)

@@ -68,47 +68,39 @@ export const createIdempotency = (parts: IdempotencyParts): Idempotency => {
   const { ledger, sealing, now, logger } = parts
   let forgotAt = Number.NEGATIVE_INFINITY
 
-  const forgetOld = async (trx: Trx): Promise<void> => {
+  const forgetOld = (): void => {
     if (now() - forgotAt < FORGET_EVERY_MS) return
     forgotAt = now()
-    await trx
-      .deleteFrom('idempotent_calls')
-      .where('created_at', '<=', now() - KEPT_MS)
-      .execute()
+    const before = now() - KEPT_MS
+    ledger.free
+      .write(trx => trx.deleteFrom('idempotent_calls').where('created_at', '<=', before).execute())
+      .catch(error => logger.warn({ err: error }, 'old calls were not forgotten'))
   }
 
   /** The answer of the first call, or undefined when this one is the first. */
-  const claim = (call: RepeatableCall, name: string): Promise<string | undefined> =>
-    ledger.write(async trx => {
-      await forgetOld(trx)
+  const claim = (call: RepeatableCall, name: string): Promise<string | undefined> => {
+    const claimed = ledger.free.write(async trx => {
+      if (await begin(trx, rowOf(call, name))) return undefined
       const known = await find(trx, call)
-      if (known !== undefined && known.created_at > now() - KEPT_MS) {
-        if (known.fingerprint !== call.fingerprint) throw reused()
-        if (known.answer_sealed !== null) return known.answer_sealed
-        if (known.lease_until > now()) throw underWay()
-        if (known.state === 'changed') throw lost()
-      }
-      await begin(trx, call, name)
-      return undefined
+      if (known === undefined) throw underWay()
+      if (known.fingerprint !== call.fingerprint) throw reused()
+      if (known.answer_sealed !== null) return known.answer_sealed
+      throw known.state === 'changed' && known.lease_until <= now() ? lost() : underWay()
     })
-
-  const begin = async (trx: Trx, call: RepeatableCall, name: string): Promise<void> => {
-    const row: IdempotentCallRow = {
-      scope: call.scope,
-      call_key: call.callKey,
-      fingerprint: call.fingerprint,
-      claim: name,
-      state: 'begun',
-      answer_sealed: null,
-      lease_until: now() + (call.timeoutSeconds ?? TIMEOUT_SECONDS) * 1000 + GRACE_MS,
-      created_at: now(),
-    }
-    await trx
-      .insertInto('idempotent_calls')
-      .values(row)
-      .onConflict(conflict => conflict.columns(['scope', 'call_key']).doUpdateSet(row))
-      .execute()
+    forgetOld()
+    return claimed
   }
+
+  const rowOf = (call: RepeatableCall, name: string): IdempotentCallRow => ({
+    scope: call.scope,
+    call_key: call.callKey,
+    fingerprint: call.fingerprint,
+    claim: name,
+    state: 'begun',
+    answer_sealed: null,
+    lease_until: now() + (call.timeoutSeconds ?? TIMEOUT_SECONDS) * 1000 + GRACE_MS,
+    created_at: now(),
+  })
 
   /** What cannot be kept is told all the same: a repetition is refused, not done twice. */
   const settle = async (call: MarkedCall, kept: string | undefined): Promise<void> => {
@@ -117,7 +109,7 @@ export const createIdempotency = (parts: IdempotencyParts): Idempotency => {
       kept === undefined
         ? { lease_until: now() }
         : { state: 'answered', answer_sealed: sealing.seal(kept, contextOf(call)) }
-    await ledger
+    await ledger.free
       .write(async trx => {
         if (kept === undefined && !call.changed)
           await mine(trx.deleteFrom('idempotent_calls'), call).execute()
@@ -157,6 +149,35 @@ export const createIdempotency = (parts: IdempotencyParts): Idempotency => {
   }
 
   return { once }
+}
+
+/**
+ * Claims the key by one statement, of several processes for one: a key that is new, too old to
+ * count, or whose call has ended without a change and without an answer.
+ */
+const begin = async (trx: Trx, row: IdempotentCallRow): Promise<boolean> => {
+  const claimed = await trx
+    .insertInto('idempotent_calls')
+    .values(row)
+    .onConflict(conflict =>
+      conflict
+        .columns(['scope', 'call_key'])
+        .doUpdateSet(row)
+        .where(({ eb, and, or }) =>
+          or([
+            eb('idempotent_calls.created_at', '<=', row.created_at - KEPT_MS),
+            and([
+              eb('idempotent_calls.fingerprint', '=', row.fingerprint),
+              eb('idempotent_calls.answer_sealed', 'is', null),
+              eb('idempotent_calls.lease_until', '<=', row.created_at),
+              eb('idempotent_calls.state', '!=', 'changed'),
+            ]),
+          ]),
+        ),
+    )
+    .returning('claim')
+    .executeTakeFirst()
+  return claimed !== undefined
 }
 
 const find = (

@@ -1,10 +1,8 @@
-import type { Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import { addPerson } from '../people/people.ts'
 import { addTenant } from '../people/tenants.ts'
-import type { Store } from '../store/store.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { SealedTrx, Store } from '../store/store.ts'
 import { addKey, type IssuedKey } from './issue.ts'
 import { type KeySpec, OPERATOR_ROLES } from './key.ts'
 import { createKeys } from './keys.ts'
@@ -23,7 +21,7 @@ export const initialise = (
   { tenantId, personName }: FirstNames,
   by: Actor,
 ): Promise<IssuedKey> =>
-  ledger.write(async trx => {
+  ledger.sealed.write(async trx => {
     if (await wasDone(trx)) throw new ShoalError('conflict', 'the store has its first operator')
     await ensureTenant(trx, tenantId, by)
     const person = await addPerson(trx, { tenantId, name: personName }, by)
@@ -48,17 +46,13 @@ const ACTION = 'bootstrap'
 const FIRST = 'first operator'
 
 /** By the key, which stays also when it is revoked: the row of the audit is purged one day. */
-const wasDone = async (trx: Transaction<LedgerTables>): Promise<boolean> => {
+const wasDone = async (trx: SealedTrx): Promise<boolean> => {
   const query = trx.selectFrom('keys').select('id').where('label', '=', FIRST)
   const first = await query.where('roles_json', 'like', '%"operator_admin"%').executeTakeFirst()
   return first !== undefined
 }
 
-const ensureTenant = async (
-  trx: Transaction<LedgerTables>,
-  id: string,
-  by: Actor,
-): Promise<void> => {
+const ensureTenant = async (trx: SealedTrx, id: string, by: Actor): Promise<void> => {
   const query = trx.selectFrom('tenants').select('id').where('id', '=', id)
   if ((await query.executeTakeFirst()) === undefined) await addTenant(trx, { id, name: id }, by)
 }
@@ -108,7 +102,7 @@ export const demoKeys = async (
   close()
   const issued = DEMO_NAMES.filter(name => good[name] === undefined)
   if (issued.length === 0) return { keys: good as DemoKeys, issued }
-  const made = await store.ledger.write(async trx => {
+  const made = await store.ledger.sealed.write(async trx => {
     await ensureTenant(trx, DEMO, by)
     const secrets: Partial<DemoKeys> = {}
     for (const name of issued) secrets[name] = await issueDemoKey(trx, name, by)
@@ -119,11 +113,7 @@ export const demoKeys = async (
 
 const labelOf = (name: DemoName): string => `demo ${name}`
 
-const issueDemoKey = async (
-  trx: Transaction<LedgerTables>,
-  name: DemoName,
-  by: Actor,
-): Promise<string> => {
+const issueDemoKey = async (trx: SealedTrx, name: DemoName, by: Actor): Promise<string> => {
   const id = `demo_${name}`
   const query = trx.selectFrom('persons').select('id').where('id', '=', id)
   if ((await query.executeTakeFirst()) === undefined)

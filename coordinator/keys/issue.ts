@@ -1,10 +1,9 @@
-import type { Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { firstIssue } from '../../shared/first-issue.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { KeyRow } from '../store/key-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { SealedTrx } from '../store/store.ts'
 import { type Key, KeySpec, keyOf, rowOf } from './key.ts'
 import { KEY_PREFIX, newSecret } from './secret.ts'
 
@@ -19,7 +18,7 @@ export interface IssuedKey {
  * person or one of its tenants is not there or disabled: much may have changed since it was asked.
  */
 export const addKey = async (
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   input: KeySpec,
   by: Actor,
   now: number = Date.now(),
@@ -46,7 +45,7 @@ const parsed = (input: KeySpec) => {
 
 /** A key acts in the name of a person of its own tenant. */
 const requireOwner = async (
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   { tenantId, furtherTenants, personId }: KeySpec & { furtherTenants: string[] },
 ): Promise<void> => {
   const person = await trx
@@ -64,11 +63,7 @@ const requireOwner = async (
   for (const id of furtherTenants) await requireTenant(trx, id, 'furtherTenants')
 }
 
-const requireTenant = async (
-  trx: Transaction<LedgerTables>,
-  id: string,
-  param: string,
-): Promise<void> => {
+const requireTenant = async (trx: SealedTrx, id: string, param: string): Promise<void> => {
   const tenant = await trx
     .selectFrom('tenants')
     .select('id')
@@ -80,7 +75,7 @@ const requireTenant = async (
 
 /** What every change of a key leaves: other processes forget it, and the audit knows of it. */
 export const recordKey = async (
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   row: Pick<KeyRow, 'id' | 'tenant_id'>,
   entry: Actor & { at: number; action: string },
   details: Record<string, unknown> = {},

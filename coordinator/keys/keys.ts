@@ -1,4 +1,3 @@
-import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import type { TierName } from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
@@ -7,8 +6,7 @@ import { enablePerson, type Person } from '../people/people.ts'
 import { inScope, type Scope } from '../people/scope.ts'
 import { addTenant, enableTenant, type Tenant } from '../people/tenants.ts'
 import type { KeyRow } from '../store/key-tables.ts'
-import type { Store } from '../store/store.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { SealedTrx, Store } from '../store/store.ts'
 import { addKey, type IssuedKey, recordKey } from './issue.ts'
 import { isLive, type Key, type KeySpec, keyOf } from './key.ts'
 import { OpenAnswers, type OpenAnswersParts } from './open-answers.ts'
@@ -109,7 +107,7 @@ export const createKeys = (options: KeysOptions): Keys => {
 
   const touch = (key: Key, at: number): void => {
     key.lastUsedAt = at
-    const written = ledger.write(trx =>
+    const written = ledger.free.write(trx =>
       trx.updateTable('keys').set({ last_used_at: at }).where('id', '=', key.id).execute(),
     )
     written.catch(error => logger.warn({ err: error, key: key.id }, 'last use was not written'))
@@ -129,7 +127,7 @@ export const createKeys = (options: KeysOptions): Keys => {
     { details, ...entry }: Actor & { action: string; details?: Record<string, unknown> },
     values: (row: KeyRow) => Partial<KeyRow>,
   ): Promise<Key> => {
-    const key = await ledger.write(async trx => {
+    const key = await ledger.sealed.write(async trx => {
       const row = await existing(trx, id, scope)
       const next = values(row)
       const changed = { ...row, ...next }
@@ -142,7 +140,7 @@ export const createKeys = (options: KeysOptions): Keys => {
   }
 
   const create: Keys['create'] = async (input, by) => {
-    const issued = await ledger.write(trx => addKey(trx, input, by, now()))
+    const issued = await ledger.sealed.write(trx => addKey(trx, input, by, now()))
     changed(issued.key.id)
     return issued
   }
@@ -163,7 +161,7 @@ export const createKeys = (options: KeysOptions): Keys => {
     })
 
   const foundTenant: Keys['foundTenant'] = async (id, wanted, by) => {
-    const made = await ledger.write(async trx => {
+    const made = await ledger.sealed.write(async trx => {
       const tenant = await addTenant(trx, wanted, by)
       const row = await existing(trx, id, 'all')
       const further_tenants_json = JSON.stringify([...keyOf(row).furtherTenants, tenant.id])
@@ -177,8 +175,8 @@ export const createKeys = (options: KeysOptions): Keys => {
   }
 
   /** Any of its keys may be in memory. */
-  const enable = async <T>(write: (trx: Transaction<LedgerTables>) => Promise<T>): Promise<T> => {
-    const changed = await ledger.write(write)
+  const enable = async <T>(write: (trx: SealedTrx) => Promise<T>): Promise<T> => {
+    const changed = await ledger.sealed.write(write)
     allChanged()
     return changed
   }
@@ -226,11 +224,7 @@ export const createKeys = (options: KeysOptions): Keys => {
   }
 }
 
-const existing = async (
-  trx: Transaction<LedgerTables>,
-  id: string,
-  scope: Scope,
-): Promise<KeyRow> => {
+const existing = async (trx: SealedTrx, id: string, scope: Scope): Promise<KeyRow> => {
   const row = await trx.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst()
   if (row === undefined || !inScope(scope, row.tenant_id))
     throw new ShoalError('not_found', `no key ${id}`)

@@ -1,43 +1,38 @@
 import { FAST_SECONDS, Histogram } from '../../shared/metrics/histogram.ts'
 import { counter, histogramValues, type Metric, Tally } from '../../shared/metrics/metric.ts'
-import type { Database } from '../store/database.ts'
-import type { Store } from '../store/store.ts'
+import type { ChangeHook } from '../store/change-hook.ts'
+import type { StoreHooks } from '../store/store.ts'
 
 const DATABASES = ['ledger', 'records'] as const
 type DatabaseName = (typeof DATABASES)[number]
 
 export interface StoreFigures {
-  /** The same store, whose writes are timed. */
-  watch(store: Store): Store
+  /** Times the changes of both databases. */
+  hooks: Required<StoreHooks>
   metrics: readonly Metric[]
 }
 
-/** How long changes take until they are committed. */
+/** Measures how long changes take until they are committed. */
 export const createStoreFigures = (nowMs: () => number = () => performance.now()): StoreFigures => {
   const seconds = new Map(DATABASES.map(name => [name, new Histogram(FAST_SECONDS)] as const))
   const failures = new Tally()
 
-  const timed = <T>(database: Database<T>, name: DatabaseName): Database<T> => ({
-    ...database,
-    write: async (work, options) => {
+  const timing =
+    <T>(name: DatabaseName): ChangeHook<T> =>
+    async (work, commit) => {
       const startedMs = nowMs()
       try {
-        return await database.write(work, options)
+        return await commit(work)
       } catch (error) {
         failures.add([name])
         throw error
       } finally {
         seconds.get(name)?.observe((nowMs() - startedMs) / 1000)
       }
-    },
-  })
+    }
 
   return {
-    watch: store => ({
-      ...store,
-      ledger: timed(store.ledger, 'ledger'),
-      records: timed(store.records, 'records'),
-    }),
+    hooks: { ledger: [timing('ledger')], records: [timing('records')] },
     metrics: [
       {
         name: 'shoal_store_write_duration_seconds',

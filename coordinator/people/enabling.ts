@@ -1,8 +1,7 @@
-import type { Transaction } from 'kysely'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { PersonRow, TenantRow } from '../store/key-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { SealedTrx } from '../store/store.ts'
 
 interface Switched<R> {
   table: 'persons' | 'tenants'
@@ -14,7 +13,7 @@ interface Switched<R> {
 
 /** Ends what the keys of a person or tenant open, or lets them open it again. */
 export const enableRow = async <R extends PersonRow | TenantRow>(
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   { table, what, row, tenantId }: Switched<R>,
   { enabled, at }: { enabled: boolean; at: number },
   by: Actor,

@@ -1,11 +1,9 @@
-import type { Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import { breaksConstraint } from '../store/faults.ts'
 import type { PersonRow } from '../store/key-tables.ts'
-import { isConflict } from '../store/sqlite.ts'
-import type { Ledger } from '../store/store.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 import { enableRow } from './enabling.ts'
 import { inScope, type Scope } from './scope.ts'
 
@@ -34,11 +32,11 @@ export const wasVisitor = (personId: string): boolean => personId.startsWith(`${
 
 /** Throws `conflict` for an id that exists or a tenant that does not. */
 export const createPerson = (ledger: Ledger, person: NewPerson, by: Actor): Promise<Person> =>
-  ledger.write(trx => addPerson(trx, person, by))
+  ledger.sealed.write(trx => addPerson(trx, person, by))
 
 /** The same inside a transaction. */
 export const addPerson = async (
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   { id = newId('person'), tenantId, name }: NewPerson,
   by: Actor,
 ): Promise<Person> => {
@@ -47,7 +45,7 @@ export const addPerson = async (
   try {
     await trx.insertInto('persons').values(row).execute()
   } catch (error) {
-    if (!isConflict(error)) throw error
+    if (!breaksConstraint(error)) throw error
     throw new ShoalError('conflict', `person ${id} exists, or tenant ${tenantId} does not`)
   }
   await appendAudit(trx, {
@@ -65,7 +63,7 @@ export const addPerson = async (
  * through `Keys`, which forgets what it remembers of them.
  */
 export const enablePerson = async (
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   { id, ...state }: { id: string; enabled: boolean; at: number },
   scope: Scope,
   by: Actor,

@@ -1,10 +1,10 @@
-import type { Transaction } from 'kysely'
+import type { Kysely } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
+import { breaksConstraint } from '../store/faults.ts'
 import type { TenantRow } from '../store/key-tables.ts'
-import { isConflict } from '../store/sqlite.ts'
-import type { Ledger } from '../store/store.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { enableRow } from './enabling.ts'
 import type { Scope } from './scope.ts'
@@ -25,11 +25,11 @@ export const createTenant = (
   ledger: Ledger,
   tenant: { id?: string; name: string },
   by: Actor,
-): Promise<Tenant> => ledger.write(trx => addTenant(trx, tenant, by))
+): Promise<Tenant> => ledger.sealed.write(trx => addTenant(trx, tenant, by))
 
 /** The same inside a transaction. */
 export const addTenant = async (
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   { id = newId('tenant'), name }: { id?: string; name: string },
   by: Actor,
 ): Promise<Tenant> => {
@@ -39,7 +39,7 @@ export const addTenant = async (
   try {
     await trx.insertInto('tenants').values(row).execute()
   } catch (error) {
-    if (isConflict(error)) throw new ShoalError('conflict', `tenant ${id} exists`)
+    if (breaksConstraint(error)) throw new ShoalError('conflict', `tenant ${id} exists`)
     throw error
   }
   await appendAudit(trx, {
@@ -54,7 +54,7 @@ export const addTenant = async (
 
 /** As `enablePerson`, of everybody in the tenant and of who else acts for it. */
 export const enableTenant = async (
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   { id, ...state }: { id: string; enabled: boolean; at: number },
   by: Actor,
 ): Promise<Tenant> => {
@@ -89,7 +89,7 @@ const tenantOf = (row: TenantRow): Tenant => ({
 
 /** Whether nothing of it goes out now. */
 export const isTenantDisabled = async (
-  db: Pick<Transaction<LedgerTables>, 'selectFrom'>,
+  db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
   id: string,
 ): Promise<boolean> => {
   const query = db.selectFrom('tenants').select('disabled_at').where('id', '=', id)

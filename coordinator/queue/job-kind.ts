@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely'
 import type * as z from 'zod'
-import type { LedgerTables } from '../store/tables.ts'
+import type { SealedTrx } from '../store/store.ts'
 import type { BackOff } from './back-off.ts'
 import type { Job } from './job.ts'
 
@@ -47,8 +46,11 @@ export interface JobKind<P extends z.ZodType = z.ZodType> {
   announced?: boolean
   /** Throws a `JobError`, or anything else, which counts as worth another attempt. */
   run(payload: z.output<P>, attempt: Attempt): Promise<void>
-  /** In the transaction in which it is done or given up. */
-  ended?(payload: z.output<P>, job: Job, trx: Transaction<LedgerTables>): Promise<void>
+  /**
+   * Runs in the transaction in which the job is done or given up, and returns what is to be called
+   * after the commit.
+   */
+  ended?(payload: z.output<P>, job: Job, trx: SealedTrx): Promise<(() => void) | undefined>
 }
 
 /** A kind with its payload checked against its schema by the compiler. */

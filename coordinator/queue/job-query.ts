@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
+import { countAll, sumOf } from '../store/count.ts'
 import type { JobRow } from '../store/delivery-tables.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { type Job, type JobState, jobOf } from './job.ts'
@@ -60,13 +61,13 @@ export const readBoard = async (
   scope: JobScope,
 ): Promise<BoardLine[]> => {
   const rows = await visible(db, scope)
-    .select(({ fn }) => [
+    .select([
       'project',
       'team',
       'kind',
       'state',
-      fn.countAll<number>().as('jobs'),
-      fn.sum<number>('cost_cents').as('cost'),
+      countAll.as('jobs'),
+      sumOf('cost_cents').as('costCents'),
     ])
     .groupBy(['project', 'team', 'kind', 'state'])
     .orderBy('project')
@@ -74,12 +75,7 @@ export const readBoard = async (
     .orderBy('kind')
     .orderBy('state')
     .execute()
-  return rows.map(({ cost, jobs, state, ...names }) => ({
-    ...names,
-    state: state as JobState,
-    jobs: Number(jobs),
-    costCents: Number(cost),
-  }))
+  return rows.map(row => ({ ...row, state: row.state as JobState }))
 }
 
 const visible = (db: Kysely<LedgerTables>, { tenantId }: JobScope) =>
@@ -103,12 +99,11 @@ export const isDue = async (
 }
 
 /** How many there are, by kind and state. */
-export const countJobs = async (
+export const countJobs = (
   db: Kysely<LedgerTables>,
-): Promise<{ kind: string; state: string; jobs: number }[]> => {
-  const query = db.selectFrom('jobs').groupBy(['kind', 'state'])
-  const rows = await query
-    .select(({ fn }) => ['kind', 'state', fn.countAll<number>().as('jobs')])
+): Promise<{ kind: string; state: string; jobs: number }[]> =>
+  db
+    .selectFrom('jobs')
+    .groupBy(['kind', 'state'])
+    .select(['kind', 'state', countAll.as('jobs')])
     .execute()
-  return rows.map(row => ({ ...row, jobs: Number(row.jobs) }))
-}

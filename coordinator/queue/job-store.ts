@@ -2,6 +2,8 @@ import { type Selectable, sql, type Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import type { JobRow } from '../store/delivery-tables.ts'
+import { nextSequence } from '../store/sequences.ts'
+import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { type Job, jobOf } from './job.ts'
 import type { JobKind } from './job-kind.ts'
@@ -27,7 +29,7 @@ const OPEN = ['queued', 'running']
 
 /** Adds a job inside the transaction of what it follows from. */
 export const addJob = async (
-  trx: Trx,
+  trx: SealedTrx,
   kind: JobKind,
   job: NewJob,
   now: number,
@@ -50,19 +52,13 @@ const sameJob = (trx: Trx, kind: string, onceKey: string): Promise<JobRow | unde
     .where('once_key', '=', onceKey)
     .executeTakeFirst()
 
-const rowOf = async (trx: Trx, kind: JobKind, job: NewJob, now: number): Promise<JobRow> => {
-  const newest = await trx
-    .selectFrom('jobs')
-    .select('seq')
-    .orderBy('seq', 'desc')
-    .limit(1)
-    .execute()
+const rowOf = async (trx: SealedTrx, kind: JobKind, job: NewJob, now: number): Promise<JobRow> => {
   const notBefore = job.notBefore ?? now
   const waits = job.lane !== undefined && (await openInLane(trx, job.lane, 1)) > 0
   const payload: unknown = kind.payload.parse(job.payload)
   const { project, team, costCents = 0 } = kind.account(payload as never)
   return {
-    seq: (newest[0]?.seq ?? 0) + 1,
+    seq: await nextSequence(trx, 'jobs'),
     id: newId('job', now),
     kind: job.kind,
     tenant_id: job.tenantId ?? null,
@@ -99,6 +95,12 @@ export const openInLane = async (trx: Trx, lane: string, limit: number): Promise
   return found.length
 }
 
+export interface ClaimedJobs {
+  taken: Job[]
+  /** Every worker that began them was lost; to be ended by `endJob`. */
+  givenUp: Job[]
+}
+
 /**
  * Takes due jobs of one kind, the most urgent first, in one conditional UPDATE: of several workers
  * one gets each. A job whose lease ran out is due again; one that has used up its attempts that way
@@ -108,7 +110,7 @@ export const claimJobs = async (
   trx: Trx,
   kind: JobKind,
   { limit, worker, now }: { limit: number; worker: string; now: number },
-): Promise<Job[]> => {
+): Promise<ClaimedJobs> => {
   const { rows } = await sql<Selectable<JobRow>>`
     update jobs set state = 'running', worker = ${worker}, fence = fence + 1,
       attempts = attempts + 1, due_at = ${now + kind.leaseSeconds * 1000}, changed_at = ${now}
@@ -116,15 +118,12 @@ export const claimJobs = async (
       select seq from jobs where kind = ${kind.kind} and state in ('queued', 'running')
         and due_at <= ${now} order by priority desc, seq limit ${limit})
     returning *`.execute(trx)
-  const taken: Job[] = []
-  for (const row of rows.toSorted((a, b) => b.priority - a.priority || a.seq - b.seq)) {
-    if (row.attempts <= row.max_attempts) taken.push(jobOf(row))
-    else await endJob(trx, kind, jobOf(row), { state: 'dead', reason: LOST, now })
+  const jobs = rows.toSorted((a, b) => b.priority - a.priority || a.seq - b.seq).map(jobOf)
+  return {
+    taken: jobs.filter(({ attempts, maxAttempts }) => attempts <= maxAttempts),
+    givenUp: jobs.filter(({ attempts, maxAttempts }) => attempts > maxAttempts),
   }
-  return taken
 }
-
-const LOST = 'every worker that began it was lost'
 
 /** Answers false when the lease is lost: another worker has the job, or it was cancelled. */
 export const renewLease = async (trx: Trx, job: Job, until: number): Promise<boolean> => {
@@ -146,26 +145,31 @@ export interface JobEnd {
   now: number
 }
 
-/** It is over, and the next one of its lane is due. False when the lease was lost before. */
+/**
+ * Ends a job; the next one of its lane is due. Returns what is to be called after the commit,
+ * undefined when the lease was lost before. Sealed, as all that moves a lane: whether another job
+ * of the lane runs is read first.
+ */
 export const endJob = async (
-  trx: Trx,
+  trx: SealedTrx,
   kind: JobKind,
   job: Job,
   { state, reason, now }: JobEnd,
-): Promise<boolean> => {
+): Promise<(() => void) | undefined> => {
   const { numUpdatedRows } = await held(trx, job)
     .set({ state, reason: reason ?? null, changed_at: now, ended_at: now })
     .executeTakeFirst()
-  if (numUpdatedRows === 0n) return false
+  if (numUpdatedRows === 0n) return undefined
   if (job.lane !== undefined) await wakeLane(trx, job.lane)
   const payload = kind.payload.safeParse(job.payload)
-  if (payload.success) await kind.ended?.(payload.data, { ...job, state, endedAt: now }, trx)
-  return true
+  const committed =
+    payload.success && (await kind.ended?.(payload.data, { ...job, state, endedAt: now }, trx))
+  return committed || (() => {})
 }
 
 /** Back into the line; `counts` says whether the attempt was one. False when the lease was lost. */
 export const putBack = async (
-  trx: Trx,
+  trx: SealedTrx,
   job: Job,
   { at, reason, counts, now }: { at: number; reason?: string; counts: boolean; now: number },
 ): Promise<boolean> => {
@@ -186,14 +190,14 @@ export const putBack = async (
 }
 
 /** The oldest of the lane may go, unless one of it runs. */
-const wakeLane = async (trx: Trx, lane: string): Promise<void> => {
+const wakeLane = async (trx: SealedTrx, lane: string): Promise<void> => {
   if (await runsInLane(trx, lane)) return
   await sql`update jobs set due_at = not_before where seq = (
     select min(seq) from jobs where lane = ${lane} and state = 'queued')`.execute(trx)
 }
 
 /** One that is older than those that wait has come back: it goes before them. */
-const sortLane = async (trx: Trx, lane: string): Promise<void> => {
+const sortLane = async (trx: SealedTrx, lane: string): Promise<void> => {
   await trx
     .updateTable('jobs')
     .set({ due_at: NEVER })
@@ -226,7 +230,7 @@ export const cancelLane = async (
 }
 
 /** An operator calls it off; a worker that has it notices with its next renewal. */
-export const cancelJob = async (trx: Trx, row: JobRow, now: number): Promise<JobRow> => {
+export const cancelJob = async (trx: SealedTrx, row: JobRow, now: number): Promise<JobRow> => {
   requireState(row, OPEN)
   const values = { state: 'cancelled', reason: 'cancelled', changed_at: now, ended_at: now }
   const after = { ...row, ...values, fence: row.fence + 1 }
@@ -236,7 +240,7 @@ export const cancelJob = async (trx: Trx, row: JobRow, now: number): Promise<Job
 }
 
 /** Once more from the start, before what came later in its lane. */
-export const retryJob = async (trx: Trx, row: JobRow, now: number): Promise<JobRow> => {
+export const retryJob = async (trx: SealedTrx, row: JobRow, now: number): Promise<JobRow> => {
   requireState(row, ['dead', 'cancelled'])
   const values = { state: 'queued', attempts: 0, worker: null, ended_at: null, not_before: now }
   const after = { ...row, ...values, due_at: now, changed_at: now }
@@ -250,7 +254,7 @@ const replace = async (trx: Trx, { seq, ...values }: JobRow): Promise<void> => {
 }
 
 /** A dead letter that nobody needs any more. */
-export const discardJob = async (trx: Trx, row: JobRow): Promise<void> => {
+export const discardJob = async (trx: SealedTrx, row: JobRow): Promise<void> => {
   requireState(row, ['dead', 'cancelled', 'done'])
   await trx.deleteFrom('jobs').where('seq', '=', row.seq).execute()
 }

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { JobRow } from '../store/delivery-tables.ts'
-import type { Ledger } from '../store/store.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { type Job, jobOf } from './job.ts'
 import type { JobKind, JobKinds } from './job-kind.ts'
@@ -20,7 +20,7 @@ export interface Queue {
   /** Resolves when it is on the disk. Throws for a payload that is not the kind's. */
   add(job: NewJob): Promise<Job>
   /** The same inside the transaction of what it follows from; call `wake` after it. */
-  addWithin(trx: Transaction<LedgerTables>, job: NewJob): Promise<Job>
+  addWithin(trx: SealedTrx, job: NewJob): Promise<Job>
   /** Reads a job inside a transaction, whatever its tenant; undefined once it was forgotten. */
   findWithin(trx: Transaction<LedgerTables>, id: string): Promise<Job | undefined>
   /** There is something new to do. */
@@ -59,9 +59,9 @@ export const createQueue = ({ ledger, kinds, now, wake = () => {} }: QueueParts)
   const change = async (
     verb: string,
     [id, scope, by]: [string, JobScope, Actor],
-    apply: (trx: Transaction<LedgerTables>, row: JobRow) => Promise<JobRow>,
+    apply: (trx: SealedTrx, row: JobRow) => Promise<JobRow>,
   ): Promise<Job> => {
-    const after = await ledger.write(async trx => {
+    const after = await ledger.sealed.write(async trx => {
       const before = await readJob(trx, id, scope)
       const row = await apply(trx, before)
       const about = { tenant: scope.tenantId, action: `job.${verb}`, subject: id }
@@ -75,7 +75,7 @@ export const createQueue = ({ ledger, kinds, now, wake = () => {} }: QueueParts)
 
   return {
     add: async job => {
-      const added = await ledger.write(trx => addWithin(trx, job))
+      const added = await ledger.sealed.write(trx => addWithin(trx, job))
       wake()
       return added
     },

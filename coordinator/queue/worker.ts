@@ -56,8 +56,11 @@ export const startWorker = (parts: WorkerParts): Worker => {
   const take = async (kind: JobKind): Promise<void> => {
     const limit = free(kind)
     if (limit <= 0 || !(await isDue(ledger.read, kind.kind, now()))) return
-    const jobs = await ledger.write(trx => claimJobs(trx, kind, { limit, worker: id, now: now() }))
-    for (const job of jobs) begin(kind, job)
+    const { taken, givenUp } = await ledger.free.write(trx =>
+      claimJobs(trx, kind, { limit, worker: id, now: now() }),
+    )
+    for (const job of givenUp) await end(kind, job, 'dead', LOST)
+    for (const job of taken) begin(kind, job)
   }
 
   const look = async (): Promise<void> => {
@@ -128,7 +131,9 @@ export const startWorker = (parts: WorkerParts): Worker => {
     reason?: string,
   ): Promise<Outcome> => {
     const said = { state, now: now(), ...(reason === undefined ? {} : { reason }) }
-    if (!(await ledger.write(trx => endJob(trx, kind, job, said)))) return 'lost'
+    const committed = await ledger.sealed.write(trx => endJob(trx, kind, job, said))
+    if (committed === undefined) return 'lost'
+    committed()
     if (state === 'done') return 'done'
     logger.warn({ job: job.id, kind: job.kind, reason }, 'a job was given up')
     if (kind.announced !== false) parts.gaveUp?.(job, reason ?? '')
@@ -140,14 +145,14 @@ export const startWorker = (parts: WorkerParts): Worker => {
     how: { at: number; reason?: string; counts: boolean },
     outcome: Outcome,
   ): Promise<Outcome> => {
-    const kept = await ledger.write(trx => putBack(trx, job, { ...how, now: now() }))
+    const kept = await ledger.sealed.write(trx => putBack(trx, job, { ...how, now: now() }))
     return kept ? outcome : 'lost'
   }
 
   const keepLease = (kind: JobKind, job: Job, lost: () => void): { stop: () => void } => {
     const renew = async (): Promise<void> => {
       const until = now() + kind.leaseSeconds * 1000
-      if (!(await ledger.write(trx => renewLease(trx, job, until)))) lost()
+      if (!(await ledger.free.write(trx => renewLease(trx, job, until)))) lost()
     }
     const timer = setInterval(
       () => {
@@ -161,7 +166,7 @@ export const startWorker = (parts: WorkerParts): Worker => {
   const forget = (): void => {
     if (now() - forgotAt < FORGET_EVERY_MS) return
     forgotAt = now()
-    ledger
+    ledger.free
       .write(async trx => {
         for (const { kind, keptDays } of kinds.values())
           await forgetEnded(trx, kind, now() - keptDays * 86_400_000)
@@ -190,6 +195,7 @@ export const startWorker = (parts: WorkerParts): Worker => {
   }
 }
 
+const LOST = 'every worker that began it was lost'
 const TIMED_OUT = new JobError('it took too long')
 
 /** Waits for the work no longer than its signal: one that ignores it keeps no slot. */

@@ -28,7 +28,7 @@ export const createLeases = (ledger: Ledger, calendar: Calendar): Leases => {
     await look(account)
     if ((account.reserved ?? 0) >= limit) return false
     const { id: subject, month } = account
-    const lease = await ledger.write(trx =>
+    const lease = await ledger.free.write(trx =>
       reserve(trx, { month, subject, limit, waiting: wanted() }),
     )
     // When the month has ended meanwhile, the block belongs to the old one and is left there.
@@ -46,7 +46,7 @@ export const createLeases = (ledger: Ledger, calendar: Calendar): Leases => {
     if (parts.length === 0) return
     for (const { account, unspent } of parts) addLease(account, -unspent)
     try {
-      await ledger.write(async trx => {
+      await ledger.free.write(async trx => {
         for (const { account, month, unspent } of parts)
           await giveBack(trx, month, account.id, unspent)
       })

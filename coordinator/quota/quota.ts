@@ -184,7 +184,7 @@ export const createQuota = ({
     for (const account of idle) if (isIdle(account, ticks())) subjects.drop(account)
     const { month } = calendar
     if (tidiedMonth === month.name) return
-    await ledger.write(trx => forgetBefore(trx, monthBefore(month)))
+    await ledger.free.write(trx => forgetBefore(trx, monthBefore(month)))
     tidiedMonth = month.name
   }
 

@@ -23,14 +23,15 @@ export const USAGE_SUMS = Object.keys(ROW_SUMS) as UsageSum[]
 /**
  * Adds rows that began before an instant to the buckets of their hours, at most so many, and marks
  * them in the same transaction: every row is added once, whatever is killed when and however late
- * it was written. Answers false when none is left.
+ * it was written. Answers false when none is left. Sealed, because rows must not arrive between
+ * the sum and the mark.
  */
 export const sealRows = (
-  { write }: Pick<Records, 'write'>,
+  { sealed }: Pick<Records, 'sealed'>,
   before: number,
   atMost: number,
 ): Promise<boolean> =>
-  write(async trx => {
+  sealed.write(async trx => {
     const open = trx.selectFrom('usage').where('sealed', '=', 0).where('at', '<', before)
     const last = await open
       .select(['at', 'id'])
@@ -52,7 +53,7 @@ type Range = ReturnType<typeof sql<SqlBool>>
 
 const addToBuckets = async (trx: Transaction<RecordTables>, range: Range): Promise<void> => {
   const sums = sql.join(USAGE_SUMS.map(name => sql.ref(name)))
-  const added = sql.join(USAGE_SUMS.map(name => sql`sum(${ROW_SUMS[name]})`))
+  const added = sql.join(USAGE_SUMS.map(name => sql`cast(sum(${ROW_SUMS[name]}) as bigint)`))
   const grown = sql.join(
     USAGE_SUMS.map(
       name => sql`${sql.ref(name)} = usage_buckets.${sql.ref(name)} + excluded.${sql.ref(name)}`,
@@ -67,11 +68,11 @@ const addToBuckets = async (trx: Transaction<RecordTables>, range: Range): Promi
 
 /** Forgets sealed rows from before an instant, at most so many; false when none is left. */
 export const forgetRows = (
-  { write }: Pick<Records, 'write'>,
+  { free }: Pick<Records, 'free'>,
   before: number,
   atMost: number,
 ): Promise<boolean> =>
-  write(async trx => {
+  free.write(async trx => {
     const old = trx
       .selectFrom('usage')
       .select('id')
@@ -87,8 +88,8 @@ export const forgetRows = (
 
 /** Forgets buckets of hours before an instant. */
 export const forgetBuckets = async (
-  { write }: Pick<Records, 'write'>,
+  { free }: Pick<Records, 'free'>,
   before: number,
 ): Promise<void> => {
-  await write(trx => trx.deleteFrom('usage_buckets').where('hour_at', '<', before).execute())
+  await free.write(trx => trx.deleteFrom('usage_buckets').where('hour_at', '<', before).execute())
 }

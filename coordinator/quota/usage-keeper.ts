@@ -11,7 +11,7 @@ export interface UsageKeeper {
 }
 
 export interface UsageKeeperOptions {
-  records: Pick<Records, 'write'>
+  records: Pick<Records, 'sealed' | 'free'>
   /** How long single requests and hourly sums are kept, days. */
   retention: { row_days: number; bucket_days: number }
   logger: Pick<Logger, 'warn'>

@@ -40,7 +40,9 @@ export const readUsage = async (
   const { groupBy, after, limit } = question
   const groups = groupBy.map(name => USAGE_GROUPS[name])
   const named = groupBy.map(name => sql`${USAGE_GROUPS[name]} as ${sql.ref(`group_${name}`)}`)
-  const sums = USAGE_SUMS.map(name => sql`sum(${sql.ref(name)}) as ${sql.ref(name)}`)
+  const sums = USAGE_SUMS.map(
+    name => sql`cast(sum(${sql.ref(name)}) as bigint) as ${sql.ref(name)}`,
+  )
   const page = after === undefined ? sql`1 = 1` : sql`(${sql.join(groups)}) > (${sql.join(after)})`
   const order =
     groups.length === 0 ? sql`` : sql`group by ${sql.join(groups)} order by ${sql.join(groups)}`

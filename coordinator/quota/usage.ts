@@ -1,5 +1,7 @@
-import { CompiledQuery, type Transaction } from 'kysely'
+import { sql } from 'kysely'
 import { newId } from '../../shared/ids.ts'
+import { sumOf } from '../store/count.ts'
+import type { InsertTarget } from '../store/engine.ts'
 import type { RecordTables, UsageRow } from '../store/record-tables.ts'
 import type { Store } from '../store/store.ts'
 
@@ -31,9 +33,6 @@ export interface Usage {
   sums(filter: UsageFilter): Promise<UsageSums>
 }
 
-/** Rows per INSERT. */
-const CHUNK = 64
-
 /** A row that cannot be stored would take those that are written with it along. */
 export const requireNumbers = (row: NewUsage): void => {
   for (const name of NUMBERS) {
@@ -50,42 +49,25 @@ const NUMBERS = [
   'duration_ms',
 ] as const
 
-/** In the order of their place in a row. */
-const COLUMNS = [
-  'id',
-  'at',
-  'key_id',
-  'tenant_id',
-  'model',
-  'cell_id',
-  'route',
-  'status',
-  'prompt_tokens',
-  'completion_tokens',
-  'cached_tokens',
-  'duration_ms',
-  'request_id',
-] as const satisfies readonly (keyof UsageRow)[]
-
-/** Written once for each number of rows: building it anew costs more than the insert itself. */
-const statements = new Map<number, string>()
-const statementFor = (rows: number): string => {
-  const known = statements.get(rows)
-  if (known !== undefined) return known
-  const places = `(${COLUMNS.map(() => '?').join(', ')})`
-  const values = Array.from({ length: rows }, () => places).join(', ')
-  const text = `insert into usage (${COLUMNS.join(', ')}) values ${values} on conflict (id) do nothing`
-  statements.set(rows, text)
-  return text
-}
-
-const insert = async (trx: Transaction<RecordTables>, rows: UsageRow[]): Promise<void> => {
-  for (let at = 0; at < rows.length; at += CHUNK) {
-    const chunk = rows.slice(at, at + CHUNK)
-    const values = chunk.flatMap(row => COLUMNS.map(name => row[name]))
-    await trx.executeQuery(CompiledQuery.raw(statementFor(chunk.length), values))
-  }
-}
+const USAGE = {
+  table: 'usage',
+  key: 'id',
+  columns: [
+    'id',
+    'at',
+    'key_id',
+    'tenant_id',
+    'model',
+    'cell_id',
+    'route',
+    'status',
+    'prompt_tokens',
+    'completion_tokens',
+    'cached_tokens',
+    'duration_ms',
+    'request_id',
+  ],
+} as const satisfies InsertTarget<RecordTables, 'usage'>
 
 /** What was used, one row per request. Rows of one turn of the event loop are written together. */
 export const createUsage = ({ records }: Pick<Store, 'records'>): Usage => {
@@ -104,9 +86,10 @@ export const createUsage = ({ records }: Pick<Store, 'records'>): Usage => {
     const close = () => {
       if (open?.rows === rows) open = undefined
     }
-    const written = records.write(trx => {
+    const written = records.free.write(trx => {
+      // closed before the first attempt, so that every attempt inserts the same rows
       close()
-      return insert(trx, rows)
+      return records.insertNew(trx, USAGE, rows)
     })
     open = { rows, written: written.finally(close) }
   }
@@ -115,15 +98,13 @@ export const createUsage = ({ records }: Pick<Store, 'records'>): Usage => {
     let query = records.read.selectFrom('usage').where('at', '>=', from).where('at', '<', to)
     if (keyId !== undefined) query = query.where('key_id', '=', keyId)
     if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId)
-    const row = await query
-      .select(({ fn }) => [
-        fn.countAll<number>().filterWhere('status', '!=', 'discarded').as('requests'),
-        fn.sum<number | null>('prompt_tokens').as('promptTokens'),
-        fn.sum<number | null>('completion_tokens').as('completionTokens'),
+    return query
+      .select([
+        sql<number>`cast(count(*) filter (where status != 'discarded') as integer)`.as('requests'),
+        sumOf('prompt_tokens').as('promptTokens'),
+        sumOf('completion_tokens').as('completionTokens'),
       ])
       .executeTakeFirstOrThrow()
-    const { requests, promptTokens, completionTokens } = row
-    return { requests, promptTokens: promptTokens ?? 0, completionTokens: completionTokens ?? 0 }
   }
 
   return { record, sums }

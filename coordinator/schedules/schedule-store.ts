@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 import type { ScheduleRow } from '../store/schedule-tables.ts'
+import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { firstPlanned, jitterMs } from './recurrence.ts'
 import { type NewSchedule, type Schedule, scheduleOf } from './schedule.ts'
@@ -20,7 +21,11 @@ export const planFrom = (
  * Adds a schedule or brings it up to date. Counters and the switch stay; the next run is planned
  * again only when the recurrence has changed, so that a restart neither skips nor repeats one.
  */
-export const putSchedule = async (trx: Trx, schedule: NewSchedule, now: number): Promise<void> => {
+export const putSchedule = async (
+  trx: SealedTrx,
+  schedule: NewSchedule,
+  now: number,
+): Promise<void> => {
   const old = await findSchedule(trx, schedule.name)
   const values = {
     kind: schedule.kind,

@@ -4,7 +4,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import type { Leader } from '../leader/leader.ts'
 import { FINAL_JOB_STATES } from '../queue/job.ts'
 import type { Queue } from '../queue/queue.ts'
-import type { Ledger } from '../store/store.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { countPlanned, jitterMs, requireRecurrence } from './recurrence.ts'
 import type { NewSchedule, Schedule } from './schedule.ts'
@@ -48,7 +48,7 @@ export class Schedules {
   async put(schedule: NewSchedule): Promise<Schedule> {
     const { ledger, now } = this.#parts
     requireRecurrence(schedule, now())
-    return ledger.write(async trx => {
+    return ledger.sealed.write(async trx => {
       await putSchedule(trx, schedule, now())
       return requireSchedule(await findSchedule(trx, schedule.name), schedule.name)
     })
@@ -66,7 +66,7 @@ export class Schedules {
   /** Switches a schedule on, from its next planned time, or off. Throws `not_found`. */
   async setEnabled(name: string, isEnabled: boolean): Promise<Schedule> {
     const { ledger, now } = this.#parts
-    return ledger.write(async trx => {
+    return ledger.sealed.write(async trx => {
       const schedule = requireSchedule(await findSchedule(trx, name), name)
       if (schedule.isEnabled === isEnabled) return schedule
       const planned = isEnabled ? planFrom(schedule, now()) : {}
@@ -81,7 +81,7 @@ export class Schedules {
 
   /** Removes a schedule; a run that has started goes on. Throws `not_found`. */
   async remove(name: string): Promise<void> {
-    const isRemoved = await this.#parts.ledger.write(trx => removeSchedule(trx, name))
+    const isRemoved = await this.#parts.ledger.free.write(trx => removeSchedule(trx, name))
     if (!isRemoved) throw notFound(name)
   }
 
@@ -98,14 +98,14 @@ export class Schedules {
     if (!leader.isLeader()) return
     const due = await listDue(ledger.read, now(), BATCH)
     for (const { name } of due)
-      await ledger
+      await ledger.sealed
         .write(trx => this.#start(trx, name))
         .catch(error => logger.warn({ err: error, schedule: name }, 'a schedule was not started'))
     if (due.length > 0) queue.wake()
   }
 
   /** Reads the schedule again: another process may have started it since the look. */
-  async #start(trx: Transaction<LedgerTables>, name: string): Promise<void> {
+  async #start(trx: SealedTrx, name: string): Promise<void> {
     const { ledger, leader, queue } = this.#parts
     await leader.requireLeader(trx)
     const schedule = await findSchedule(trx, name)

@@ -3,7 +3,6 @@ export interface AgentTables {
   agent_claims: AgentClaimRow
   agent_evidence: AgentEvidenceRow
   operator_peers: OperatorPeerRow
-  operator_fences: OperatorFenceRow
   peer_handshakes: PeerHandshakeRow
 }
 
@@ -70,13 +69,6 @@ export interface OperatorPeerRow {
   claimed_at: number
   expires_at: number
   ended_at: number | null
-}
-
-/** The highest number that a holder of the role was given. */
-export interface OperatorFenceRow {
-  tenant_id: string
-  role: string
-  fence: number
 }
 
 /** One side has named the other. */

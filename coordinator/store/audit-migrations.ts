@@ -1,7 +1,10 @@
 import type { Kysely } from 'kysely'
-import { allowPurge, makeAppendOnly } from './sqlite.ts'
+import type { EngineSchema } from './engine.ts'
 
-export const auditTable = async (db: Kysely<unknown>): Promise<void> => {
+export const auditTable = async (
+  db: Kysely<unknown>,
+  { makeAppendOnly }: EngineSchema,
+): Promise<void> => {
   await db.schema
     .createTable('audit')
     .addColumn('seq', 'bigint', column => column.primaryKey().notNull())
@@ -20,8 +23,11 @@ export const auditTable = async (db: Kysely<unknown>): Promise<void> => {
   await makeAppendOnly(db, 'audit')
 }
 
-/** What was purged of the audit, and whether it is in doubt. */
-export const auditCheckpoints = async (db: Kysely<unknown>): Promise<void> => {
+/** The checkpoint of the rows that were purged, and the mark of an audit that is in doubt. */
+export const auditCheckpoints = async (
+  db: Kysely<unknown>,
+  { allowPurge }: EngineSchema,
+): Promise<void> => {
   await db.schema
     .createTable('audit_checkpoint')
     .addColumn('id', 'integer', column => column.primaryKey().notNull())

@@ -5,7 +5,6 @@ export interface CellTables {
   cell_settings: CellSettingsRow
   past_credentials: PastCredentialRow
   commands: CommandRow
-  command_fences: CommandFenceRow
   configs: ConfigRow
 }
 
@@ -77,12 +76,6 @@ export interface CommandRow {
   sends: number
   requested_by: string
   signed_json: string
-}
-
-/** The highest number of a command that a cell was given. */
-export interface CommandFenceRow {
-  cell_id: string
-  fence: number
 }
 
 /** What cells are to be set to: one row per cell id (scope `cell`) and per tag (scope `tag`). */

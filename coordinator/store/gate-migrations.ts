@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { makeAppendOnly } from './sqlite.ts'
+import type { EngineSchema } from './engine.ts'
 
 /* Gates and the policy. */
 
@@ -55,7 +55,19 @@ export const gateTables = async ({ schema }: Kysely<unknown>): Promise<void> => 
     .execute()
 }
 
-export const policyTable = async (db: Kysely<unknown>): Promise<void> => {
+/** For the requests of one person about one subject, whatever their gate. */
+export const gateRequestsBySubject = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema
+    .createIndex('gate_requests_subject')
+    .on('gate_requests')
+    .columns(['requester_id', 'subject', 'tenant_id', 'id'])
+    .execute()
+}
+
+export const policyTable = async (
+  db: Kysely<unknown>,
+  { makeAppendOnly }: EngineSchema,
+): Promise<void> => {
   let table = db.schema
     .createTable('policies')
     .addColumn('number', 'bigint', column => column.primaryKey().notNull())

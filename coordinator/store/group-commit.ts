@@ -1,89 +1,117 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import type { Kysely, Transaction } from 'kysely'
+import type { ControlledTransaction, Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
-
-/**
- * Changes of the store, done inside one transaction. It must wait for nothing but the store, and
- * never for another `write`: the whole batch would wait with it.
- */
-export type Work<T, R> = (trx: Transaction<T>) => Promise<R>
-
-export interface Writer<T> {
-  /** Resolves after COMMIT, so what it answers is on the disk. */
-  write<R>(work: Work<T, R>, options?: WriteOptions): Promise<R>
-  /** Refuses every write from now on, with `audit_broken`; reading goes on. */
-  freeze(reason: string): void
-  /** Finishes what is queued and refuses what comes later. */
-  close(): Promise<void>
-}
-
-export interface WriteOptions {
-  /** For what belongs to the freezing itself. */
-  evenFrozen?: boolean
-}
-
-export interface WriterOptions<T> {
-  /** True for a failure to get the lock that another process holds. */
-  isBusy: (error: unknown) => boolean
-  /** Why nothing may be written, by what is in the file: another process may have found it. */
-  refusal?: ((trx: Transaction<T>) => Promise<string | undefined>) | undefined
-  wait?: (milliseconds: number) => Promise<unknown>
-  /** Works that may wait: a disk that hangs must not fill the memory. */
-  queueLimit?: number
-}
+import type { LaneOptions } from './engine.ts'
+import { faultOf, losesTransaction, StoreFault, storeUnavailable } from './faults.ts'
+import type { Lanes, Work, WriteOptions } from './lanes.ts'
 
 interface Entry<T> {
-  work: Work<T, unknown>
+  work: Work<Transaction<T>, unknown>
   resolve: (result: unknown) => void
   reject: (reason: unknown) => void
   evenFrozen: boolean
+  attemptsLeft: number
 }
 
 /** Works per transaction, so that a flood of them cannot stop the event loop for long. */
 const BATCH = 512
 /** Attempts to get the lock, 1 to 8 ms apart: about 5 s. */
 const LOCK_ATTEMPTS = 1000
+/** Attempts at a free work that collides with others. */
+const FREE_ATTEMPTS = 10
+const QUEUE_LIMIT = 50_000
 
 /**
  * Group commit: works that are queued in one turn of the event loop share one transaction and so
  * one fsync. They run one after another, each in its own savepoint: one that fails is undone
  * alone. When the transaction as a whole fails, all of its works fail.
  */
-export const createWriter = <T>(
-  db: Kysely<T>,
-  { isBusy, refusal, wait = setTimeout, queueLimit = 50_000 }: WriterOptions<T>,
-): Writer<T> => {
-  const queue: Entry<T>[] = []
-  let running: Promise<void> | undefined
-  let closed = false
-  let frozen: string | undefined
+export class GroupCommit<T> {
+  readonly #db: Kysely<T>
+  readonly #refusal: LaneOptions<T>['refusal']
+  readonly #wait: (milliseconds: number) => Promise<unknown>
+  readonly #queueLimit: number
+  readonly #queue: Entry<T>[] = []
+  #running: Promise<void> | undefined
+  #isClosed = false
+  #frozen: string | undefined
 
-  const drain = async (): Promise<void> => {
+  constructor(db: Kysely<T>, options: LaneOptions<T> = {}) {
+    this.#db = db
+    this.#refusal = options.refusal
+    this.#wait = options.wait ?? setTimeout
+    this.#queueLimit = options.queueLimit ?? QUEUE_LIMIT
+  }
+
+  /** Both lanes on this one queue, which puts the works of this process in order. */
+  lanes(): Lanes<T> {
+    return {
+      sealed: {
+        write: <R>(work: Work<never, R>, options?: WriteOptions) =>
+          this.#write(work as Work<Transaction<T>, R>, options, 1),
+      },
+      free: { write: (work, options) => this.#write(work, options, FREE_ATTEMPTS) },
+    }
+  }
+
+  freeze(reason: string): void {
+    this.#frozen ??= reason
+  }
+
+  /** Finishes what is queued and refuses what comes later. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#running
+  }
+
+  #write<R>(
+    work: Work<Transaction<T>, R>,
+    { evenFrozen = false }: WriteOptions = {},
+    attemptsLeft: number,
+  ): Promise<R> {
+    if (this.#isClosed)
+      return Promise.reject(new ShoalError('store_unavailable', 'the store is closed'))
+    if (this.#frozen !== undefined && !evenFrozen) return Promise.reject(inDoubt(this.#frozen))
+    if (this.#queue.length >= this.#queueLimit) return Promise.reject(overloaded(this.#queueLimit))
+    return new Promise((resolve, reject) => {
+      const settle = { resolve: resolve as Entry<T>['resolve'], reject }
+      this.#queue.push({ work, ...settle, evenFrozen, attemptsLeft })
+      this.#running ??= this.#drain()
+    })
+  }
+
+  async #drain(): Promise<void> {
     for (;;) {
       await setImmediate()
-      const batch = queue.splice(0, BATCH)
+      const batch = this.#queue.splice(0, BATCH)
       if (batch.length === 0) break
-      await commit(batch)
+      await this.#commit(batch)
     }
-    running = undefined
+    this.#running = undefined
   }
 
-  const commit = async (batch: Entry<T>[]): Promise<void> => {
+  async #commit(batch: Entry<T>[]): Promise<void> {
     try {
-      for (const settle of await inOneTransaction(batch)) settle()
+      for (const settle of await this.#inOneTransaction(batch)) settle()
     } catch (error) {
-      for (const entry of batch) entry.reject(error)
+      for (const entry of batch) this.#fail(entry, error)
     }
   }
 
-  const inOneTransaction = async (batch: Entry<T>[]): Promise<(() => void)[]> => {
-    const trx = await begin()
+  /** A free work that has collided goes back into the queue. */
+  #fail(entry: Entry<T>, error: unknown): void {
+    if (faultOf(error) === 'conflict' && --entry.attemptsLeft > 0) this.#queue.push(entry)
+    else entry.reject(error)
+  }
+
+  async #inOneTransaction(batch: Entry<T>[]): Promise<(() => void)[]> {
+    const trx = await this.#begin()
     try {
       const settles: (() => void)[] = []
-      const why = await refusal?.(trx)
+      const why = await this.#refusal?.(trx)
       for (const entry of batch)
         if (why !== undefined && !entry.evenFrozen) settles.push(() => entry.reject(inDoubt(why)))
-        else settles.push(await (batch.length === 1 ? alone : attempt)(trx, entry))
+        else settles.push(await (batch.length === 1 ? runAlone : runInSavepoint)(trx, entry))
       await trx.commit().execute()
       return settles
     } catch (error) {
@@ -92,40 +120,16 @@ export const createWriter = <T>(
     }
   }
 
-  const begin = async (attempt = 1): ReturnType<typeof start> => {
+  async #begin(attempt = 1): Promise<ControlledTransaction<T>> {
     try {
-      return await start()
+      return await this.#db.startTransaction().execute()
     } catch (error) {
-      if (!isBusy(error) || attempt === LOCK_ATTEMPTS) throw error
-      await wait(1 + Math.random() * 7)
-      return begin(attempt + 1)
+      if (faultOf(error) !== 'conflict') throw error
+      if (attempt === LOCK_ATTEMPTS) throw lockedOut(error)
+      await this.#wait(1 + Math.random() * 7)
+      return this.#begin(attempt + 1)
     }
   }
-  const start = () => db.startTransaction().execute()
-
-  const write: Writer<T>['write'] = <R>(
-    work: Work<T, R>,
-    { evenFrozen = false }: WriteOptions = {},
-  ): Promise<R> => {
-    if (closed) return Promise.reject(new ShoalError('store_unavailable', 'the store is closed'))
-    if (frozen !== undefined && !evenFrozen) return Promise.reject(inDoubt(frozen))
-    if (queue.length >= queueLimit) return Promise.reject(overloaded(queueLimit))
-    return new Promise((resolve, reject) => {
-      queue.push({ work, resolve: resolve as Entry<T>['resolve'], reject, evenFrozen })
-      running ??= drain()
-    })
-  }
-
-  const close = async (): Promise<void> => {
-    closed = true
-    await running
-  }
-
-  const freeze = (reason: string): void => {
-    frozen ??= reason
-  }
-
-  return { write, freeze, close }
 }
 
 const inDoubt = (why: string): ShoalError => new ShoalError('audit_broken', why)
@@ -135,15 +139,23 @@ const overloaded = (queued: number): ShoalError =>
     retryAfterSeconds: 5,
   })
 
+const lockedOut = (error: unknown): ShoalError => {
+  const message = 'another process holds the lock of the store'
+  return storeUnavailable(message, new StoreFault('unavailable', message, error))
+}
+
 /** A work that shares its transaction with no other needs no savepoint. */
-const alone = async <T>(trx: Transaction<T>, { work, resolve }: Entry<T>): Promise<() => void> => {
+const runAlone = async <T>(
+  trx: Transaction<T>,
+  { work, resolve }: Entry<T>,
+): Promise<() => void> => {
   const result = await work(trx)
   return () => resolve(result)
 }
 
-/** Runs one work in a savepoint. Throws only when the transaction as a whole is lost. */
-const attempt = async <T>(
-  trx: Awaited<ReturnType<ReturnType<Kysely<T>['startTransaction']>['execute']>>,
+/** Throws only when the transaction as a whole is lost. */
+const runInSavepoint = async <T>(
+  trx: ControlledTransaction<T>,
   { work, resolve, reject }: Entry<T>,
 ): Promise<() => void> => {
   const inner = await trx.savepoint('work').execute()
@@ -152,7 +164,7 @@ const attempt = async <T>(
     await inner.releaseSavepoint('work').execute()
     return () => resolve(result)
   } catch (error) {
-    if (error instanceof ShoalError && error.code === 'store_unavailable') throw error
+    if (losesTransaction(error)) throw error
     await inner.rollbackToSavepoint('work').execute()
     await inner.releaseSavepoint('work').execute()
     return () => reject(error)

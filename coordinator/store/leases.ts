@@ -40,11 +40,11 @@ export interface LeaseClaim {
   milliseconds: number
 }
 
-export const createLeases = (ledger: Pick<Ledger, 'write' | 'nowMs'>): Leases => ({
-  acquire: claim => ledger.write(trx => take(trx, claim, ledger.nowMs)),
+export const createLeases = (ledger: Pick<Ledger, 'free' | 'nowMs'>): Leases => ({
+  acquire: claim => ledger.free.write(trx => take(trx, claim, ledger.nowMs)),
 
   renew: (lease, milliseconds) =>
-    ledger.write(async trx => {
+    ledger.free.write(async trx => {
       const now = await ledger.nowMs(trx)
       const until = now + milliseconds
       const { numUpdatedRows } = await tenureOf(trx, lease)
@@ -55,7 +55,7 @@ export const createLeases = (ledger: Pick<Ledger, 'write' | 'nowMs'>): Leases =>
     }),
 
   release: lease =>
-    ledger.write(async trx => {
+    ledger.free.write(async trx => {
       await tenureOf(trx, lease).set({ until: 0 }).execute()
     }),
 

@@ -13,9 +13,11 @@ import {
 } from './cell-migrations.ts'
 import { conversationTables, conversationWorkers } from './conversation-migrations.ts'
 import { idempotencyTable, jobTable, webhookTable } from './delivery-migrations.ts'
-import { gateTables, policyTable } from './gate-migrations.ts'
+import type { EngineSchema } from './engine.ts'
+import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
 import { disabledPeople, keyClaims, keyTables, ledgerTables } from './key-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
+import { leaseTable, sequenceTable } from './shared-migrations.ts'
 import { hookKeys, taskCancels, taskTables, taskWorkers } from './task-migrations.ts'
 
 const quotaTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
@@ -36,23 +38,16 @@ const probeTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
     .execute()
 }
 
-const leaseTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
-  await schema
-    .createTable('leases')
-    .addColumn('name', 'text', column => column.primaryKey().notNull())
-    .addColumn('owner', 'text', column => column.notNull())
-    .addColumn('epoch', 'bigint', column => column.notNull())
-    .addColumn('until', 'bigint', column => column.notNull())
-    .execute()
-}
-
-/** Migrations of the ledger by name, in order. One that was released is never changed; a new one is added. */
-export const ledgerMigrations: Record<string, Migration> = {
+/**
+ * Migrations of the ledger by name, in order; the engine gives the pieces that it spells in its own
+ * way. One that was released is never changed; a new one is added.
+ */
+export const ledgerMigrations = (engine: EngineSchema): Record<string, Migration> => ({
   '0001_tenants_and_persons': { up: ledgerTables },
   '0002_keys': { up: keyTables },
   '0003_cells': { up: cellTables },
   '0004_quotas': { up: quotaTable },
-  '0005_audit': { up: auditTable },
+  '0005_audit': { up: db => auditTable(db, engine) },
   '0006_cell_identity': { up: cellIdentity },
   '0007_cell_settings': { up: cellSettingsTable },
   '0008_commands': { up: commandTables },
@@ -61,9 +56,9 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0011_past_credentials': { up: pastCredentials },
   '0012_cell_owner': { up: cellOwner },
   '0013_gates': { up: gateTables },
-  '0014_policies': { up: policyTable },
+  '0014_policies': { up: db => policyTable(db, engine) },
   '0014_disabled_people': { up: disabledPeople },
-  '0015_audit_checkpoints': { up: auditCheckpoints },
+  '0015_audit_checkpoints': { up: db => auditCheckpoints(db, engine) },
   '0015_key_claims': { up: keyClaims },
   '0020_jobs': { up: jobTable },
   '0021_webhooks': { up: webhookTable },
@@ -78,4 +73,6 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0051_conversation_workers': { up: conversationWorkers },
   '0060_leases': { up: leaseTable },
   '0061_schedules': { up: scheduleTable },
-}
+  '0062_sequences': { up: sequenceTable },
+  '0063_gate_requests_by_subject': { up: gateRequestsBySubject },
+})

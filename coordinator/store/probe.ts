@@ -20,9 +20,9 @@ const MAX_AGE_MS = 5000
  * Commits one row, always the same: only a write that is on the disk tells that the disk is neither
  * full, nor gone, nor hanging.
  */
-export const probeWrite = async (ledger: Pick<Ledger, 'write'>): Promise<void> => {
+export const probeWrite = async (ledger: Pick<Ledger, 'sealed'>): Promise<void> => {
   const at = Date.now()
-  await ledger.write(trx =>
+  await ledger.sealed.write(trx =>
     trx
       .insertInto('probe')
       .values({ id: 1, at })
@@ -33,7 +33,7 @@ export const probeWrite = async (ledger: Pick<Ledger, 'write'>): Promise<void> =
 
 /** Writes again and again. */
 export const probeStore = (
-  ledger: Pick<Ledger, 'write'>,
+  ledger: Pick<Ledger, 'sealed'>,
   { signal, wait = realWait, nowMs = () => performance.now() }: ProbeOptions,
 ): StoreProbe => {
   let committedAt = nowMs()

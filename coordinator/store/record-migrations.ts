@@ -65,9 +65,10 @@ const usageBuckets = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await table
     .addPrimaryKeyConstraint('usage_buckets_key', ['hour_at', 'key_id', 'tenant_id', 'model'])
     .execute()
+  // the name of an index must differ from that of every constraint
   for (const owner of ['key', 'tenant'])
     await schema
-      .createIndex(`usage_buckets_${owner}`)
+      .createIndex(`usage_buckets_by_${owner}`)
       .on('usage_buckets')
       .columns([`${owner}_id`, 'hour_at'])
       .execute()

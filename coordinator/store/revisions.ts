@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely'
-import type { Database } from './database.ts'
+import type { Database } from './engine.ts'
 import type { LedgerTables } from './tables.ts'
 
 /** What a process may cache and another process may change. */
@@ -46,7 +46,7 @@ export const watchRevisions = (
 
   const poll = async (): Promise<void> => {
     try {
-      const now = ledger.dataVersion()
+      const now = ledger.foreignCommits()
       if (now === version) return
       const rows = await ledger.read.selectFrom('revisions').selectAll().execute()
       const changed = rows.filter(row => known.get(row.name) !== row.value)

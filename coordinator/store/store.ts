@@ -1,98 +1,93 @@
-import { existsSync } from 'node:fs'
-import { chmod, mkdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { ShoalError } from '../../shared/errors.ts'
-import { type Database, type DatabaseOptions, openDatabase } from './database.ts'
+import { type ChangeHook, withChangeHook } from './change-hook.ts'
+import type { Database, DatabaseDefinition } from './engine.ts'
+import type { Sealed } from './lanes.ts'
 import { ledgerMigrations } from './migrations.ts'
 import { recordMigrations } from './record-migrations.ts'
 import type { RecordTables } from './record-tables.ts'
 import { type Revisions, watchRevisions } from './revisions.ts'
+import { hasSqliteStore, sqliteEngine } from './sqlite/sqlite-engine.ts'
 import type { LedgerTables } from './tables.ts'
 import { readTrouble, refusalFor } from './trouble.ts'
 
 export type Ledger = Database<LedgerTables>
 export type Records = Database<RecordTables>
+/** What a work of the sealed lane of the ledger gets; see `lanes.ts`. */
+export type SealedTrx = Sealed<LedgerTables>
 
-/** The coordinator's memory: two files in one folder. */
+/** The coordinator's memory: two databases. */
 export interface Store {
   /** What must survive loss of power: who may do what, quotas, audit. */
   ledger: Ledger
   /** What may lose its last moments when the power fails: usage. */
   records: Records
-  /** Tells when another process changed what this one may have cached. */
+  /** Reports when another process has changed what this one may have cached. */
   revisions: Revisions
   close(): Promise<void>
 }
 
 export interface StoreOptions
-  extends Pick<DatabaseOptions<unknown>, 'wait' | 'queueLimit' | 'now'> {
+  extends Pick<DatabaseDefinition<unknown>, 'wait' | 'queueLimit' | 'now'> {
   /** How often to look for changes by other processes; 0 for never. */
   pollMilliseconds?: number
+  /** Run around the changes of each database, the first one innermost. */
+  hooks?: StoreHooks
+}
+
+export interface StoreHooks {
+  ledger?: readonly ChangeHook<LedgerTables>[]
+  records?: readonly ChangeHook<RecordTables>[]
 }
 
 /**
- * Opens the store in a folder that only its owner can enter, made when it is not there. Several
- * processes may open one folder. Throws ShoalError `config_invalid` when a newer shoal wrote it,
- * `store_unavailable` when a file cannot be used.
+ * Opens the store in a folder. Throws ShoalError `config_invalid` when a newer shoal wrote it,
+ * `store_unavailable` when it cannot be used.
  */
 export const openStore = async (
   folder: string,
-  { pollMilliseconds = 500, ...options }: StoreOptions = {},
+  { pollMilliseconds = 500, hooks = {}, ...options }: StoreOptions = {},
 ): Promise<Store> => {
-  await makePrivate(folder)
-  const ledger: Ledger = await openDatabase(join(folder, 'ledger.db'), {
+  const engine = sqliteEngine(folder)
+  const ledger = await engine.open<LedgerTables>({
     ...options,
-    name: 'ledger.db',
-    synchronous: 'full',
-    migrations: ledgerMigrations,
+    name: 'ledger',
+    survives: 'power_loss',
+    migrations: ledgerMigrations(engine.schema),
     refusal: async trx => {
       const reason = await readTrouble(trx)
       return reason === undefined ? undefined : refusalFor(reason)
     },
   })
-  const records = await openRecords(join(folder, 'records.db'), ledger, options)
+  const records = await engine
+    .open<RecordTables>({
+      ...options,
+      name: 'records',
+      survives: 'process_end',
+      migrations: recordMigrations,
+    })
+    .catch(async error => {
+      await ledger.close()
+      throw error
+    })
   const revisions = watchRevisions(ledger, pollMilliseconds)
-  const close = async (): Promise<void> => {
-    revisions.close()
-    await records.close()
-    await ledger.close()
+  return {
+    ledger: (hooks.ledger ?? []).reduce(withChangeHook, ledger),
+    records: (hooks.records ?? []).reduce(withChangeHook, records),
+    revisions,
+    close: async () => {
+      revisions.close()
+      await records.close()
+      await ledger.close()
+    },
   }
-  return { ledger, records, revisions, close }
 }
 
 /** A mistyped folder must not become a new, empty store. Throws `not_found`. */
 export const requireStore = (folder: string): void => {
-  if (existsSync(join(folder, 'ledger.db'))) return
+  if (hasSqliteStore(folder)) return
   throw new ShoalError(
     'not_found',
     `there is no store in ${resolve(folder)}: name the coordinator's folder with --state-dir, or make one with init`,
   )
-}
-
-const makePrivate = async (folder: string): Promise<void> => {
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    await chmod(folder, 0o700)
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    throw new ShoalError('store_unavailable', `cannot use folder ${folder} (${code})`, { cause })
-  }
-}
-
-const openRecords = async (
-  path: string,
-  ledger: Ledger,
-  options: StoreOptions,
-): Promise<Records> => {
-  try {
-    return await openDatabase(path, {
-      ...options,
-      name: 'records.db',
-      synchronous: 'normal',
-      migrations: recordMigrations,
-    })
-  } catch (error) {
-    await ledger.close()
-    throw error
-  }
 }

@@ -27,6 +27,7 @@ export interface LedgerTables
   quotas: QuotaRow
   probe: ProbeRow
   leases: LeaseRow
+  sequences: SequenceRow
 }
 
 /** Grows with every change of the named subject, so that other processes drop what they cached. */
@@ -49,6 +50,12 @@ export interface LeaseRow {
   epoch: number
   /** Unix milliseconds by the clock of the store; 0 after a release. */
   until: number
+}
+
+/** The last number that was given of one sequence. */
+export interface SequenceRow {
+  name: string
+  value: number
 }
 
 /** One row, rewritten to see whether the store can be written. */

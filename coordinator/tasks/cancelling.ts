@@ -62,7 +62,9 @@ export const createCancelling = (parts: CancellingParts): Cancelling => {
     } catch (error) {
       if (!(error instanceof TaskElsewhere)) throw error
     }
-    await ledger.write(trx => askToCancel(trx, { task_id: taskId, tenant_id: tenantId, actor }))
+    await ledger.free.write(trx =>
+      askToCancel(trx, { task_id: taskId, tenant_id: tenantId, actor }),
+    )
     await ended(task, tenantId)
     const after = await readTask(ledger.read, taskId, tenantId)
     const state = after.status?.state
@@ -91,7 +93,7 @@ export const createCancelling = (parts: CancellingParts): Cancelling => {
       const isOver = await overOrGone(row)
       if (!isOver) return
     }
-    await ledger.write(trx => dropCancel(trx, row))
+    await ledger.free.write(trx => dropCancel(trx, row))
   }
 
   const overOrGone = async ({ task_id, tenant_id }: TaskCancelRow): Promise<boolean> => {

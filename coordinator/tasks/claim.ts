@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { Message } from '@a2a-js/sdk'
-import type { Kysely, Transaction } from 'kysely'
+import type { Kysely } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
+import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
 /** What a message says, in one digest; where it belongs is part of it. */
@@ -34,7 +35,7 @@ export const takenBy = async (
  * used for another message.
  */
 export const claimMessage = async (
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   keyId: string,
   message: Message,
   taskId: string,

@@ -1,13 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
 import type { StreamResponse, Task } from '@a2a-js/sdk'
-import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { appendAudit } from '../audit/audit.ts'
 import type { Events } from '../events/bus.ts'
 import { bumpRevision } from '../store/revisions.ts'
-import type { Ledger } from '../store/store.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { TaskTransitionRow } from '../store/task-tables.ts'
 import { applied } from './apply.ts'
 import { TaskElsewhere } from './lease.ts'
@@ -20,7 +18,7 @@ import { FIRST, sealed, type Unsealed } from './transition.ts'
 import { lastTransition } from './transition-rows.ts'
 import type { StatusMore, Turn } from './turn.ts'
 
-type Trx = Transaction<LedgerTables>
+type Trx = SealedTrx
 type Change = Omit<Unsealed, 'task_id' | 'seq'>
 
 export interface LiveParts {
@@ -215,7 +213,7 @@ export class Live {
 
   async #store(): Promise<Entry[]> {
     const { worker, hooks } = this.#parts
-    const { batch, last, lets, person } = await this.#parts.ledger.write(async trx => {
+    const { batch, last, lets, person } = await this.#parts.ledger.sealed.write(async trx => {
       const batch = [...this.#pending]
       const { run } = this
       let last = this.#last ?? (await lastTransition(trx, run.taskId))

@@ -1,6 +1,5 @@
 import type { StreamResponse, Task } from '@a2a-js/sdk'
-import type { Transaction } from 'kysely'
-import type { LedgerTables } from '../store/tables.ts'
+import type { SealedTrx } from '../store/store.ts'
 import type { TaskRun } from './task-run.ts'
 
 /** One event of a task, and the task with it. */
@@ -13,7 +12,7 @@ export interface TaskChange {
 export interface TaskHooks {
   /** In the transaction that stores the changes. What it throws keeps them from being stored. */
   put(
-    trx: Transaction<LedgerTables>,
+    trx: SealedTrx,
     changes: readonly TaskChange[],
     run: Pick<TaskRun, 'taskId' | 'tenantId'>,
   ): Promise<void>

@@ -31,9 +31,9 @@ export const seenBy = ({ keyId, personId, operationIds }: TaskReader): KyselyPlu
   const isSeen = sql`exists (
     select 1 from task_runs left join keys on keys.id = task_runs.key_id
     where task_runs.task_id = a2a_tasks.id and (
-      task_runs.key_id is ${keyId ?? null}
+      task_runs.key_id is not distinct from ${keyId ?? null}
       or keys.person_id = ${personId ?? null}
-      or task_runs.operation_id in (select value from json_each(${JSON.stringify(operationIds)}))
+      or ${operationIds.length === 0 ? sql`1 = 0` : sql`task_runs.operation_id in (${sql.join(operationIds)})`}
     ))`.toOperationNode()
   return {
     transformQuery: ({ node }) =>

@@ -10,13 +10,14 @@ import { DatabaseTaskStore } from '@a2a-js/sdk/server/database'
 import type { Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { iso } from '../../shared/time.ts'
+import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { isLeft } from './lease.ts'
 import { seenBy, type TaskReader } from './task-reader.ts'
 import { rowOfRun, runOf, type TaskRun } from './task-run.ts'
 
 type Reader = Kysely<LedgerTables>
-type Trx = Transaction<LedgerTables>
+type Trx = SealedTrx
 
 /** Who sees a task of a tenant is for its readers, so there is one owner. */
 export const OWNER = 'tenant'
@@ -183,7 +184,11 @@ const MOVING_STATES = OPEN_STATES.filter(state => state !== 'TASK_STATE_INPUT_RE
  * Takes tasks away that ended before `before`, or have waited for their caller since then, with all
  * that belongs to them; says how many.
  */
-export const dropEnded = async (trx: Trx, before: number, limit: number): Promise<number> => {
+export const dropEnded = async (
+  trx: Transaction<LedgerTables>,
+  before: number,
+  limit: number,
+): Promise<number> => {
   const rows = await trx
     .selectFrom('a2a_tasks')
     .select('id')

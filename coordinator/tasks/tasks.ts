@@ -133,6 +133,6 @@ export const createTasks = (parts: TaskParts): Tasks => {
       return readCutOff(ledger.read, { worker, now: now() })
     },
     decided: () => readDecided(ledger.read, now()),
-    drop: before => ledger.write(trx => dropEnded(trx, before, DROPPED_AT_ONCE)),
+    drop: before => ledger.free.write(trx => dropEnded(trx, before, DROPPED_AT_ONCE)),
   }
 }

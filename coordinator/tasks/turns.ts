@@ -1,9 +1,7 @@
 import type { Message, Task } from '@a2a-js/sdk'
-import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import { errorBody, ShoalError } from '../../shared/errors.ts'
-import type { Ledger } from '../store/store.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 import { withMessage } from './apply.ts'
 import { claimMessage } from './claim.ts'
 import { createLease, LEASE_MS, TaskElsewhere } from './lease.ts'
@@ -133,14 +131,14 @@ export const createTurns = (parts: TurnParts): Turns => {
    */
   const placed = async (
     live: Live,
-    store: (trx: Transaction<LedgerTables>) => Promise<void>,
+    store: (trx: SealedTrx) => Promise<void>,
     { message, keyId }: { message?: Message | undefined; keyId?: string | undefined } = {},
   ): Promise<string | undefined> => {
     const { id } = live.task
     if (lives.has(id)) throw new ShoalError('conflict', `task ${id} is at work`)
     lives.set(id, live)
     try {
-      const before = await ledger.write(async trx => {
+      const before = await ledger.sealed.write(async trx => {
         const taken = message && keyId && (await claimMessage(trx, keyId, message, id))
         if (!taken) await store(trx)
         return taken || undefined
@@ -182,7 +180,7 @@ export const createTurns = (parts: TurnParts): Turns => {
   }
 
   /** Makes it this process's, as it was when it was read. Throws `conflict`. */
-  const take = async (trx: Transaction<LedgerTables>, { task, run }: Live): Promise<void> => {
+  const take = async (trx: SealedTrx, { task, run }: Live): Promise<void> => {
     await lease.take(trx, task.id)
     const { status } = await readTask(trx, task.id, run.tenantId)
     if (status?.state !== task.status?.state || status?.timestamp !== task.status?.timestamp)
@@ -237,7 +235,7 @@ export const createTurns = (parts: TurnParts): Turns => {
 
   const beating = setInterval(() => {
     if (lives.size === 0) return
-    ledger
+    ledger.free
       .write(lease.keep)
       .catch(error => logger.warn({ err: error }, 'this process could not say that it runs tasks'))
   }, LEASE_MS / 3)
@@ -248,7 +246,7 @@ export const createTurns = (parts: TurnParts): Turns => {
     clearInterval(beating)
     for (const live of lives.values()) live.close()
     await Promise.all([...lives.values()].map(live => live.flushed()))
-    await ledger
+    await ledger.free
       .write(lease.end)
       .catch(error => logger.warn({ err: error }, 'tasks were not let go'))
   }

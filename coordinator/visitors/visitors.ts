@@ -1,12 +1,11 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { Transaction } from 'kysely'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import { Lru } from '../keys/lru.ts'
 import { digestOf, newSecret, parseSecret } from '../keys/secret.ts'
 import { getTenant } from '../people/tenants.ts'
-import type { Ledger } from '../store/store.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import { count } from '../store/count.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 
 /** Whether and how people without a key may ask for one. */
 export const VisitorSettings = z.strictObject({
@@ -99,7 +98,7 @@ export const createVisitors = ({ ledger, settings, now }: VisitorsParts): Visito
     count(address)
     const { id, text, digest } = newSecret(CLAIM_PREFIX)
     const visitor = { requesterId: `visitor:${id}`, tenantId: settings.public_tenant }
-    await ledger.write(async trx => {
+    await ledger.sealed.write(async trx => {
       const at = now()
       await trx.deleteFrom('key_claims').where('expires_at', '<=', at).execute()
       if ((await countOpen(trx, at)) >= settings.public_open)
@@ -129,7 +128,7 @@ export const createVisitors = ({ ledger, settings, now }: VisitorsParts): Visito
   }
 
   const dismiss: Visitors['dismiss'] = ({ requesterId }) =>
-    ledger.write(async trx => {
+    ledger.free.write(async trx => {
       await trx.deleteFrom('key_claims').where('requester_id', '=', requesterId).execute()
     })
 
@@ -137,15 +136,14 @@ export const createVisitors = ({ ledger, settings, now }: VisitorsParts): Visito
 }
 
 /** Claims whose request waits, may still be used, or is about to be made. */
-const countOpen = async (trx: Transaction<LedgerTables>, now: number): Promise<number> => {
-  const { open } = await trx
+const countOpen = (trx: SealedTrx, now: number): Promise<number> => {
+  const open = trx
     .selectFrom('key_claims')
     .leftJoin('gate_requests', join =>
       join
         .onRef('gate_requests.tenant_id', '=', 'key_claims.tenant_id')
         .onRef('gate_requests.requester_id', '=', 'key_claims.requester_id'),
     )
-    .select(({ fn }) => fn.countAll<number>().as('open'))
     .where(({ and, eb, or }) =>
       or([
         eb('gate_requests.state', 'is', null),
@@ -156,6 +154,5 @@ const countOpen = async (trx: Transaction<LedgerTables>, now: number): Promise<n
         ]),
       ]),
     )
-    .executeTakeFirstOrThrow()
-  return open
+  return count(open)
 }

@@ -1,16 +1,15 @@
-import type { Transaction } from 'kysely'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import { cancelLane } from '../queue/job-store.ts'
 import type { WebhookRow } from '../store/delivery-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { SealedTrx } from '../store/store.ts'
 import { laneOf } from './webhook.ts'
 
 export const BY_COORDINATOR: Actor = { actor: 'coordinator' }
 
 /** Nothing is sent to it any more, and what waits is called off. False when it was disabled. */
 export const disableWebhook = async (
-  trx: Transaction<LedgerTables>,
+  trx: SealedTrx,
   { id, tenant_id, url }: Pick<WebhookRow, 'id' | 'tenant_id' | 'url'>,
   reason: string,
   now: number,

@@ -1,4 +1,3 @@
-import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import type { CloudEvent, Events } from '../events/bus.ts'
 import { isWanted, mayHear } from '../events/topics.ts'
@@ -6,8 +5,7 @@ import { isTenantDisabled } from '../people/tenants.ts'
 import { openInLane } from '../queue/job-store.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { WebhookRow } from '../store/delivery-tables.ts'
-import type { Ledger } from '../store/store.ts'
-import type { LedgerTables } from '../store/tables.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 import { disableWebhook } from './disable.ts'
 import { laneOf, type Webhook } from './webhook.ts'
 import { deliveryJob } from './webhook-delivery.ts'
@@ -54,7 +52,7 @@ export const deliverEvents = async (parts: EventDeliveryParts): Promise<EventDel
   const put = async (webhook: Webhook, event: CloudEvent): Promise<void> => {
     const { id, tenantId, url } = webhook
     const lane = laneOf(id)
-    const full = await ledger.write(async trx => {
+    const full = await ledger.sealed.write(async trx => {
       if (!(await isActive(trx, id)) || (await isTenantDisabled(trx, tenantId))) return undefined
       if ((await openInLane(trx, lane, maxPending)) >= maxPending) {
         const reason = `${maxPending} events wait for it`
@@ -96,7 +94,7 @@ export const deliverEvents = async (parts: EventDeliveryParts): Promise<EventDel
 }
 
 /** What this process knows of it may be a moment old. */
-const isActive = async (trx: Transaction<LedgerTables>, id: string): Promise<boolean> => {
+const isActive = async (trx: SealedTrx, id: string): Promise<boolean> => {
   const query = trx.selectFrom('webhooks').select('disabled_at').where('id', '=', id)
   return (await query.executeTakeFirst())?.disabled_at === null
 }

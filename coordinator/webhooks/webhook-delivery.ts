@@ -1,4 +1,4 @@
-import type { Transaction } from 'kysely'
+import type { Kysely } from 'kysely'
 import * as z from 'zod'
 import type { CloudEvent } from '../events/bus.ts'
 import { EventView } from '../events/event-view.ts'
@@ -12,7 +12,7 @@ import { defineJobKind, type JobKind } from '../queue/job-kind.ts'
 import type { NewJob } from '../queue/job-store.ts'
 import type { Sealing } from '../signing/sealing.ts'
 import type { WebhookRow } from '../store/delivery-tables.ts'
-import type { Ledger } from '../store/store.ts'
+import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { disableWebhook } from './disable.ts'
 import { laneOf, type Webhook } from './webhook.ts'
@@ -25,7 +25,7 @@ export interface DeliveryParts {
   sealing: Sealing
   /** Unix time, milliseconds. */
   now: () => number
-  /** A webhook is disabled; inside the transaction. */
+  /** Reports a webhook that was disabled, after the commit. */
   disabled: (webhook: WebhookRow, reason: string) => void
 }
 
@@ -52,7 +52,7 @@ export const webhookDelivery = (parts: DeliveryParts): JobKind => {
   const { config, ledger, sender, sealing, now, disabled } = parts
 
   const find = (
-    db: Pick<Transaction<LedgerTables>, 'selectFrom'>,
+    db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
     id: string,
   ): Promise<WebhookRow | undefined> =>
     db.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirst()
@@ -62,9 +62,9 @@ export const webhookDelivery = (parts: DeliveryParts): JobKind => {
     return [secret_sealed, ...(both ? [previous_sealed] : [])].map(each => sealing.open(each, id))
   }
 
-  const disable = async (trx: Transaction<LedgerTables>, row: WebhookRow, reason: string) => {
-    if (await disableWebhook(trx, row, reason, now())) disabled(row, reason)
-  }
+  /** Returns what is to be called after the commit. */
+  const disable = async (trx: SealedTrx, row: WebhookRow, reason: string) =>
+    (await disableWebhook(trx, row, reason, now())) ? () => disabled(row, reason) : () => {}
 
   return defineJobKind({
     kind: WEBHOOK_DELIVERY,
@@ -92,8 +92,11 @@ export const webhookDelivery = (parts: DeliveryParts): JobKind => {
         throw asJobFailure(error)
       })
       if (status >= 200 && status < 300) return
-      if (status === GONE)
-        await ledger.write(trx => disable(trx, row, 'the target says that it is gone'))
+      if (status === GONE) {
+        const why = 'the target says that it is gone'
+        const report = await ledger.sealed.write(trx => disable(trx, row, why))
+        report()
+      }
       throw new JobError(`the target answered ${status}`, {
         final: status === GONE,
         retryAfterSeconds: BUSY.includes(status) ? retryAfterSeconds : 0,
@@ -102,7 +105,7 @@ export const webhookDelivery = (parts: DeliveryParts): JobKind => {
 
     ended: async ({ webhook_id }, { state }, trx) => {
       const row = await find(trx, webhook_id)
-      if (row === undefined || row.disabled_at !== null) return
+      if (row === undefined || row.disabled_at !== null) return undefined
       const isDone = state === 'done'
       const dead = isDone ? 0 : row.dead_in_row + 1
       await trx
@@ -110,8 +113,8 @@ export const webhookDelivery = (parts: DeliveryParts): JobKind => {
         .set({ dead_in_row: dead, ...(isDone ? { delivered_at: now() } : {}) })
         .where('id', '=', webhook_id)
         .execute()
-      if (dead >= config.disable_after)
-        await disable(trx, row, `${dead} events in a row were not accepted`)
+      if (dead < config.disable_after) return undefined
+      return disable(trx, row, `${dead} events in a row were not accepted`)
     },
   })
 }

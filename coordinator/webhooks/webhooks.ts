@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Transaction } from 'kysely'
+import type { Kysely } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { DAY_MS } from '../../shared/time.ts'
@@ -12,7 +12,7 @@ import type { Queue } from '../queue/queue.ts'
 import type { Sealing } from '../signing/sealing.ts'
 import type { WebhookRow } from '../store/delivery-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
-import type { Store } from '../store/store.ts'
+import type { SealedTrx, Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { laneOf, type Webhook, webhookOf } from './webhook.ts'
 import { deliveryJob } from './webhook-delivery.ts'
@@ -105,7 +105,7 @@ export const createWebhooks = (parts: WebhookParts): Webhooks => {
   }
 
   const audit = (
-    trx: Transaction<LedgerTables>,
+    trx: SealedTrx,
     verb: string,
     { id, tenant_id, url, types_json }: WebhookRow,
     by: Actor,
@@ -117,7 +117,7 @@ export const createWebhooks = (parts: WebhookParts): Webhooks => {
       details: { host: new URL(url).host, types: JSON.parse(types_json) },
     })
 
-  const requireRoom = async (trx: Transaction<LedgerTables>, tenantId: string): Promise<void> => {
+  const requireRoom = async (trx: SealedTrx, tenantId: string): Promise<void> => {
     const query = trx.selectFrom('webhooks').select('id').where('tenant_id', '=', tenantId)
     if ((await query.execute()).length >= config.max_per_tenant)
       throw new ShoalError('conflict', `a tenant may have ${config.max_per_tenant} webhooks`)
@@ -125,7 +125,7 @@ export const createWebhooks = (parts: WebhookParts): Webhooks => {
 
   const create: Webhooks['create'] = async (wanted, scope, by) => {
     const { row, secret } = rowOf(wanted, scope, by)
-    await ledger.write(async trx => {
+    await ledger.sealed.write(async trx => {
       await requireRoom(trx, scope.tenantId)
       await trx.insertInto('webhooks').values(row).execute()
       await bumpRevision(trx, 'webhooks')
@@ -139,9 +139,9 @@ export const createWebhooks = (parts: WebhookParts): Webhooks => {
   const change = async (
     verb: string,
     [id, { tenantId }, by]: [string, WebhookScope, Actor],
-    values: (row: WebhookRow, trx: Transaction<LedgerTables>) => Promise<Partial<WebhookRow>>,
+    values: (row: WebhookRow, trx: SealedTrx) => Promise<Partial<WebhookRow>>,
   ): Promise<Webhook> => {
-    const after = await ledger.write(async trx => {
+    const after = await ledger.sealed.write(async trx => {
       const before = await find(trx, id, tenantId)
       const row = { ...before, ...(await values(before, trx)), changed_at: now() }
       await trx.updateTable('webhooks').set(row).where('id', '=', id).execute()
@@ -164,7 +164,7 @@ export const createWebhooks = (parts: WebhookParts): Webhooks => {
   }
 
   const remove: Webhooks['delete'] = async (id, { tenantId }, by) => {
-    const row = await ledger.write(async trx => {
+    const row = await ledger.sealed.write(async trx => {
       const found = await find(trx, id, tenantId)
       await cancelLane(trx, laneOf(id), 'the webhook was deleted', now())
       await trx.deleteFrom('webhooks').where('id', '=', id).execute()
@@ -186,7 +186,7 @@ export const createWebhooks = (parts: WebhookParts): Webhooks => {
       time: new Date(now()).toISOString(),
       data: { tenant_id: tenantId },
     }
-    const job = await ledger.write(async trx => {
+    const job = await ledger.sealed.write(async trx => {
       const row = await find(trx, id, tenantId)
       if (row.disabled_at !== null) throw new ShoalError('conflict', `webhook ${id} is disabled`)
       await audit(trx, 'test', row, by)
@@ -227,7 +227,7 @@ export const createWebhooks = (parts: WebhookParts): Webhooks => {
 }
 
 const find = async (
-  db: Pick<Transaction<LedgerTables>, 'selectFrom'>,
+  db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
   id: string,
   tenantId: string,
 ): Promise<WebhookRow> => {

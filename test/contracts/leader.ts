@@ -20,7 +20,7 @@ export interface LeaderBench {
 }
 
 const canWrite = ({ leader, ledger }: Candidate): Promise<boolean> =>
-  ledger
+  ledger.sealed
     .write(trx => leader.requireLeader(trx))
     .then(
       () => true,

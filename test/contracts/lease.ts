@@ -24,7 +24,7 @@ const require = (lease: HeldLease | undefined): HeldLease => {
 }
 
 const isHeld = ({ leases, ledger }: LeaseHolder, lease: HeldLease): Promise<boolean> =>
-  ledger.write(trx => leases.holds(trx, lease))
+  ledger.sealed.write(trx => leases.holds(trx, lease))
 
 /** What every implementation of leases must do. */
 export const testLeases = (t: Test, open: (t: Test) => Promise<LeaseBench>): void => {

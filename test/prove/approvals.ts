@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { verifyAudit } from '../../coordinator/audit/audit.ts'
+import { verifyAudit } from '../../coordinator/audit/verify.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { runHistories } from '../support/gate-histories.ts'
 

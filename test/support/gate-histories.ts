@@ -264,7 +264,7 @@ const expectOutcome = async (
 }
 
 const makePeople = (store: Store, random: Random): Promise<Actor[]> =>
-  store.ledger.write(async trx => {
+  store.ledger.sealed.write(async trx => {
     const by = { actor: 'proof' }
     const known = await trx
       .selectFrom('tenants')

@@ -11,7 +11,6 @@ import type { Alert } from '../../coordinator/fleet/alerts.ts'
 import { shippedGates } from '../../coordinator/gates/definition.ts'
 import { createGates } from '../../coordinator/gates/gates.ts'
 import { configuredPolicy, openPolicies } from '../../coordinator/gates/policies.ts'
-import { markingChanges } from '../../coordinator/idempotency/call-marks.ts'
 import { createIdempotency } from '../../coordinator/idempotency/idempotency.ts'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { createKeys } from '../../coordinator/keys/keys.ts'
@@ -71,7 +70,7 @@ export const governanceScene = async (
     settings = {},
   }: SceneOptions = {},
 ) => {
-  const store = markingChanges(await temporaryStore(t, folder))
+  const store = await temporaryStore(t, folder)
   const { keys: demo } = await bootstrap(store)
   const events: CloudEvent[] = []
   const publish = (type: string, data: unknown, subject?: string) => {

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import t from 'tap'
 import { appendAudit } from '../../coordinator/audit/audit.ts'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
+import { restartSequence } from '../../coordinator/store/sequences.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { Process, pause, startStack } from '../support/stack.ts'
 
@@ -27,12 +28,13 @@ t.test('a cell gives away an audit that was cut while the coordinator was down',
   await stack.coordinator.end('SIGKILL')
   const stateDir = join(stack.folder, 'coordinator')
   const store = await openStore(stateDir)
-  await store.ledger.write(async trx => {
+  await store.ledger.sealed.write(async trx => {
     await sql`drop trigger audit_no_delete`.execute(trx)
     await trx.deleteFrom('audit').where('seq', '>', 3).execute()
+    await restartSequence(trx, 'audit', 3)
   })
   await store.close()
-  // whoever has the disk has this file too; only the cell knows better
+  // who has the disk has the counter and this file too; only the cell knows better
   rmSync(join(stateDir, 'audit-head.json'))
 
   stack.coordinator.start()
@@ -61,7 +63,7 @@ t.test('a coordinator purges what is too old at its start, and says so', async t
   const old = { actor: 'a', action: 'test.run', subject: 's', outcome: 'done' } as const
   const at = Date.now() - 3 * 365 * 86_400_000
   for (let n = 0; n < 3; n++)
-    await store.ledger.write(trx => appendAudit(trx, { ...old, at: at + n }))
+    await store.ledger.sealed.write(trx => appendAudit(trx, { ...old, at: at + n }))
   const { keys } = await bootstrap(store)
   await store.close()
 
@@ -80,4 +82,32 @@ t.test('a coordinator purges what is too old at its start, and says so', async t
   await coordinator.end('SIGTERM')
   coordinator.start()
   t.match(await verified(), { ok: true, purged, reason: null }, 'and believes itself later')
+})
+
+t.test('rows cut after a clean stop are reported at each start', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-cut-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const args = ['--state-dir', folder, '--http-port', '0']
+  const coordinator = new Process('shoal-coordinator', () => args)
+  t.teardown(() => coordinator.end('SIGKILL'))
+  const prepared = await openStore(folder)
+  await bootstrap(prepared)
+  await prepared.close()
+  coordinator.start()
+  await coordinator.line(/coordinator is up/)
+  await coordinator.end('SIGTERM')
+  t.ok(existsSync(join(folder, 'audit-head.json')), 'the stop has signed a head')
+
+  const store = await openStore(folder)
+  await store.ledger.sealed.write(async trx => {
+    await sql`drop trigger audit_no_delete`.execute(trx)
+    await trx.deleteFrom('audit').where('seq', '>', 3).execute()
+  })
+  await store.close()
+  rmSync(join(folder, 'audit-head.json'))
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    coordinator.start()
+    await coordinator.line(/row \d+ was numbered and is gone.*the audit was tampered with/)
+    await coordinator.end(signal)
+  }
 })

@@ -54,7 +54,7 @@ export const createPushConfigs = ({ ledger, sealing, sender }: PushConfigParts):
     requireShort(given)
     sender.judge(given.url)
     const config = { ...given, taskId, tenant: tenantId, id: given.id || randomId() }
-    await ledger.write(async trx => {
+    await ledger.sealed.write(async trx => {
       const store = storeOn(trx)
       const context = storeContext(tenantId, version)
       const others = (await store.load(taskId, context)).filter(({ id }) => id !== config.id)
@@ -80,7 +80,7 @@ export const createPushConfigs = ({ ledger, sealing, sender }: PushConfigParts):
     list: async (taskId, tenantId) =>
       (await stored(taskId, tenantId)).map(config => shown(open(config))),
     remove: (taskId, tenantId, configId) =>
-      ledger.write(trx => storeOn(trx).delete(taskId, storeContext(tenantId), configId)),
+      ledger.free.write(trx => storeOn(trx).delete(taskId, storeContext(tenantId), configId)),
     forSending: async (taskId, tenantId) => (await stored(taskId, tenantId)).map(open),
     hooksOf: async (trx, taskId, tenantId) =>
       (await storeOn(trx).loadWithMetadata(taskId, storeContext(tenantId))).map(

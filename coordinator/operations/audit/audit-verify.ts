@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { iso } from '../../../shared/time.ts'
-import { againstWitness, type Head, verifyOnce } from '../../audit/audit.ts'
+import type { Head } from '../../audit/audit.ts'
 import type { Checkpoint } from '../../audit/checkpoint.ts'
+import { againstWitness, verifyOnce } from '../../audit/verify.ts'
 import { defineOperation } from '../operation.ts'
 
 export default defineOperation({

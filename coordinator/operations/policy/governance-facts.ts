@@ -1,6 +1,5 @@
-import { isAppendOnly } from '../../audit/append-only.ts'
-import { verifyOnce } from '../../audit/audit.ts'
 import { queryAudit } from '../../audit/query.ts'
+import { verifyOnce } from '../../audit/verify.ts'
 import { readDecided } from '../../gates/decided.ts'
 import type { GovernanceFacts } from '../../gates/facts.ts'
 import type { Key } from '../../keys/key.ts'
@@ -20,7 +19,7 @@ export const gatherFacts = async (context: Context): Promise<GovernanceFacts> =>
   const rows = { action: 'gate.*', from: since, order: 'newest', limit: 8 * LOOKED_AT } as const
   const [verdict, appendOnly, gateRows, allKeys, persons, allCells] = await Promise.all([
     verifyOnce(store.ledger, identity.endorses),
-    isAppendOnly(store.ledger),
+    store.ledger.isAppendOnly('audit'),
     queryAudit(store.ledger, rows, scope),
     keys.list(scope),
     listPeople(store.ledger, scope),

@@ -1,4 +1,3 @@
-import type { Transaction } from 'kysely'
 import * as z from 'zod'
 import { joinTokenText } from '../../../shared/join-token.ts'
 import {
@@ -8,7 +7,7 @@ import {
   type NewToken,
 } from '../../enrolment/join-tokens.ts'
 import { throughGate } from '../../gates/through-gate.ts'
-import type { LedgerTables } from '../../store/tables.ts'
+import type { SealedTrx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
@@ -56,7 +55,7 @@ const approved = async (wanted: NewToken, context: Context): Promise<IssuedToken
     summary: `a join token for ${wanted.uses} machines, good for ${wanted.ttlMinutes} minutes`,
     plan: { action: 'cell.enrol-many', ...wanted },
   }
-  const act = (trx: Transaction<LedgerTables>) => addToken(trx, wanted, context.actor)
+  const act = (trx: SealedTrx) => addToken(trx, wanted, context.actor)
   const passage = await throughGate(context.gates, asked, callerOf(context), act)
   return passage.open ? passage.result : new Pending(passage.request)
 }

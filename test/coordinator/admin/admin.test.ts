@@ -260,7 +260,7 @@ t.test('audit verify tells the head of a whole chain, and fails for a broken one
   t.match(await text('audit', 'verify'), /^ok {4}true\nrows {2}1\nhead {2}/)
   const [row] = await store.ledger.read.selectFrom('audit').selectAll().execute()
   const forged = { ...row, seq: 2 } as Required<typeof row> & { seq: number }
-  await store.ledger.write(trx =>
+  await store.ledger.sealed.write(trx =>
     trx
       .insertInto('audit')
       .values(forged as never)

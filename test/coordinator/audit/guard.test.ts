@@ -10,76 +10,30 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { acceptAudit } from '../../../coordinator/audit/accept.ts'
-import {
-  appendAudit,
-  createAudit,
-  verifyAudit,
-  verifyOnce,
-} from '../../../coordinator/audit/audit.ts'
+import { appendAudit } from '../../../coordinator/audit/audit.ts'
 import { rowHash } from '../../../coordinator/audit/chain.ts'
 import { signCheckpoint } from '../../../coordinator/audit/checkpoint.ts'
-import { type AuditGuardParts, guardAudit } from '../../../coordinator/audit/guard.ts'
+import { guardAudit } from '../../../coordinator/audit/guard.ts'
 import { purgeAudit } from '../../../coordinator/audit/purge.ts'
+import { verifyAudit, verifyOnce } from '../../../coordinator/audit/verify.ts'
 import { openSigning } from '../../../coordinator/signing/signing.ts'
-import { openStore, type Store } from '../../../coordinator/store/store.ts'
+import { restartSequence } from '../../../coordinator/store/sequences.ts'
+import type { Store } from '../../../coordinator/store/store.ts'
 import { newPrivateKey, type Signer, signerOf } from '../../../shared/signing.ts'
-import type { AuditHead } from '../../../shared/wire/audit-head.ts'
 import { silent } from '../../support/cell.ts'
 import { loneSigner } from '../../support/lone-signer.ts'
-import { temporaryFolder } from '../store/temporary.ts'
-
-const signer = loneSigner()
-
-/** A guard over the store; the answer has what it told, and ends it. */
-const guarding = (store: Store, stateDir: string, own: AuditGuardParts['signer'] = signer) => {
-  const stop = new AbortController()
-  const events: string[] = []
-  let tell: (head: AuditHead) => void = () => {}
-  const signed = new Promise<AuditHead>(resolve => {
-    tell = resolve
-  })
-  const guard = guardAudit({
-    ...{ ledger: store.ledger, signer: own, stateDir, logger: silent, signal: stop.signal },
-    broadcast: head => tell(head),
-    publish: type => {
-      events.push(type)
-      return {} as never
-    },
-    now: () => 1000,
-  })
-  const end = (): Promise<void> => {
-    stop.abort()
-    return guard.ended
-  }
-  return { guard, events, signed, stop: end }
-}
-
-const append = async (store: Store, count: number, word = 'test'): Promise<void> => {
-  const audit = createAudit(store)
-  for (let n = 1; n <= count; n++)
-    await audit.append({
-      ...{ actor: 'a', action: `${word}.run`, subject: `s${n}`, outcome: 'done' },
-      at: n,
-    })
-}
+import { temporaryFolder, testStore } from '../store/temporary.ts'
+import { append, guarding, reopened, signer } from './guarding.ts'
 
 /** A store with rows whose head was signed, closed as a crash leaves it or in order. */
 const witnessedStore = async (t: Pick<Test, 'teardown'>) => {
   const folder = await temporaryFolder(t)
-  const store = await openStore(folder, { pollMilliseconds: 0 })
+  const store = await testStore(folder)
   await append(store, 20)
   const { signed, stop } = guarding(store, folder)
   const head = await signed
   await stop()
   return { folder, store, head }
-}
-
-const reopened = async (folder: string, own?: AuditGuardParts['signer']) => {
-  const store = await openStore(folder, { pollMilliseconds: 0 })
-  const watched = guarding(store, folder, own)
-  await watched.guard.checked
-  await watched.stop()
-  return { store, ...watched }
 }
 
 const ledger = (folder: string) => join(folder, 'ledger.db')
@@ -100,8 +54,8 @@ const cutOff = (path: string): boolean => {
 }
 
 const rewrite = async (folder: string, change: (store: Store) => Promise<void>): Promise<void> => {
-  const store = await openStore(folder, { pollMilliseconds: 0 })
-  await store.ledger.write(async trx => {
+  const store = await testStore(folder)
+  await store.ledger.sealed.write(async trx => {
     for (const verb of ['update', 'delete'])
       await sql`drop trigger ${sql.ref(`audit_no_${verb}`)}`.execute(trx)
   })
@@ -110,14 +64,14 @@ const rewrite = async (folder: string, change: (store: Store) => Promise<void>):
 }
 
 const deleteFrom = (seq: number) => (store: Store) =>
-  store.ledger.write(async trx => {
+  store.ledger.sealed.write(async trx => {
     await trx.deleteFrom('audit').where('seq', '>=', seq).execute()
   })
 
 /** Every row anew, each with its right hash: the chain alone finds nothing. */
 const forgeAll = async (store: Store): Promise<void> => {
   const rows = await store.ledger.read.selectFrom('audit').selectAll().orderBy('seq').execute()
-  await store.ledger.write(async trx => {
+  await store.ledger.sealed.write(async trx => {
     let prev = '0'.repeat(64)
     for (const row of rows) {
       const forged = { ...row, actor: 'nobody', prev }
@@ -141,7 +95,7 @@ const forgePurge = async (store: Store, own: Signer): Promise<void> => {
     },
     own,
   )
-  await store.ledger.write(async trx => {
+  await store.ledger.sealed.write(async trx => {
     await trx
       .insertInto('audit_checkpoint')
       .values({ id: 1, ...checkpoint })
@@ -168,7 +122,7 @@ const purgeTen = (store: Store): Promise<number> =>
 const moveFurther = async (store: Store): Promise<void> => {
   await purgeTen(store)
   const { hash = '' } = (await rowAt(store, 12)) ?? {}
-  await store.ledger.write(async trx => {
+  await store.ledger.sealed.write(async trx => {
     await trx.updateTable('audit_checkpoint').set({ seq: 12, rows: 12, hash }).execute()
     await trx.deleteFrom('audit').where('seq', '<=', 12).execute()
   })
@@ -181,7 +135,7 @@ t.test('eleven ways to tamper with the audit, each found at the next start', asy
       'a deleted row',
       folder =>
         rewrite(folder, store =>
-          store.ledger.write(async trx => {
+          store.ledger.sealed.write(async trx => {
             await trx.deleteFrom('audit').where('seq', '=', 7).execute()
           }),
         ),
@@ -192,6 +146,7 @@ t.test('eleven ways to tamper with the audit, each found at the next start', asy
       folder =>
         rewrite(folder, async store => {
           await deleteFrom(15)(store)
+          await store.ledger.sealed.write(trx => restartSequence(trx, 'audit', 14))
           await append(store, 30, 'other')
         }),
     ],
@@ -200,7 +155,7 @@ t.test('eleven ways to tamper with the audit, each found at the next start', asy
       'the beginning deleted',
       folder =>
         rewrite(folder, store =>
-          store.ledger.write(async trx => {
+          store.ledger.sealed.write(async trx => {
             await trx.deleteFrom('audit').where('seq', '<=', 10).execute()
           }),
         ),
@@ -221,12 +176,12 @@ t.test('eleven ways to tamper with the audit, each found at the next start', asy
   for (const [what, tamper] of ways)
     await t.test(what, async t => {
       const folder = await temporaryFolder(t)
-      const first = await openStore(folder, { pollMilliseconds: 0 })
+      const first = await testStore(folder)
       await append(first, 5)
       await first.close()
       const backup = join(folder, 'backup.db')
       copyFileSync(ledger(folder), backup)
-      const second = await openStore(folder, { pollMilliseconds: 0 })
+      const second = await testStore(folder)
       await append(second, 15)
       const { signed, stop } = guarding(second, folder)
       await signed
@@ -238,7 +193,7 @@ t.test('eleven ways to tamper with the audit, each found at the next start', asy
       t.match(guard.trouble(), /.+/)
       t.strictSame(events, ['shoal.audit.broken'])
       await t.rejects(append(store, 1), { code: 'audit_broken', message: /tampered/ })
-      const other = await openStore(folder, { pollMilliseconds: 0 })
+      const other = await testStore(folder)
       await t.rejects(append(other, 1), { code: 'audit_broken' }, 'nor by another process')
       await other.close()
       t.equal(
@@ -309,7 +264,7 @@ t.test(
 )
 
 const rewriteInPlace = async (store: Store): Promise<void> => {
-  await store.ledger.write(async trx => {
+  await store.ledger.sealed.write(async trx => {
     await sql`drop trigger audit_no_delete`.execute(trx)
     await trx.deleteFrom('audit').where('seq', '>', 10).execute()
   })
@@ -318,7 +273,7 @@ const rewriteInPlace = async (store: Store): Promise<void> => {
 t.test('an older copy that was put back is accepted by a person, with a reason', async t => {
   const folder = await temporaryFolder(t)
   const signing = await openSigning(folder)
-  const first = await openStore(folder, { pollMilliseconds: 0 })
+  const first = await testStore(folder)
   await append(first, 20)
   const { signed, stop } = guarding(first, folder, signing)
   const head = await signed
@@ -330,7 +285,7 @@ t.test('an older copy that was put back is accepted by a person, with a reason',
   t.match(frozen.guard.trouble(), /row 20/)
   await frozen.store.close()
 
-  const store = await openStore(folder, { pollMilliseconds: 0 })
+  const store = await testStore(folder)
   const by = { actor: 'local:ada' }
   const accept = (reason: string) => acceptAudit(store.ledger, signing, reason, by)
   await t.rejects(accept(' '), { code: 'invalid_request', param: 'reason' })
@@ -353,7 +308,7 @@ t.test('an older copy that was put back is accepted by a person, with a reason',
 t.test('a signing key that was lost after a purge is made good by who names it', async t => {
   const folder = await temporaryFolder(t)
   const lost = loneSigner()
-  const first = await openStore(folder, { pollMilliseconds: 0 })
+  const first = await testStore(folder)
   await append(first, 20)
   const old = { retentionDays: 400, now: () => Date.now(), suspect: () => {} }
   const { signal } = new AbortController()
@@ -366,7 +321,7 @@ t.test('a signing key that was lost after a purge is made good by who names it',
   t.match(frozen.guard.trouble(), /no purge of ours/)
   await frozen.store.close()
 
-  const store = await openStore(folder, { pollMilliseconds: 0 })
+  const store = await testStore(folder)
   const accept = (key?: string) =>
     acceptAudit(store.ledger, signing, 'the disk failed', { actor: 'local:ada' }, key)
   await t.rejects(accept(), { code: 'audit_broken' })
@@ -406,7 +361,7 @@ t.test('what was found once stays in doubt until somebody accepts it', async t =
   t.match(await verifyOnce(again.store.ledger, endorses), { ok: false, reason: 'something' })
   await again.store.close()
 
-  const store = await openStore(folder, { pollMilliseconds: 0 })
+  const store = await testStore(folder)
   await acceptAudit(store.ledger, signing, 'looked into it', { actor: 'local:ada' })
   t.match(await verifyOnce(store.ledger, endorses), { ok: true })
   await append(store, 1)
@@ -419,7 +374,7 @@ t.test('what was found once stays in doubt until somebody accepts it', async t =
 t.test('a new signing key does not make void what was seen before', async t => {
   const folder = await temporaryFolder(t)
   const signing = await openSigning(folder)
-  const store = await openStore(folder, { pollMilliseconds: 0 })
+  const store = await testStore(folder)
   await append(store, 20)
   const { signed, stop } = guarding(store, folder, signing)
   const head = await signed
@@ -432,7 +387,7 @@ t.test('a new signing key does not make void what was seen before', async t => {
   await byFile.store.close()
 
   const elsewhere = await temporaryFolder(t)
-  const copy = await openStore(elsewhere, { pollMilliseconds: 0 })
+  const copy = await testStore(elsewhere)
   await append(copy, 14)
   const { guard, stop: end } = guarding(copy, elsewhere, signing)
   await guard.checked
@@ -444,15 +399,15 @@ t.test('a new signing key does not make void what was seen before', async t => {
 
 t.test('a chain that is broken by itself is not accepted', async t => {
   const folder = await temporaryFolder(t)
-  const store = await openStore(folder, { pollMilliseconds: 0 })
+  const store = await testStore(folder)
   await append(store, 20)
   await store.close()
   await rewrite(folder, changed =>
-    changed.ledger.write(async trx => {
+    changed.ledger.sealed.write(async trx => {
       await trx.deleteFrom('audit').where('seq', '=', 7).execute()
     }),
   )
-  const broken = await openStore(folder, { pollMilliseconds: 0 })
+  const broken = await testStore(folder)
   const signing = await openSigning(folder)
   const before = signing.publicKey
   await t.rejects(acceptAudit(broken.ledger, signing, 'why not', { actor: 'a' }), {
@@ -464,7 +419,7 @@ t.test('a chain that is broken by itself is not accepted', async t => {
 
 t.test('rows cut off under a running coordinator are missed by itself', async t => {
   const folder = await temporaryFolder(t)
-  const store = await openStore(folder, { pollMilliseconds: 0 })
+  const store = await testStore(folder)
   await append(store, 20)
   const stop = new AbortController()
   let look = (): void => {}

@@ -1,13 +1,9 @@
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import {
-  appendAudit,
-  createAudit,
-  type Head,
-  verifyAudit,
-} from '../../../coordinator/audit/audit.ts'
+import { appendAudit, createAudit, type Head } from '../../../coordinator/audit/audit.ts'
 import { readCheckpoint } from '../../../coordinator/audit/checkpoint.ts'
 import { purgeAudit } from '../../../coordinator/audit/purge.ts'
+import { verifyAudit } from '../../../coordinator/audit/verify.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { loneSigner } from '../../support/lone-signer.ts'
 import { temporaryStore } from '../store/temporary.ts'
@@ -22,7 +18,7 @@ const storeWith = async (t: Pick<Test, 'teardown'>, times: readonly number[]) =>
   const heads: Head[] = []
   for (const at of times) {
     const entry = { actor: 'a', action: 'test.run', subject: `at ${at}`, outcome: 'done' as const }
-    heads.push(await store.ledger.write(trx => appendAudit(trx, { ...entry, at })))
+    heads.push(await store.ledger.sealed.write(trx => appendAudit(trx, { ...entry, at })))
   }
   return { store, heads }
 }
@@ -108,7 +104,7 @@ t.test('a purge', async t => {
 
   t.test('keeps what is not whole, as evidence', async t => {
     const { store } = await storeWith(t, [1, 2, 3, 4])
-    await store.ledger.write(async trx => {
+    await store.ledger.sealed.write(async trx => {
       await sql`drop trigger audit_no_update`.execute(trx)
       await trx.updateTable('audit').set({ actor: 'x' }).where('seq', '=', 2).execute()
     })
@@ -134,7 +130,7 @@ t.test('what was seen before a purge', async t => {
 t.test('the store itself', async t => {
   const { store } = await storeWith(t, [1, 2, 3, 4, 5])
   await purge(store, 4)
-  const refused = (text: string) => store.ledger.write(trx => sql.raw(text).execute(trx))
+  const refused = (text: string) => store.ledger.sealed.write(trx => sql.raw(text).execute(trx))
   for (const [what, statement, message] of [
     ['keeps rows behind the checkpoint', 'delete from audit where seq = 4', /append-only/],
     ['keeps the checkpoint', 'delete from audit_checkpoint', /stays/],

@@ -12,7 +12,7 @@ const YEAR_MS = 365 * DAY_MS
 const START = Date.UTC(2026, 0, 1)
 
 const append = (store: Store, at: number) =>
-  store.ledger.write(trx =>
+  store.ledger.sealed.write(trx =>
     appendAudit(trx, { actor: 'a', action: 'test.run', subject: 's', outcome: 'done', at }),
   )
 
@@ -130,7 +130,7 @@ t.test('the retention of the audit', async t => {
     await running.rest()
     pass(300 * DAY_MS)
     const ahead = { name: 'gates', at: clocks.wall + DAY_MS }
-    await store.ledger.write(trx => trx.insertInto('clocks').values(ahead).execute())
+    await store.ledger.sealed.write(trx => trx.insertInto('clocks').values(ahead).execute())
     await running.nextRound()
     t.equal(await left(store), 1)
     pass(2 * DAY_MS)
@@ -151,7 +151,7 @@ t.test('the retention of the audit', async t => {
 
   t.test('waits for a request that is open since then', async t => {
     const { store, start, pass } = await rig(t)
-    await store.ledger.write(async trx => {
+    await store.ledger.sealed.write(async trx => {
       await trx.insertInto('tenants').values({ id: 'a', name: 'a', created_at: 0 }).execute()
       await trx
         .insertInto('gate_requests')
@@ -164,7 +164,7 @@ t.test('the retention of the audit', async t => {
     await running.nextRound()
     t.equal(await left(store), 1)
     const over = { state: 'expired' }
-    await store.ledger.write(trx => trx.updateTable('gate_requests').set(over).execute())
+    await store.ledger.sealed.write(trx => trx.updateTable('gate_requests').set(over).execute())
     pass(DAY_MS)
     await running.nextRound()
     t.equal(await left(store), 0)

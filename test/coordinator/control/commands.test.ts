@@ -5,7 +5,7 @@ import {
   type CommandsParts,
   createCommands,
 } from '../../../coordinator/control/commands.ts'
-import type { Store } from '../../../coordinator/store/store.ts'
+import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
 import { newId } from '../../../shared/ids.ts'
 import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
 import {
@@ -34,7 +34,7 @@ const facts = (verb: string, hazard: VerbFacts['hazard']): VerbFacts => ({
 /** Commands on a real store, with a clock, a network and a cell that the test moves. */
 const rig = async (t: Test, given: Partial<CommandsParts> = {}) => {
   const store = await temporaryStore(t)
-  await store.ledger.write(async trx => {
+  await store.ledger.sealed.write(async trx => {
     const token = { id: 't', digest: '', uses: 1, uses_left: 0, created_at: 0, expires_at: 0 }
     const rest = { revoked_at: null, role: 'cell', tags_json: '[]' }
     await trx
@@ -60,11 +60,10 @@ const rig = async (t: Test, given: Partial<CommandsParts> = {}) => {
       .execute()
   })
   const failing = { writes: false }
-  const ledger: Store['ledger'] = {
-    ...store.ledger,
-    write: run =>
-      failing.writes ? Promise.reject(new Error('disk full')) : store.ledger.write(run),
-  }
+  const ledger = withChangeHook(store.ledger, async (work, commit) => {
+    if (failing.writes) throw new Error('disk full')
+    return commit(work)
+  })
   const world = { now: 1_800_000_000_000, here: true, sent: [] as Command[] }
   const parts: CommandsParts = {
     ledger,

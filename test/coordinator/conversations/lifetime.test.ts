@@ -122,10 +122,12 @@ t.test('a disk that takes nothing is told before anything is asked', async t => 
       return { text: 'x', usage: undefined }
     },
   })
-  const { write } = store.ledger
-  store.ledger.write = () => Promise.reject(new ShoalError('store_unavailable', 'the disk is full'))
+  const { free } = store.ledger
+  store.ledger.free = {
+    write: () => Promise.reject(new ShoalError('store_unavailable', 'the disk is full')),
+  }
   t.teardown(() => {
-    store.ledger.write = write
+    store.ledger.free = free
   })
   await t.rejects(say(conversations, id, 'hi'), { code: 'store_unavailable' })
   t.notOk(asked)

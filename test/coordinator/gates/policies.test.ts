@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
-import { verifyAudit } from '../../../coordinator/audit/audit.ts'
+import { verifyAudit } from '../../../coordinator/audit/verify.ts'
 import { acceptPolicy } from '../../../coordinator/gates/accept-policy.ts'
 import { Gates, shippedGates } from '../../../coordinator/gates/definition.ts'
 import { documentApart } from '../../../coordinator/gates/document-apart.ts'
@@ -42,7 +42,7 @@ const scene = async (t: Pick<Test, 'teardown'>) => {
     return policies
   }
   const put = (policy: Policy, replaces: { number: number; hash: string }) =>
-    store.ledger.write(trx =>
+    store.ledger.sealed.write(trx =>
       putPolicy(
         trx,
         {
@@ -65,13 +65,13 @@ t.test('the configured policy holds until another takes its place, which then st
   t.match(policies.current(), { number: 1, version: '2', source: 'accepted' })
   t.equal(policies.current().decide('a.b', { kind: 'person', roles: [] }).decision, 'allowed')
   await t.rejects(
-    store.ledger.write(other.requireCurrent),
+    store.ledger.sealed.write(other.requireCurrent),
     { code: 'conflict' },
     'not by old rules',
   )
   await other.reload()
   t.equal(other.current().number, 1, 'for another coordinator too')
-  await t.resolves(store.ledger.write(other.requireCurrent))
+  await t.resolves(store.ledger.sealed.write(other.requireCurrent))
   t.strictSame(events, ['shoal.policy.changed', 'shoal.policy.changed'])
   t.match((await open()).current(), { number: 1, version: '2' }, 'after a restart')
   await t.rejects(put(named('3'), shipped as never), { code: 'conflict' })
@@ -80,7 +80,7 @@ t.test('the configured policy holds until another takes its place, which then st
   t.match(rows, [{ subject: 'policy-1', outcome: 'done' }])
   t.match(await verifyAudit(store.ledger), { ok: true })
   await t.rejects(
-    store.ledger.write(trx => trx.updateTable('policies').set({ version: '9' }).execute()),
+    store.ledger.sealed.write(trx => trx.updateTable('policies').set({ version: '9' }).execute()),
     /append-only/,
     'what held is never rewritten',
   )

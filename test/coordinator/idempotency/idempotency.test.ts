@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { markingChanges } from '../../../coordinator/idempotency/call-marks.ts'
 import { createIdempotency } from '../../../coordinator/idempotency/idempotency.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import { sealingWith } from '../../../coordinator/signing/sealing.ts'
@@ -9,7 +8,7 @@ import { silent } from '../../support/cell.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 
 const scene = async (t: Test) => {
-  const store = markingChanges(await temporaryStore(t))
+  const store = await temporaryStore(t)
   const clock = { now: 1_800_000_000_000 }
   const sealing = sealingWith(randomBytes(32))
   const { ledger } = store

@@ -2,6 +2,7 @@ import t from 'tap'
 import { createKeys } from '../../../coordinator/keys/keys.ts'
 import { createPerson, getPerson, listPeople } from '../../../coordinator/people/people.ts'
 import { createTenant, getTenant, listTenants } from '../../../coordinator/people/tenants.ts'
+import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
 import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 import { auditRows, logger, populate, populatedKeys, SPEC } from './fixtures.ts'
 
@@ -139,7 +140,7 @@ t.test('a key', async t => {
     const { store, keys } = await populatedKeys(t, { now: () => now })
     const { key, secret } = await keys.create(SPEC, BY)
     const used = async () => {
-      await store.ledger.write(async () => {})
+      await store.ledger.sealed.write(async () => {})
       return (await keys.get(key.id, ONE))?.lastUsedAt
     }
     for (const [at, written] of [
@@ -157,12 +158,11 @@ t.test('a key', async t => {
     const { store, keys } = await populatedKeys(t)
     const { secret } = await keys.create(SPEC, BY)
     const warned: unknown[] = []
-    const failing = {
-      ...store,
-      ledger: { ...store.ledger, write: () => Promise.reject(new RangeError('full')) },
-    }
+    const ledger = withChangeHook(store.ledger, async () => {
+      throw new RangeError('full')
+    })
     const others = createKeys({
-      store: failing,
+      store: { ...store, ledger },
       logger: { warn: (fields: unknown) => warned.push(fields) },
     })
     t.ok(await others.authenticate(secret))

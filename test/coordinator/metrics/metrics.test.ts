@@ -294,12 +294,12 @@ t.test('refusals of the quota are counted by reason and tier', async t => {
 t.test('writes of the store are timed, and those that fail counted', async t => {
   let ms = 0
   const figures = createStoreFigures(() => ms)
-  const store = figures.watch(await temporaryStore(t))
-  await store.ledger.write(async () => {
+  const store = await temporaryStore(t, undefined, { figures })
+  await store.ledger.sealed.write(async () => {
     ms += 3000
   })
   await t.rejects(
-    store.records.write(async () => {
+    store.records.free.write(async () => {
       throw new RangeError('no')
     }),
     { message: 'no' },

@@ -11,7 +11,7 @@ const ask = caller(url, demo.operator).json
 
 t.test('a row of the audit is shown by its number, unless it is of another tenant', async t => {
   const add = (tenant: string) =>
-    store.ledger.write(trx =>
+    store.ledger.sealed.write(trx =>
       appendAudit(trx, { actor: 'x', tenant, action: 'a.b', subject: 's', outcome: 'done' }),
     )
   const own = await add('demo')

@@ -9,6 +9,7 @@ import { Calendar, monthAt, monthBefore } from '../../../coordinator/quota/month
 import { leaseSize } from '../../../coordinator/quota/month-ledger.ts'
 import { createQuota, type QuotaOptions } from '../../../coordinator/quota/quota.ts'
 import { Tiers } from '../../../coordinator/quota/tiers.ts'
+import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
@@ -107,7 +108,7 @@ t.test('the month', async t => {
     const folder = await temporaryFolder(t)
     const script = join(import.meta.dirname, 'quota-child.ts')
     const args = [script, folder, '300', '256', String(NOW)]
-    await (await temporaryStore(t, folder)).ledger.write(async () => {})
+    await (await temporaryStore(t, folder)).ledger.sealed.write(async () => {})
     const children = [1, 2].map(() => {
       const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
       const ended = once(child, 'exit')
@@ -126,11 +127,11 @@ t.test('the month', async t => {
   t.test('is one read and one write for all who wait together', async t => {
     const store = await temporaryStore(t)
     let writes = 0
-    const write: Store['ledger']['write'] = work => {
+    const ledger = withChangeHook(store.ledger, (work, commit) => {
       writes++
-      return store.ledger.write(work)
-    }
-    const quota = withLimits({ ...store, ledger: { ...store.ledger, write } }, 1000)
+      return commit(work)
+    })
+    const quota = withLimits({ ...store, ledger }, 1000)
     t.match(await burst(times(64, () => quota.admit(KEY, NOW))), { admitted: 64 })
     t.equal(writes, 1)
     t.strictSame(await reserved(store), { '2026-11 key': 64 })
@@ -186,9 +187,11 @@ t.test('the month', async t => {
   t.test('keeps a lease that could not be given back', async t => {
     const store = await temporaryStore(t)
     let fails = false
-    const write: Store['ledger']['write'] = work =>
-      fails ? Promise.reject(new RangeError('full')) : store.ledger.write(work)
-    const quota = withLimits({ ...store, ledger: { ...store.ledger, write } }, 1000)
+    const ledger = withChangeHook(store.ledger, async (work, commit) => {
+      if (fails) throw new RangeError('full')
+      return commit(work)
+    })
+    const quota = withLimits({ ...store, ledger }, 1000)
     await quota.admit(KEY, NOW)
     fails = true
     await t.rejects(quota.close(), { message: 'full' })
@@ -202,9 +205,11 @@ t.test('the month', async t => {
   t.test('fails for all who wait when the ledger does, and goes on after it', async t => {
     const store = await temporaryStore(t)
     let fails = true
-    const write: Store['ledger']['write'] = work =>
-      fails ? Promise.reject(new RangeError('full')) : store.ledger.write(work)
-    const quota = withLimits({ ...store, ledger: { ...store.ledger, write } }, 1000)
+    const ledger = withChangeHook(store.ledger, async (work, commit) => {
+      if (fails) throw new RangeError('full')
+      return commit(work)
+    })
+    const quota = withLimits({ ...store, ledger }, 1000)
     t.match(await burst(times(3, () => quota.admit(KEY, NOW))), { admitted: 0 })
     fails = false
     t.match(await burst(times(3, () => quota.admit(KEY, NOW))), { admitted: 3 })
@@ -356,7 +361,7 @@ t.test('memory is bounded', async t => {
     const quota = withLimits(store, 1000, 100, { capacity: 2 })
     await quota.admit(KEY, NOW)
     for (const n of [1, 2, 3]) await quota.admit({ id: `a${n}`, tier: 'anonymous' }, NOW)
-    await store.ledger.write(async () => {})
+    await store.ledger.sealed.write(async () => {})
     t.match(await reserved(store), { '2026-11 a1': 1, '2026-11 a2': 10, '2026-11 a3': 10 })
     t.notOk(quota.admit(KEY, NOW) instanceof Promise, 'the key kept its lease')
   })
@@ -367,7 +372,7 @@ t.test('memory is bounded', async t => {
     const admission = await quota.admit(KEY, NOW)
     await quota.admit({ id: 'other', tier: 'free' }, NOW)
     admission.refund()
-    await store.ledger.write(async () => {})
+    await store.ledger.sealed.write(async () => {})
     t.match(await reserved(store), { '2026-11 key': 0 })
   })
 })

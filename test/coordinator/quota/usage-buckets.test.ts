@@ -1,14 +1,14 @@
-import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { createUsage, type NewUsage } from '../../../coordinator/quota/usage.ts'
 import { HOUR_MS, sealRows } from '../../../coordinator/quota/usage-buckets.ts'
 import { createUsageKeeper } from '../../../coordinator/quota/usage-keeper.ts'
 import { readUsage, type UsageQuestion } from '../../../coordinator/quota/usage-query.ts'
-import { openDatabase } from '../../../coordinator/store/database.ts'
+import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
 import { recordMigrations } from '../../../coordinator/store/record-migrations.ts'
 import type { RecordTables } from '../../../coordinator/store/record-tables.ts'
-import type { Records, Store } from '../../../coordinator/store/store.ts'
+import { sqliteEngine } from '../../../coordinator/store/sqlite/sqlite-engine.ts'
+import type { Store } from '../../../coordinator/store/store.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
 const NOON = Date.UTC(2026, 10, 20, 12)
@@ -106,12 +106,13 @@ t.test('an hour that is over', async t => {
   t.test('is left as it was when the change is lost', async t => {
     const store = await temporaryStore(t)
     await createUsage(store).record(row())
-    const write: Records['write'] = work =>
-      store.records.write(async trx => {
+    const records = withChangeHook(store.records, (work, commit) =>
+      commit(async trx => {
         await work(trx)
         throw new RangeError('lost')
-      })
-    await t.rejects(sealRows({ write }, NOON, 10), { message: 'lost' })
+      }),
+    )
+    await t.rejects(sealRows(records, NOON, 10), { message: 'lost' })
     t.strictSame(await buckets(store), [])
     t.equal(await openRows(store), 1)
   })
@@ -222,15 +223,15 @@ t.test('usage is summed', async t => {
 t.test('rows from before there were buckets are sealed as well', async t => {
   const folder = await temporaryFolder(t)
   const first = ['0001_usage', '0002_series', '0003_usage_status']
-  const old = await openDatabase<RecordTables>(join(folder, 'records.db'), {
-    name: 'records.db',
-    synchronous: 'normal',
+  const old = await sqliteEngine(folder).open<RecordTables>({
+    name: 'records',
+    survives: 'process_end',
     migrations: Object.fromEntries(
       Object.entries(recordMigrations).filter(([name]) => first.includes(name)),
     ),
   })
   const { cached_tokens: _, ...before } = row()
-  await old.write(trx =>
+  await old.free.write(trx =>
     trx
       .insertInto('usage')
       .values({ ...before, id: 'x' } as never)

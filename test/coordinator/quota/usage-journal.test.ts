@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createUsage, type NewUsage } from '../../../coordinator/quota/usage.ts'
 import { journalUsage } from '../../../coordinator/quota/usage-journal.ts'
-import type { Store } from '../../../coordinator/store/store.ts'
 import { silent } from '../../support/cell.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
@@ -92,8 +91,7 @@ t.test('usage in the journal', async t => {
   t.test('that the table does not accept takes no other row along', async t => {
     const store = await temporaryStore(t)
     const stateDir = await temporaryFolder(t)
-    const write: Store['records']['write'] = work => store.records.write(work)
-    const plain = createUsage({ records: { ...store.records, write } })
+    const plain = createUsage(store)
     const usage = await journalUsage(plain, { stateDir, logger: silent })
     t.teardown(() => usage.close())
     const wrong = { model: null } as unknown as Partial<NewUsage>

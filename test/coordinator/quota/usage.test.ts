@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createUsage, type NewUsage } from '../../../coordinator/quota/usage.ts'
-import type { Store } from '../../../coordinator/store/store.ts'
+import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
 import { temporaryStore } from '../store/temporary.ts'
 
 const row = (requestId: string, other: Partial<NewUsage> = {}): NewUsage => ({
@@ -41,11 +41,11 @@ t.test('usage', async t => {
   t.test('of many requests at once is one transaction and complete', async t => {
     const store = await temporaryStore(t)
     let writes = 0
-    const write: Store['records']['write'] = work => {
+    const records = withChangeHook(store.records, (work, commit) => {
       writes++
-      return store.records.write(work)
-    }
-    const usage = createUsage({ records: { ...store.records, write } })
+      return commit(work)
+    })
+    const usage = createUsage({ records })
     await Promise.all(Array.from({ length: 200 }, (_, n) => usage.record(row(`r${n}`))))
     t.equal(writes, 1)
     t.match(await usage.sums(EVER), { requests: 200, promptTokens: 600, completionTokens: 1000 })
@@ -87,9 +87,11 @@ t.test('usage', async t => {
   t.test('that cannot be written fails, and later rows are written', async t => {
     const store = await temporaryStore(t)
     let fails = true
-    const write: Store['records']['write'] = work =>
-      fails ? Promise.reject(new RangeError('full')) : store.records.write(work)
-    const usage = createUsage({ records: { ...store.records, write } })
+    const records = withChangeHook(store.records, async (work, commit) => {
+      if (fails) throw new RangeError('full')
+      return commit(work)
+    })
+    const usage = createUsage({ records })
     const lost = [usage.record(row('r1')), usage.record(row('r2'))]
     for (const record of lost) await t.rejects(record, { message: 'full' })
     fails = false

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
 import { probeStore } from '../../../coordinator/store/probe.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { temporaryStore } from './temporary.ts'
@@ -11,24 +12,20 @@ t.test('the probe of the store', async t => {
   let result: 'works' | 'fails' | 'hangs' = 'works'
   const rounds: (() => void)[] = []
   let tried = Promise.withResolvers<void>()
-  const write: typeof ledger.write = work => {
-    if (result === 'works') return ledger.write(work)
+  const watched = withChangeHook(ledger, async (work, commit) => {
+    if (result === 'works') return commit(work)
     if (result === 'hangs') tried.resolve()
-    return result === 'hangs'
-      ? new Promise(() => {})
-      : Promise.reject(new ShoalError('store_unavailable', 'the disk is full'))
-  }
-  const { trouble } = probeStore(
-    { write },
-    {
-      signal: stop.signal,
-      nowMs: () => now,
-      wait: () => {
-        tried.resolve()
-        return new Promise(resolve => rounds.push(resolve))
-      },
+    if (result === 'hangs') return new Promise<never>(() => {})
+    throw new ShoalError('store_unavailable', 'the disk is full')
+  })
+  const { trouble } = probeStore(watched, {
+    signal: stop.signal,
+    nowMs: () => now,
+    wait: () => {
+      tried.resolve()
+      return new Promise(resolve => rounds.push(resolve))
     },
-  )
+  })
   const nextRound = async (at: number, how: typeof result): Promise<void> => {
     await tried.promise
     tried = Promise.withResolvers()

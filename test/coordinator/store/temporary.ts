@@ -2,7 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { openStore, type Store, type StoreOptions } from '../../../coordinator/store/store.ts'
+import {
+  type CoordinatorStoreOptions,
+  openCoordinatorStore,
+} from '../../../coordinator/assembly/coordinator-store.ts'
+import type { Store } from '../../../coordinator/store/store.ts'
+import { rehearseFreeWork } from '../../support/rehearsing.ts'
 
 type Teardown = Pick<Test, 'teardown'>
 
@@ -13,14 +18,21 @@ export const temporaryFolder = async (t: Teardown): Promise<string> => {
   return folder
 }
 
-/** A store that looks for changes only when told, in a new folder or in the one that is given. */
+/** The store of a coordinator, which looks for changes only on demand and rehearses free works. */
+export const testStore = (folder: string, options: CoordinatorStoreOptions = {}): Promise<Store> =>
+  openCoordinatorStore(folder, {
+    pollMilliseconds: 0,
+    hooks: { ledger: [rehearseFreeWork()], records: [rehearseFreeWork()] },
+    ...options,
+  })
+
+/** A store that is closed after the test, in a new folder or in the one that is given. */
 export const temporaryStore = async (
   t: Teardown,
   folder?: string,
-  options: StoreOptions = {},
+  options: CoordinatorStoreOptions = {},
 ): Promise<Store> => {
-  const place = folder ?? (await temporaryFolder(t))
-  const store = await openStore(place, { pollMilliseconds: 0, ...options })
+  const store = await testStore(folder ?? (await temporaryFolder(t)), options)
   t.teardown(() => store.close())
   return store
 }

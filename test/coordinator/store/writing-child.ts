@@ -28,7 +28,7 @@ const writer = async (id: string): Promise<void> => {
   for (let n = 0; ; n++) {
     const subject = `${id}-${n}`
     const entry = { actor: 'child', action: 'test', subject, outcome: 'done' as const }
-    await store.ledger.write(trx => appendAudit(trx, entry))
+    await store.ledger.sealed.write(trx => appendAudit(trx, entry))
     tell(`audit ${subject}`)
     await usage.record(row(subject))
     tell(`usage ${subject}`)

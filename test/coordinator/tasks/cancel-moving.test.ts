@@ -1,4 +1,5 @@
 import t from 'tap'
+import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
 import { TaskState } from '../../../coordinator/tasks/task-state.ts'
 import { createTasks } from '../../../coordinator/tasks/tasks.ts'
 import type { Work } from '../../../coordinator/tasks/turn.ts'
@@ -16,12 +17,12 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
   const { ledger, revisions } = await temporaryStore(t)
   const clock = { now: 1_800_000_000_000 }
   let meanwhile: (() => Promise<void>) | undefined
-  const write: typeof ledger.write = async (work, options) => {
+  const delayed = withChangeHook(ledger, async (work, commit) => {
     const first = meanwhile
     meanwhile = undefined
     await first?.()
-    return ledger.write(work, options)
-  }
+    return commit(work)
+  })
   const open = (own: typeof ledger) => {
     const tasks = createTasks({
       store: { revisions, ledger: own },
@@ -31,7 +32,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
     t.teardown(() => tasks.close())
     return tasks
   }
-  const [one, two] = [open({ ...ledger, write }), open(ledger)]
+  const [one, two] = [open(delayed), open(ledger)]
   const over = async (taskId: string) => {
     while (two.isRunning(taskId)) await new Promise(setImmediate)
   }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
 import { TaskState } from '../../../coordinator/tasks/task-state.ts'
 import { createTasks } from '../../../coordinator/tasks/tasks.ts'
 import type { Work } from '../../../coordinator/tasks/turn.ts'
@@ -9,10 +10,12 @@ import { HOME, newTask } from './fixtures.ts'
 const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
   const { ledger, revisions } = await temporaryStore(t)
   let until = 0
-  const write: typeof ledger.write = (work, options) =>
-    --until === 0 ? Promise.reject(new Error('disk full')) : ledger.write(work, options)
+  const failing = withChangeHook(ledger, async (work, commit) => {
+    if (--until === 0) throw new Error('disk full')
+    return commit(work)
+  })
   const tasks = createTasks({
-    store: { revisions, ledger: { ...ledger, write } },
+    store: { revisions, ledger: failing },
     publish: () => ({}) as never,
     logger: { warn: () => {}, error: () => {} },
     now: Date.now,

@@ -128,7 +128,7 @@ t.test('what was cancelled while its process was gone does not begin again', asy
   await begun
   clock.now += LEASE_MS + 1
   const row = { task_id: taskId, tenant_id: 'home', actor: 'key:b' }
-  await store.ledger.write(trx => trx.insertInto('task_cancels').values(row).execute())
+  await store.ledger.sealed.write(trx => trx.insertInto('task_cancels').values(row).execute())
   t.strictSame(await Promise.all([two.cutOff(), two.cutOff()]), [[], []])
   t.equal((await two.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_CANCELED)
 })

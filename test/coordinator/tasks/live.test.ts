@@ -23,7 +23,7 @@ t.test('what happens just when all before it was stored is stored too', async t 
     failed: (_id, error) => t.fail(error.message),
     logger: { warn: () => {} },
   })
-  await ledger.write(trx => live.saveFirst(trx))
+  await ledger.sealed.write(trx => live.saveFirst(trx))
   live.status(TaskState.TASK_STATE_WORKING)
   await live.flushed()
   await live.flushed()

@@ -161,13 +161,13 @@ t.test('one tenant cannot take every place', async t => {
 
 t.test('a store that fails once keeps nobody waiting, and loses nothing', async t => {
   const { store, tasks } = await scene(t)
-  const { write } = store.ledger
+  const { sealed } = store.ledger
   const { taskId, start } = await tasks.begin(newTask(complete))
   const { events } = await tasks.follow(taskId, HOME)
   let failures = 0
-  store.ledger.write = work => {
-    if (failures++ > 0) return write(work)
-    return Promise.reject(new Error('the disk is full'))
+  store.ledger.sealed = {
+    write: (work, options) =>
+      failures++ > 0 ? sealed.write(work, options) : Promise.reject(new Error('the disk is full')),
   }
   start()
   await t.rejects(events.next(), { message: 'the disk is full' })

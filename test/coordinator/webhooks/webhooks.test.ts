@@ -268,7 +268,7 @@ t.test('a tenant that is disabled gets nothing; what waited goes out when it is 
   const { webhooks, events, store, url, received, until, queue, advance } = await scene(t)
   const { webhook } = await webhooks.create({ url, types: ['shoal.gate.*'], label: '' }, own, BY)
   const enable = (enabled: boolean) =>
-    store.ledger.write(trx => enableTenant(trx, { id: 'one', enabled, at: Date.now() }, BY))
+    store.ledger.sealed.write(trx => enableTenant(trx, { id: 'one', enabled, at: Date.now() }, BY))
   await enable(false)
   events.publish('shoal.gate.approved', { tenant_id: 'one' })
   const { jobId } = await webhooks.test(webhook.id, own, BY)

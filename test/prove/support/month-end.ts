@@ -82,7 +82,7 @@ const prepare = async (stateDir: string, { limit, left }: MonthEnd) => {
   const { secret: token } = await createToken(store.ledger, { uses: 1, ttlMinutes: 10 }, ADMIN)
   const month = monthAt(Date.now()).name
   const row = { month, subject: key.id, reserved: limit - left }
-  await store.ledger.write(trx => trx.insertInto('quotas').values(row).execute())
+  await store.ledger.sealed.write(trx => trx.insertInto('quotas').values(row).execute())
   keys.close()
   await store.close()
   return { secret, keyId: key.id, token }

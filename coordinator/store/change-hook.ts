@@ -1,0 +1,28 @@
+import type { Transaction } from 'kysely'
+import type { Database } from './engine.ts'
+import type { Lane, LaneName, Work } from './lanes.ts'
+
+/**
+ * Runs around every change of a database: `commit` takes the work, or one that does more in the
+ * same transaction. The options of the write are kept whatever a hook does.
+ */
+export type ChangeHook<T> = <R, Trx extends Transaction<T>>(
+  work: Work<Trx, R>,
+  commit: (work: Work<Trx, R>) => Promise<R>,
+  lane: LaneName,
+) => Promise<R>
+
+/** The same database, whose changes pass through a hook. */
+export const withChangeHook = <T>(database: Database<T>, hook: ChangeHook<T>): Database<T> => ({
+  ...database,
+  sealed: hooked(database.sealed, hook, 'sealed'),
+  free: hooked(database.free, hook, 'free'),
+})
+
+const hooked = <T, Trx extends Transaction<T>>(
+  lane: Lane<Trx>,
+  hook: ChangeHook<T>,
+  name: LaneName,
+): Lane<Trx> => ({
+  write: (work, options) => hook(work, changed => lane.write(changed, options), name),
+})

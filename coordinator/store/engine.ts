@@ -1,0 +1,69 @@
+import type { Insertable, Kysely, Transaction } from 'kysely'
+import type { Migration } from 'kysely/migration'
+import type { Lanes } from './lanes.ts'
+
+/**
+ * What stores the two databases. Everything above it is written for any engine: SQL that SQLite
+ * and PostgreSQL both understand, `bigint` columns that read as numbers, failures as `StoreFault`.
+ */
+export interface Engine {
+  readonly schema: EngineSchema
+  /** Opens or makes a database and brings its schema up to date. */
+  open<T>(definition: DatabaseDefinition<T>): Promise<Database<T>>
+}
+
+/** Pieces of migrations that every engine spells in its own way. */
+export interface EngineSchema {
+  /** Refuses UPDATE and DELETE on a table from now on. */
+  makeAppendOnly(db: Kysely<unknown>, table: string): Promise<void>
+  /** Rows up to the number in the one row of another table may be deleted from now on, no others. */
+  allowPurge(db: Kysely<unknown>, purge: { table: string; upTo: string }): Promise<void>
+}
+
+export interface DatabaseDefinition<T> extends LaneOptions<T> {
+  name: 'ledger' | 'records'
+  /** What a committed change survives: loss of power, or only the end of the process. */
+  survives: 'power_loss' | 'process_end'
+  migrations: Record<string, Migration>
+  /** Clock of an engine that has none of its own, unix milliseconds. */
+  now?: (() => number) | undefined
+}
+
+export interface LaneOptions<T> {
+  /** Why nothing may be written, by what is in the database: another process may have found it. */
+  refusal?: ((trx: Transaction<T>) => Promise<string | undefined>) | undefined
+  wait?: ((milliseconds: number) => Promise<unknown>) | undefined
+  /** Works that may wait: a disk that hangs must not fill the memory. */
+  queueLimit?: number | undefined
+}
+
+export interface Database<T> extends Lanes<T> {
+  /** Sees what is committed, never the middle of a transaction. */
+  read: Kysely<T>
+  /** Refuses every write from now on, with `audit_broken`; reading goes on. */
+  freeze(reason: string): void
+  /** Differs from the last answer after a commit elsewhere; it may also differ without one. */
+  foreignCommits(): number
+  /**
+   * Unix milliseconds by the clock of the database, which all processes on it share: for leases.
+   * SQLite has none of its own and its processes run on one machine, whose clock it is.
+   */
+  nowMs(trx: Transaction<T>): Promise<number>
+  /** Inserts many rows at the least cost; a row whose key is there already is left out. */
+  insertNew<N extends keyof T & string>(
+    trx: Transaction<T>,
+    target: InsertTarget<T, N>,
+    rows: readonly Insertable<T[N]>[],
+  ): Promise<void>
+  /** True when the database itself refuses to change and to delete rows of the table. */
+  isAppendOnly(table: keyof T & string): Promise<boolean>
+  /** Finishes what is queued and refuses later writes. */
+  close(): Promise<void>
+}
+
+/** Declared once per table, as a constant: an engine may keep the statement by its identity. */
+export interface InsertTarget<T, N extends keyof T & string> {
+  table: N
+  key: keyof T[N] & string
+  columns: readonly (keyof T[N] & string)[]
+}

@@ -1,0 +1,42 @@
+import { ShoalError } from '../../shared/errors.ts'
+
+/**
+ * What a failure of the database means, whichever engine reports it. `conflict` is a collision
+ * with another transaction: the same work may succeed when it is tried again.
+ */
+export type FaultKind = 'unique' | 'reference' | 'conflict' | 'full' | 'read_only' | 'unavailable'
+
+/** A failure as an engine has classified it; the error of its driver is the cause. */
+export class StoreFault extends Error {
+  readonly kind: FaultKind
+
+  constructor(kind: FaultKind, message: string, cause: unknown) {
+    super(message, { cause })
+    this.kind = kind
+  }
+}
+
+const RETRY_AFTER_SECONDS = 5
+
+/** The error for callers while the database as a whole cannot be used. */
+export const storeUnavailable = (message: string, fault: StoreFault): ShoalError =>
+  new ShoalError('store_unavailable', message, {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    cause: fault,
+  })
+
+/** Undefined for an error that is not the database's. */
+export const faultOf = (error: unknown): FaultKind | undefined => {
+  if (error instanceof StoreFault) return error.kind
+  return error instanceof ShoalError && error.cause instanceof StoreFault
+    ? error.cause.kind
+    : undefined
+}
+
+/** True when a row breaks a unique index, a primary key or a foreign key. */
+export const breaksConstraint = (error: unknown): boolean =>
+  ['unique', 'reference'].includes(faultOf(error) ?? '')
+
+/** True when the transaction as a whole is lost, not just one statement of it. */
+export const losesTransaction = (error: unknown): boolean =>
+  ['conflict', 'full', 'read_only', 'unavailable'].includes(faultOf(error) ?? '')

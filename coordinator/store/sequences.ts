@@ -1,0 +1,53 @@
+import { type Kysely, sql } from 'kysely'
+import type { Sealed } from './lanes.ts'
+import type { LedgerTables, SequenceRow } from './tables.ts'
+
+/** Everything that is numbered in one order over all processes. */
+export type SequenceName =
+  | 'audit'
+  | 'jobs'
+  | 'conversations'
+  | 'configs'
+  | 'policies'
+  | `command-fence:${string}`
+  | `peer-fence:${string}`
+
+/**
+ * The next number of a sequence, from 1, without gaps: a transaction that fails gives its numbers
+ * back. `atLeast` lets a sequence jump ahead, as fences do that also follow the clock.
+ */
+export const nextSequence = async (
+  trx: Sealed<LedgerTables>,
+  name: SequenceName,
+  atLeast = 1,
+): Promise<number> => {
+  // as text, because every row of the audit pays for it: half the cost of a built statement
+  const { rows } = await sql<SequenceRow>`
+    insert into sequences (name, value) values (${name}, ${atLeast})
+    on conflict (name) do update set value = case
+      when sequences.value >= ${atLeast} then sequences.value + 1 else ${atLeast} end
+    returning value`.execute(trx)
+  return (rows[0] as SequenceRow).value
+}
+
+/** The last number that was given; 0 before the first. */
+export const lastOfSequence = async (
+  db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
+  name: SequenceName,
+): Promise<number> => {
+  const query = db.selectFrom('sequences').select('value').where('name', '=', name)
+  return (await query.executeTakeFirst())?.value ?? 0
+}
+
+/** Goes on from another number: for a person who accepts that rows are gone. */
+export const restartSequence = async (
+  trx: Sealed<LedgerTables>,
+  name: SequenceName,
+  value: number,
+): Promise<void> => {
+  await trx
+    .insertInto('sequences')
+    .values({ name, value })
+    .onConflict(conflict => conflict.column('name').doUpdateSet({ value }))
+    .execute()
+}

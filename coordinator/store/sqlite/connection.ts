@@ -1,0 +1,51 @@
+import Sqlite from 'better-sqlite3'
+import type { Dialect } from 'kysely'
+import type { DatabaseDefinition } from '../engine.ts'
+import { dialectOf } from './dialect.ts'
+import { translated } from './sqlite-faults.ts'
+
+export interface Connection {
+  dialect: Dialect
+  /** Changes when another connection has committed to the file (PRAGMA data_version). */
+  dataVersion(): number
+  /** A lock of another process is a failure at once from now on: the caller waits by itself. */
+  beImpatient(): void
+  /** Kysely itself closes only what it has used. */
+  close(): void
+}
+
+const LOCK_WAIT_MS = 5000
+/** Per connection, of four; better-sqlite3 has 16,000, and the system caches the files too. */
+const CACHE_KIB = 2048
+
+/** sqlite.org/pragma.html#pragma_synchronous */
+const SYNCHRONOUS = { power_loss: 'full', process_end: 'normal' } as const
+
+/**
+ * One connection. A reader cannot write. Both wait for the lock of another process, which stops
+ * the event loop: good while opening, see `beImpatient`.
+ */
+export const connect = (
+  path: string,
+  role: 'reader' | 'writer',
+  survives: DatabaseDefinition<unknown>['survives'],
+): Connection => {
+  const database = translated(() => new Sqlite(path, { timeout: LOCK_WAIT_MS }))
+  const pragma = (text: string) => translated(() => database.pragma(text, { simple: true }))
+  try {
+    pragma('journal_mode = wal')
+    pragma(`synchronous = ${SYNCHRONOUS[survives]}`)
+    pragma('foreign_keys = on')
+    pragma(`cache_size = -${CACHE_KIB}`)
+    if (role === 'reader') pragma('query_only = on')
+  } catch (error) {
+    database.close()
+    throw error
+  }
+  return {
+    dialect: dialectOf(database),
+    dataVersion: () => pragma('data_version') as number,
+    beImpatient: () => pragma('busy_timeout = 0'),
+    close: () => database.close(),
+  }
+}

@@ -1,0 +1,83 @@
+import type Sqlite from 'better-sqlite3'
+import {
+  type Dialect,
+  SqliteAdapter,
+  type SqliteDatabase,
+  SqliteDriver,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type SqliteStatement,
+} from 'kysely'
+import { translated } from './sqlite-faults.ts'
+
+const CACHED_STATEMENTS = 256
+
+/** Kysely over one connection, with failures translated and statements kept prepared. */
+export const dialectOf = (database: Sqlite.Database): Dialect => ({
+  createDriver: () => new ImmediateDriver(database),
+  createAdapter: () => new TransactionalAdapter(),
+  createQueryCompiler: () => new SqliteQueryCompiler(),
+  createIntrospector: db => new SqliteIntrospector(db),
+})
+
+/** SQLite's schema changes are transactional, so that a migration happens as a whole or not. */
+class TransactionalAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): true {
+    return true
+  }
+}
+
+/** Takes the write lock at once: a lock that is upgraded later can fail in the middle. */
+class ImmediateDriver extends SqliteDriver {
+  readonly #database: Sqlite.Database
+
+  constructor(database: Sqlite.Database) {
+    super({ database: statementCache(database) })
+    this.#database = database
+  }
+
+  override async beginTransaction(): Promise<void> {
+    if (this.#database.inTransaction) translated(() => this.#database.exec('rollback'))
+    translated(() => this.#database.exec('begin immediate'))
+  }
+
+  override async commitTransaction(): Promise<void> {
+    translated(() => this.#database.exec('commit'))
+  }
+
+  /**
+   * After some failures SQLite has rolled back by itself (sqlite.org/lang_transaction.html). Must
+   * not throw, or kysely keeps the connection for ever; the next begin would try again.
+   */
+  override async rollbackTransaction(): Promise<void> {
+    try {
+      if (this.#database.inTransaction) this.#database.exec('rollback')
+    } catch {}
+  }
+}
+
+/** Prepared statements by their text, oldest dropped first; kysely prepares each one again. */
+const statementCache = (database: Sqlite.Database): SqliteDatabase => {
+  const statements = new Map<string, SqliteStatement>()
+  const prepare = (text: string): SqliteStatement => {
+    const statement = database.prepare<unknown[]>(text)
+    return {
+      reader: statement.reader,
+      all: values => translated(() => statement.all(values)),
+      run: values => translated(() => statement.run(values)),
+      iterate: values => statement.iterate(values),
+    }
+  }
+  return {
+    close: () => database.close(),
+    prepare: text => {
+      const known = statements.get(text)
+      if (known !== undefined) return known
+      const made = translated(() => prepare(text))
+      statements.set(text, made)
+      const oldest = statements.keys().next().value
+      if (statements.size > CACHED_STATEMENTS && oldest !== undefined) statements.delete(oldest)
+      return made
+    },
+  }
+}

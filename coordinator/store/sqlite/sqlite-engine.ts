@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Kysely } from 'kysely'
+import { ShoalError } from '../../../shared/errors.ts'
+import type { Database, DatabaseDefinition, Engine } from '../engine.ts'
+import { GroupCommit } from '../group-commit.ts'
+import { migrate } from '../migrate.ts'
+import { isAppendOnly, sqliteSchema } from './append-only.ts'
+import { connect } from './connection.ts'
+import { insertNew } from './insert-new.ts'
+
+/**
+ * One file per database in a folder that only its owner can enter, made when it is not there. A
+ * database is a connection for reads and one for the queue of writes. Several processes may open
+ * one folder. Throws ShoalError `store_unavailable` for a folder or file that cannot be used.
+ */
+export const sqliteEngine = (folder: string): Engine => ({
+  schema: sqliteSchema,
+  open: async definition => {
+    await makeFolderPrivate(folder)
+    return openFile(folder, definition)
+  },
+})
+
+/** True for a folder in which a store was made before. */
+export const hasSqliteStore = (folder: string): boolean =>
+  existsSync(join(folder, fileOf('ledger')))
+
+const fileOf = (name: DatabaseDefinition<unknown>['name']): string => `${name}.db`
+
+const openFile = async <T>(
+  folder: string,
+  { name, survives, migrations, now = Date.now, ...options }: DatabaseDefinition<T>,
+): Promise<Database<T>> => {
+  const path = join(folder, fileOf(name))
+  await makeFilePrivate(path)
+  const writing = connect(path, 'writer', survives)
+  const writeSide = new Kysely<T>({ dialect: writing.dialect })
+  try {
+    await migrate(writeSide, fileOf(name), migrations)
+    writing.beImpatient()
+    const reading = connect(path, 'reader', survives)
+    const read = new Kysely<T>({ dialect: reading.dialect })
+    const queue = new GroupCommit(writeSide, options)
+    return {
+      ...queue.lanes(),
+      read,
+      freeze: reason => queue.freeze(reason),
+      foreignCommits: writing.dataVersion,
+      nowMs: async () => now(),
+      insertNew,
+      isAppendOnly: table => isAppendOnly(read, table),
+      close: async () => {
+        await queue.close()
+        reading.close()
+        writing.close()
+      },
+    }
+  } catch (error) {
+    writing.close()
+    throw error
+  }
+}
+
+const makeFolderPrivate = async (folder: string): Promise<void> => {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await chmod(folder, 0o700)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new ShoalError('store_unavailable', `cannot use folder ${folder} (${code})`, { cause })
+  }
+}
+
+/** SQLite gives its -wal and -shm files the mode of the database (sqlite.org/src, os_unix.c). */
+const makeFilePrivate = async (path: string): Promise<void> => {
+  try {
+    const file = await open(path, 'a', 0o600)
+    await file.close()
+    await chmod(path, 0o600)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    throw new ShoalError('store_unavailable', `cannot use ${path} (${code})`, { cause })
+  }
+}

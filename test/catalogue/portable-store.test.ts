@@ -1,0 +1,42 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+
+const root = resolve(import.meta.dirname, '..', '..')
+
+/** What only one engine understands, or what goes around the port of the store. */
+const FORBIDDEN: readonly [what: string, pattern: RegExp][] = [
+  ['a driver of one engine', /'better-sqlite3'|\bSqlite(Dialect|Driver|Adapter)\b/],
+  ['a pragma', /\bpragma\b/i],
+  ['a table or an error code of SQLite', /sqlite_master|\bSQLITE_|data_?version/i],
+  ['a function of SQLite', /json_each|json_extract|group_concat|\bifnull\(|last_insert_rowid/i],
+  ['a hint for one planner', /sql`\+/],
+  ['an operator that PostgreSQL has for null alone', /sql(<[^`]*>)?`[^`]*\bis (not )?\$\{/],
+  ['a null-safe operator of SQLite', /'is( not)?', (?!null\b)/],
+  ['text with places of one engine', /CompiledQuery\.raw/],
+  ['a count or sum that PostgreSQL widens to text', /fn\s*\.(countAll|count|sum)\b/],
+  ['a copy of a database in place of a hook', /\{\s*\.\.\.(\w+\.)?(ledger|records)\b/],
+]
+
+const ENGINE = 'coordinator/store/sqlite/'
+/** Where the engine is chosen. */
+const CHOICE = 'coordinator/store/store.ts'
+
+const sources = globSync('coordinator/**/*.ts', { cwd: root })
+  .filter(path => !path.startsWith(ENGINE))
+  .map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+
+t.test('nothing above the engine of the store is written for one engine', async t => {
+  const found = sources.flatMap(({ path, text }) =>
+    FORBIDDEN.filter(([, pattern]) => pattern.test(text)).map(([what]) => `${path}: ${what}`),
+  )
+  t.strictSame(found, [])
+})
+
+t.test('one file chooses the engine', async t => {
+  const importers = sources.filter(({ text }) => /from '[^']*\/sqlite\//.test(text))
+  t.strictSame(
+    importers.map(({ path }) => path),
+    [CHOICE],
+  )
+})

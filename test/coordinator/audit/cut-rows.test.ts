@@ -1,0 +1,110 @@
+import { copyFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { restartSequence } from '../../../coordinator/store/sequences.ts'
+import { temporaryFolder, testStore } from '../store/temporary.ts'
+import { append, guarding, reopened, tamper } from './guarding.ts'
+
+interface Cut {
+  stop: 'clean' | 'kill -9'
+  /** The kept head is still there. */
+  file: boolean
+  /** A cell shows the head that it has witnessed. */
+  cell: boolean
+  /** The counter was set back to where the cut chain ends. */
+  counter: 'left' | 'set back'
+  /** First row that is gone: row 20 was signed while it ran, 21 to 23 came after. */
+  from: 19 | 22
+}
+
+const FILES = ['ledger.db', 'ledger.db-wal', 'audit-head.json']
+
+/** A coordinator's folder after its stop, and the head that a cell has. */
+const stopped = async (t: Pick<Test, 'teardown'>, stop: Cut['stop']) => {
+  const folder = await temporaryFolder(t)
+  const store = await testStore(folder)
+  await append(store, 20)
+  const running = guarding(store, folder)
+  const witnessed = await running.signed
+  await append(store, 3)
+  // what the disk has at the instant of a kill
+  const killed = await temporaryFolder(t)
+  for (const name of FILES) copyFileSync(join(folder, name), join(killed, name))
+  await running.stop()
+  await store.close()
+  return { folder: stop === 'clean' ? folder : killed, witnessed }
+}
+
+const isFrozen = async (folder: string): Promise<boolean> => {
+  const store = await testStore(folder)
+  const code = await append(store, 1).then(
+    () => undefined,
+    (error: { code?: string }) => error.code,
+  )
+  await store.close()
+  return code === 'audit_broken'
+}
+
+/** How a cut shows at the first start, and whether it still does at the second, without the cell. */
+const outcomeOf = async (t: Pick<Test, 'teardown'>, cut: Cut): Promise<string> => {
+  const { folder, witnessed } = await stopped(t, cut.stop)
+  await tamper(folder, async trx => {
+    await trx.deleteFrom('audit').where('seq', '>=', cut.from).execute()
+    if (cut.counter === 'set back') await restartSequence(trx, 'audit', cut.from - 1)
+  })
+  if (!cut.file) rmSync(join(folder, 'audit-head.json'))
+  const store = await testStore(folder)
+  const first = guarding(store, folder)
+  await first.guard.checked
+  if (cut.cell) await first.guard.witnessed(witnessed, 'cell_1')
+  const trouble = first.guard.trouble()
+  await first.stop()
+  await store.close()
+  if (trouble === undefined) return 'unnoticed'
+  const isMarked = await isFrozen(folder)
+  const second = await reopened(folder)
+  const again = second.guard.trouble()
+  await second.store.close()
+  const isReported = [first, second].every(({ events }) => events.includes('shoal.audit.broken'))
+  return isMarked && isReported && again !== undefined ? 'frozen, reported, both times' : trouble
+}
+
+const FOUND = 'frozen, reported, both times'
+const stops = ['clean', 'kill -9'] as const
+const both = [true, false]
+
+const outcomesOf = async (t: Pick<Test, 'teardown'>, cuts: readonly Cut[]) => {
+  const outcomes: [Cut, string][] = []
+  for (const cut of cuts) outcomes.push([cut, await outcomeOf(t, cut)])
+  return outcomes
+}
+
+t.test('rows cut while the coordinator is down are found at each start', async t => {
+  const cuts = stops.flatMap(stop =>
+    both.flatMap(file =>
+      both.map((cell): Cut => ({ stop, file, cell, counter: 'left', from: 22 })),
+    ),
+  )
+  t.strictSame(
+    await outcomesOf(t, cuts),
+    cuts.map(cut => [cut, FOUND]),
+  )
+})
+
+t.test('rows cut with their counter set back are found by any witness outside', async t => {
+  const cuts = stops.flatMap(stop =>
+    both.flatMap(file =>
+      both.map((cell): Cut => ({ stop, file, cell, counter: 'set back', from: 19 })),
+    ),
+  )
+  t.strictSame(
+    await outcomesOf(t, cuts),
+    // the whole store was rewritten, and nothing outside knows better: docs/audit.md says so
+    cuts.map(cut => [cut, cut.file || cut.cell ? FOUND : 'unnoticed']),
+  )
+})
+
+t.test('a clean stop signs the rows of its last seconds too', async t => {
+  const cut = { stop: 'clean', file: true, cell: false, counter: 'set back', from: 22 } as const
+  t.equal(await outcomeOf(t, cut), FOUND)
+})

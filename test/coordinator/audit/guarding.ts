@@ -1,0 +1,70 @@
+import { sql } from 'kysely'
+import { createAudit } from '../../../coordinator/audit/audit.ts'
+import { type AuditGuardParts, guardAudit } from '../../../coordinator/audit/guard.ts'
+import type { SealedTrx, Store } from '../../../coordinator/store/store.ts'
+import type { AuditHead } from '../../../shared/wire/audit-head.ts'
+import { silent } from '../../support/cell.ts'
+import { loneSigner } from '../../support/lone-signer.ts'
+import { testStore } from '../store/temporary.ts'
+
+export const signer = loneSigner()
+
+/** A guard over the store; the answer has what it reported, and ends it. */
+export const guarding = (
+  store: Store,
+  stateDir: string,
+  own: AuditGuardParts['signer'] = signer,
+) => {
+  const stop = new AbortController()
+  const events: string[] = []
+  let tell: (head: AuditHead) => void = () => {}
+  const signed = new Promise<AuditHead>(resolve => {
+    tell = resolve
+  })
+  const guard = guardAudit({
+    ...{ ledger: store.ledger, signer: own, stateDir, logger: silent, signal: stop.signal },
+    broadcast: head => tell(head),
+    publish: type => {
+      events.push(type)
+      return {} as never
+    },
+    now: () => 1000,
+  })
+  const end = (): Promise<void> => {
+    stop.abort()
+    return guard.ended
+  }
+  return { guard, events, signed, stop: end }
+}
+
+export const append = async (store: Store, count: number, word = 'test'): Promise<void> => {
+  const audit = createAudit(store)
+  for (let n = 1; n <= count; n++)
+    await audit.append({
+      ...{ actor: 'a', action: `${word}.run`, subject: `s${n}`, outcome: 'done' },
+      at: n,
+    })
+}
+
+/** The store at its next start, whose guard has checked the audit and was stopped again. */
+export const reopened = async (folder: string, own?: AuditGuardParts['signer']) => {
+  const store = await testStore(folder)
+  const watched = guarding(store, folder, own)
+  await watched.guard.checked
+  await watched.stop()
+  return { store, ...watched }
+}
+
+/** Changes what is stored as somebody who has the disk and knows the database. */
+export const tamper = async (
+  folder: string,
+  change: (trx: SealedTrx, store: Store) => Promise<unknown>,
+): Promise<void> => {
+  const store = await testStore(folder)
+  await store.ledger.sealed.write(async trx => {
+    for (const verb of ['update', 'delete'])
+      await sql`drop trigger if exists ${sql.ref(`audit_no_${verb}`)}`.execute(trx)
+    await change(trx, store)
+  })
+  await store.close()
+}
