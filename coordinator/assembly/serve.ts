@@ -23,7 +23,7 @@ import { openSigning } from '../signing/signing.ts'
 import { skills } from '../skills/index.ts'
 import { probeStore } from '../store/probe.ts'
 import { keepServerIdentity } from '../tls/keep.ts'
-import { serverIdentity } from '../tls/server-identity.ts'
+import { loadServerIdentity } from '../tls/server-identity.ts'
 import { createVisitors } from '../visitors/visitors.ts'
 import { buildApp } from './app.ts'
 import { type CellPortParts, openMqttPort, openUpgrades } from './cell-ports.ts'
@@ -59,7 +59,7 @@ export const serve = async (
   const now = Date.now
   const configured = configuredPolicy(config.policy_file, config.gates)
   const nowMs = () => performance.now()
-  const shown = await serverIdentity(config)
+  const shown = await loadServerIdentity(config)
   const figures = createFigures()
   const store = await openCoordinatorStore(config.state_dir, { figures: figures.store })
   const signing = await openSigning(config.state_dir)
@@ -159,7 +159,7 @@ export const serve = async (
   const mqtt = await openMqttPort(ports)
   const metricsPort = await openMetricsPort(config.metrics.loopback_port, registry)
   logger.info({ url, mqtt_url: mqtt?.url, state_dir, ca_file: shown?.caFile }, 'coordinator is up')
-  const identify = () => serverIdentity(config)
+  const identify = () => loadServerIdentity(config)
   const stopRenewing = keepServerIdentity({ server: app.server, shown, identify, logger })
 
   const close = async (): Promise<void> => {

@@ -3,30 +3,33 @@ import { Server as TlsServer } from 'node:tls'
 import type { Logger } from 'pino'
 import type { ServerIdentity } from './own-certificate.ts'
 
-export interface KeepParts {
+export interface ServerIdentityKeeper {
   server: Server
-  /** What the server shows now. */
+  /** The identity that the server presents now. */
   shown: ServerIdentity | undefined
-  /** What it should show; asked again and again. */
+  /** Returns the identity that the server should present; called on every check. */
   identify: () => Promise<ServerIdentity | undefined>
   logger: Pick<Logger, 'info' | 'error'>
-  /** Calls again and again; returns how to stop. */
-  repeat?: (call: () => void) => () => void
+  /** Schedules the check; returns a function that stops it. Twice a day by default. */
+  repeat?: (check: () => void) => () => void
 }
 
-const LOOK_EVERY_MS = 12 * 3_600_000
+const CHECK_EVERY_MS = 12 * 3_600_000
 
-const twiceADay = (call: () => void): (() => void) => {
-  const timer = setInterval(call, LOOK_EVERY_MS)
+const repeatTwiceADay = (check: () => void): (() => void) => {
+  const timer = setInterval(check, CHECK_EVERY_MS)
   return () => clearInterval(timer)
 }
 
-/** Shows new connections a renewed certificate, our own or the operator's. Returns how to stop. */
-export const keepServerIdentity = (parts: KeepParts): (() => void) => {
-  const { server, identify, logger, repeat = twiceADay } = parts
+/**
+ * Presents a renewed certificate, the coordinator's or the operator's, to new connections. Returns a
+ * function that stops the checks.
+ */
+export const keepServerIdentity = (parts: ServerIdentityKeeper): (() => void) => {
+  const { server, identify, logger, repeat = repeatTwiceADay } = parts
   if (!(server instanceof TlsServer)) return () => {}
   let shown = parts.shown?.cert
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const next = await identify()
     if (next === undefined || next.cert === shown) return
     server.setSecureContext({ cert: next.cert, key: next.key })
@@ -34,6 +37,6 @@ export const keepServerIdentity = (parts: KeepParts): (() => void) => {
     logger.info('the certificate was renewed')
   }
   return repeat(() => {
-    look().catch(error => logger.error({ err: error }, 'the certificate could not be renewed'))
+    check().catch(error => logger.error({ err: error }, 'the certificate could not be renewed'))
   })
 }

@@ -15,7 +15,7 @@ import { nextStep } from '../../clients/cli/next-step.ts'
 import { addOperationCommands } from '../../clients/cli/operation-commands.ts'
 import { openApi } from '../../coordinator/http/openapi.ts'
 import { defineOperation, type Operation } from '../../coordinator/operations/operation.ts'
-import { certify, newAuthority, pemOf } from '../../coordinator/tls/certificate.ts'
+import { issueAuthority, issueServerCertificate } from '../../coordinator/tls/certificate.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { columnsOf, printed } from '../../shared/print.ts'
 import { temporaryFolder, temporaryStore } from '../coordinator/store/temporary.ts'
@@ -304,11 +304,15 @@ t.test('a document that would put other things into commands is not followed', a
 
 t.test('who talks to the wrong port or without its authority is told so', async t => {
   const life = { from: Date.now() - 86_400_000, to: Date.now() + 86_400_000 }
-  const { certificate, key } = certify(newAuthority('shoal', life), ['127.0.0.1'], life)
+  const { certificate, key } = await issueServerCertificate(
+    await issueAuthority('shoal', life),
+    ['127.0.0.1'],
+    life,
+  )
   const servers = {
     http: createServer((_, response) => response.end('{}')),
     https: createTlsServer({
-      cert: pemOf(certificate),
+      cert: certificate.toString(),
       key: key.export({ type: 'pkcs8', format: 'pem' }),
     }),
   }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { profilesFile, readProfiles, writeProfiles } from '../../../clients/cli/profiles.ts'
 import { type Settings, settingsOf } from '../../../clients/cli/settings.ts'
-import { certify, newAuthority, pemOf } from '../../../coordinator/tls/certificate.ts'
+import { issueAuthority, issueServerCertificate } from '../../../coordinator/tls/certificate.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
 import { type Asked, error, fakeCoordinator } from '../../support/fake-coordinator.ts'
 import { hasPython, inTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
@@ -153,13 +153,13 @@ t.test('shoal login', async t => {
 
 t.test('an authority of its own', async t => {
   const life = { from: Date.now() - 60_000, to: Date.now() + 86_400_000 }
-  const authority = newAuthority('shoal', life)
-  const other = newAuthority('other', life)
-  const { certificate, key } = certify(authority, ['127.0.0.1'], life)
+  const authority = await issueAuthority('shoal', life)
+  const other = await issueAuthority('other', life)
+  const { certificate, key } = await issueServerCertificate(authority, ['127.0.0.1'], life)
   const server = createServer(
     {
       key: key.export({ type: 'pkcs8', format: 'pem' }),
-      cert: pemOf(certificate) + pemOf(authority.certificate),
+      cert: certificate.toString() + authority.certificate.toString(),
     },
     (_request, response) => response.end(JSON.stringify({ models: [model('m')] })),
   ).listen(0, '127.0.0.1')
@@ -173,8 +173,8 @@ t.test('an authority of its own', async t => {
     writeFileSync(join(home, name), text)
     return join(home, name)
   }
-  const right = fileOf('right.crt', pemOf(authority.certificate))
-  const wrong = fileOf('wrong.crt', pemOf(other.certificate))
+  const right = fileOf('right.crt', authority.certificate.toString())
+  const wrong = fileOf('wrong.crt', other.certificate.toString())
   const list = ['models', 'list', '--url', url]
 
   t.match(await shoal(env, list), { code: 69, err: /authority that is not known.*--ca-file/s })
@@ -185,7 +185,7 @@ t.test('an authority of its own', async t => {
     code: 77,
     err: /other certificates than the pinned one/,
   })
-  const pin = hash('sha256', authority.certificate, 'base64url')
+  const pin = hash('sha256', authority.certificate.raw, 'base64url')
   t.match(await shoal(env, [...login, '--pin', pin], KEY), { code: 0 })
   t.match(await shoal(env, ['models', 'list']), { code: 0, out: /^m +chat/m }, 'it is kept')
   t.match(await shoal(env, [...login, '--ca-file', wrong], KEY), { code: 69 })

@@ -1,88 +1,88 @@
 import type { Socket } from 'node:net'
 import { HEAD_BYTES } from './frames.ts'
 
-/** Memory that small pieces are written into, one after the other. */
+/** Memory into which small pieces are written one after the other. */
 interface Slab {
   bytes: Buffer
   used: number
 }
 
 const SLAB_BYTES = 64 * 1024
-/** From here on a piece is passed on as it is instead of being copied. */
+/** Size from which a piece is written as it is instead of being copied. */
 const LARGE_BYTES = 4096
-/** Less room than this is not worth keeping. */
+/** A slab with less free room than this is dropped. */
 const LEAST_BYTES = 1024
-/** Shared by all sessions, so that one that is silent has none. */
+/** Slabs shared by all sessions, so that an idle session holds none. */
 const spare: Slab[] = []
 const MAX_SPARE = 16
 
-/** Outputs that have something to write in this turn of the event loop. */
-let due: Output[] = []
+/** Outputs with something to write in this turn of the event loop. */
+let pending: FrameOutput[] = []
 
-const flushDue = (): void => {
-  const outputs = due
-  due = []
+const flushPending = (): void => {
+  const outputs = pending
+  pending = []
   for (const output of outputs) output.flush()
 }
 
 /**
- * What goes to one socket: all of one turn of the event loop in one write, in the order in which it
- * was put.
+ * Writes frames to one socket: everything put during one turn of the event loop in a single write, in
+ * order.
  */
-export class Output {
+export class FrameOutput {
   readonly #socket: Socket
   #slab: Slab | undefined
-  /** Where in the slab the part begins that is not a piece yet. */
+  /** Offset in the slab of the bytes that are not part of a piece yet. */
   #start = 0
   #pieces: Buffer[] = []
-  #isDue = false
+  #isPending = false
 
   constructor(socket: Socket) {
     this.#socket = socket
   }
 
-  /** The head of a frame whose payload of `length` bytes is put next. */
-  head(length: number, type: number, flags: number, id: number): void {
-    const { bytes, used } = this.#room(HEAD_BYTES)
+  /** Puts the head of a frame; its payload of `length` bytes must be put next. */
+  putHead(length: number, type: number, flags: number, id: number): void {
+    const { bytes, used } = this.#reserve(HEAD_BYTES)
     bytes.writeUIntBE(length, used, 3)
     bytes[used + 3] = type
     bytes[used + 4] = flags
     bytes.writeUInt32BE(id, used + 5)
-    this.#took(HEAD_BYTES)
+    this.#advance(HEAD_BYTES)
   }
 
-  uint16(value: number): void {
-    const { bytes, used } = this.#room(2)
+  putUint16(value: number): void {
+    const { bytes, used } = this.#reserve(2)
     bytes.writeUInt16BE(value, used)
-    this.#took(2)
+    this.#advance(2)
   }
 
-  uint32(value: number): void {
-    const { bytes, used } = this.#room(4)
+  putUint32(value: number): void {
+    const { bytes, used } = this.#reserve(4)
     bytes.writeUInt32BE(value, used)
-    this.#took(4)
+    this.#advance(4)
   }
 
-  /** Large ones are not copied, and must stay as they are. */
+  /** Puts bytes that must not change afterwards: large pieces are not copied. */
   put(source: Buffer, start: number, end: number): void {
     const length = end - start
     if (length >= LARGE_BYTES) {
-      this.#seal()
+      this.#sealPiece()
       this.#pieces.push(source.subarray(start, end))
     } else this.copy(source, start, end)
   }
 
-  /** At most 16 KiB, of what may be changed after this. */
+  /** Copies at most 16 KiB, which may change afterwards. */
   copy(source: Buffer, start: number, end: number): void {
     const length = end - start
-    const { bytes, used } = this.#room(length)
+    const { bytes, used } = this.#reserve(length)
     source.copy(bytes, used, start, end)
-    this.#took(length)
+    this.#advance(length)
   }
 
   flush(): void {
-    this.#seal()
-    this.#isDue = false
+    this.#sealPiece()
+    this.#isPending = false
     const pieces = this.#pieces
     if (pieces.length === 0) return
     this.#pieces = []
@@ -92,12 +92,12 @@ export class Output {
     if (pieces.length > 1) this.#socket.uncork()
   }
 
-  #room(bytes: number): Slab {
-    if (!this.#isDue) {
-      this.#isDue = true
-      if (due.push(this) === 1) setImmediate(flushDue)
+  #reserve(bytes: number): Slab {
+    if (!this.#isPending) {
+      this.#isPending = true
+      if (pending.push(this) === 1) setImmediate(flushPending)
     }
-    if (this.#slab !== undefined && this.#slab.used + bytes > SLAB_BYTES) this.#seal()
+    if (this.#slab !== undefined && this.#slab.used + bytes > SLAB_BYTES) this.#sealPiece()
     if (this.#slab === undefined) {
       this.#slab = spare.pop() ?? { bytes: Buffer.allocUnsafeSlow(SLAB_BYTES), used: 0 }
       if (this.#slab.used + bytes > SLAB_BYTES)
@@ -107,11 +107,11 @@ export class Output {
     return this.#slab
   }
 
-  #took(bytes: number): void {
+  #advance(bytes: number): void {
     if (this.#slab !== undefined) this.#slab.used += bytes
   }
 
-  #seal(): void {
+  #sealPiece(): void {
     const slab = this.#slab
     if (slab === undefined) return
     this.#slab = undefined

@@ -4,9 +4,9 @@ import type {
   CellLink,
   CellRequest,
   CellStream,
-} from '../../../coordinator/fleet/cell-link.ts'
+} from '../../coordinator/fleet/cell-link.ts'
 
-export interface Answered {
+export interface CollectedAnswer {
   status: number
   headers: AnswerHeaders
   bytes: Buffer
@@ -15,23 +15,23 @@ export interface Answered {
   isWhole: boolean
 }
 
-export interface Asked {
+export interface OpenRequest {
   stream: CellStream
-  /** Resolves with the end, whole or not. */
-  end: Promise<Answered>
+  /** Resolves when the answer has ended, whole or not. */
+  end: Promise<CollectedAnswer>
   /** Resolves with the first piece of the answer. */
   begun: Promise<void>
-  /** Bytes that have come so far. */
+  /** Bytes of the answer received so far. */
   read: () => number
 }
 
-/** Makes a request and keeps what is told of it. */
-export const open = (
+/** Opens a request on a link and collects its answer; `more` hears of it too. */
+export const openRequest = (
   link: Pick<CellLink, 'request'>,
   request: CellRequest,
   more: Partial<AnswerListener> = {},
-): Asked => {
-  const { promise: end, resolve } = Promise.withResolvers<Answered>()
+): OpenRequest => {
+  const { promise: end, resolve } = Promise.withResolvers<CollectedAnswer>()
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
   const pieces: Buffer[] = []
   let head = { status: 0, headers: {} as AnswerHeaders }
@@ -50,15 +50,17 @@ export const open = (
     },
     trailers: headers => {
       trailers = headers
+      more.trailers?.(headers)
     },
     silent: () => more.silent?.(),
     closed: isWhole => {
       const bytes = Buffer.concat(pieces)
+      more.closed?.(isWhole)
       resolve({ ...head, bytes, text: bytes.toString(), trailers, isWhole })
     },
   })
   return { stream, end, begun, read: () => read }
 }
 
-export const ask = async (link: Pick<CellLink, 'request'>, request: CellRequest) =>
-  open(link, request).end
+export const collectAnswer = async (link: Pick<CellLink, 'request'>, request: CellRequest) =>
+  openRequest(link, request).end
