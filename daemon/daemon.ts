@@ -8,13 +8,15 @@ import { signerFrom } from '../shared/signing.ts'
 import { lockState } from '../shared/state-lock.ts'
 import { PROTOCOL_VERSION, VERSION } from '../shared/version.ts'
 import type { Announce } from '../shared/wire/announce.ts'
+import { CAPABILITY } from '../shared/wire/capability.ts'
 import type { CellSettings } from '../shared/wire/desired.ts'
 import type { Envelope } from '../shared/wire/envelope.ts'
 import type { EngineReport } from '../shared/wire/telemetry.ts'
+import { builtInVerbs } from './commands/built-in-verbs.ts'
 import { CoordinatorClock } from './commands/clock.ts'
 import { journalFile } from './commands/journal-file.ts'
 import { modelVerbs } from './commands/model-verbs.ts'
-import { builtInVerbs, factsOf, type Verb } from './commands/verb.ts'
+import { factsOf, type Verb } from './commands/verb.ts'
 import { type DaemonConfig, DEFAULT_COORDINATOR_URL } from './config.ts'
 import { genuineDesired } from './desired/believable.ts'
 import { OpenBirths } from './desired/freshness.ts'
@@ -200,6 +202,7 @@ const fleetServices = async (
     name: config.name,
     version: VERSION,
     protocol: PROTOCOL_VERSION,
+    capability: CAPABILITY,
     host,
     gpus: gpus.facts(),
     engines: inference.reports(),

@@ -8,6 +8,7 @@ import Fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import { closeWithLinger } from '../../shared/lingering-close.ts'
 import { type A2aParts, a2aRoutes } from '../a2a/a2a-routes.ts'
 import { agentCard } from '../a2a/agent-card.ts'
 import { agentRoutes, cardParts, portOf } from '../a2a/agent-routes.ts'
@@ -104,9 +105,10 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
   const { config, logger, now, keys, quota, usage, fleet, running, enrol, views } = parts
   const { figures } = parts
   const { catalogue, tiers, cascade } = config
+  const limits = serverLimits(config)
   const app = Fastify({
-    ...serverLimits(config),
-    ...(parts.tls && { https: { cert: parts.tls.cert, key: parts.tls.key } }),
+    ...limits,
+    ...(parts.tls && { https: { ...limits.http, cert: parts.tls.cert, key: parts.tls.key } }),
     loggerInstance: warningsOnly(logger),
     // one logger for all requests: a child of it for each costs more than most requests say
     childLoggerFactory: logger => logger,
@@ -194,6 +196,7 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
     })
   await app.register(openApiRoute, { config, routes })
   straight.stepInFront(app.server)
+  closeWithLinger(app.server)
   return app
 }
 

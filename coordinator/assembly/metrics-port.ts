@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Registry } from 'prom-client'
+import { closeWithLinger } from '../../shared/lingering-close.ts'
 import { isLoopback } from '../config.ts'
 import { listenError } from './listen-error.ts'
 
@@ -36,6 +37,7 @@ export const openMetricsPort = async (
 export const metricsServer = (registry: Pick<Registry, 'metrics' | 'contentType'>): Server => {
   const server = createServer({ headersTimeout: 5000, requestTimeout: 10_000 })
   server.maxConnections = 16
+  closeWithLinger(server)
   server.on('request', (request, response) => {
     const status = statusOf(request)
     if (status !== 200) return end(response, status, '')

@@ -1,3 +1,4 @@
+import type { Approval } from '../../shared/wire/approval.ts'
 import type { Caller, NewRequest, Trx } from './asking.ts'
 import type { GateKeeper } from './gates.ts'
 import { ownSubject } from './own-subject.ts'
@@ -14,7 +15,7 @@ export const throughGate = async <T>(
   gates: Pick<GateKeeper, 'request' | 'consume'>,
   asked: NewRequest,
   caller: Caller,
-  act: (trx: Trx, request: GateRequest) => Promise<T>,
+  act: (trx: Trx, request: GateRequest, approval: Approval) => Promise<T>,
 ): Promise<Passage<T>> => {
   const subject = ownSubject(asked.plan, asked.subject)
   const request = await gates.request({ ...asked, subject }, caller)
@@ -22,8 +23,8 @@ export const throughGate = async <T>(
   let result: T | undefined
   await gates.consume(request.id, caller, {
     plan: asked.plan,
-    within: async trx => {
-      result = await act(trx, request)
+    within: async (trx, approval) => {
+      result = await act(trx, request, approval)
     },
   })
   return { open: true, result: result as T }

@@ -3,6 +3,7 @@ import type { FastifyHttpOptions, FastifyInstance, FastifyRequest } from 'fastif
 import fp from 'fastify-plugin'
 import { ShoalError } from '../../shared/errors.ts'
 import { randomId } from '../../shared/ids.ts'
+import { JSON_TYPE } from '../../shared/json-type.ts'
 import { HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { isLoopback } from '../config.ts'
@@ -40,9 +41,6 @@ export const serverLimits = ({ http }: CoordinatorConfig) =>
     },
     genReqId: requestId,
   }) satisfies FastifyHttpOptions<Server>
-
-/** Media types of bodies. */
-export const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i
 
 /** Names a request may carry in Host: those that our own certificate is for. */
 export const allowedHosts = (config: CoordinatorConfig): ReadonlySet<string> =>

@@ -50,7 +50,7 @@ export interface Views {
   identity: Omit<FleetIdentity, 'greeted'>
   settings: CellSettingsStore
   monitor: Monitor
-  commands: Pick<Commands, 'create' | 'get' | 'list'>
+  commands: Pick<Commands, 'create' | 'createWithin' | 'get' | 'list' | 'plan'>
   configs: Pick<Configs, 'set' | 'show'>
   keys: Pick<
     Keys,

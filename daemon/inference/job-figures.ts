@@ -33,6 +33,7 @@ export class JobFigures {
 
   /** Every event of the engine passes here: it costs some nanoseconds. */
   note(event: JobEvent, times: JobTimes, nowMs: number): void {
+    if (event.type === 'echo') return
     if (event.type === 'text') this.#text(times, nowMs)
     else if (event.type === 'start') this.#prompt(event.promptTokens, event.cachedTokens)
     else if (event.type === 'vectors') {

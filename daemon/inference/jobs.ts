@@ -26,6 +26,9 @@ export interface JobProcess {
   done(): void
 }
 
+/** Events after which the job goes on. */
+const PASSING: ReadonlySet<JobEvent['type']> = new Set(['start', 'echo', 'text'])
+
 /** The requests that run in one engine child or wait for it. */
 export class Jobs {
   readonly #admission: Admission
@@ -80,7 +83,7 @@ export class Jobs {
     for (const event of events) {
       const { listener, times } = this.#running.get(event.job) ?? {}
       if (times !== undefined) this.#figures.note(event, times, nowMs)
-      if (event.type !== 'start' && event.type !== 'text') this.#finish(event.job)
+      if (!PASSING.has(event.type)) this.#finish(event.job)
       listener?.(event.type === 'refused' ? refused(event) : event)
     }
   }

@@ -101,7 +101,7 @@ export interface ChatOrder {
   messages: readonly PlainMessage[]
   /** Continued as it is, without the chat template and instead of the messages: text or token ids. */
   prompt?: string | readonly number[]
-  /** The prompt is the first text of the answer. */
+  /** The prompt is put before the answer; with `topLogprobs` its tokens are scored as well. */
   echo?: boolean
   contextLength: number
   /** The rest of the context when absent. */
@@ -190,6 +190,11 @@ export interface TokenInfo extends TokenChance {
   top: readonly TokenChance[]
 }
 
+/** A token of the prompt; the first has no logprob. */
+export interface ScoredToken extends Omit<TokenInfo, 'logprob'> {
+  logprob: number | null
+}
+
 export type EndReason = 'stop' | 'length' | 'cancelled'
 
 export type JobEvent =
@@ -203,6 +208,8 @@ export type JobEvent =
       /** With `tools`: the form in which the answer calls them. */
       callShape?: CallShape
     }
+  /** The prompt, with `echo`. */
+  | { type: 'echo'; job: number; text: string; tokens?: readonly ScoredToken[] }
   /** With `topLogprobs` also the tokens; their texts together are the text. */
   | { type: 'text'; job: number; text: string; tokens?: readonly TokenInfo[] }
   | {

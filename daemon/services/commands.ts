@@ -10,7 +10,7 @@ import type { Uplink } from '../uplink/uplink.ts'
 
 export interface CommandsOptions {
   cellId: string
-  uplink: Pick<Uplink, 'on' | 'onReady' | 'deliver'>
+  uplink: Pick<Uplink, 'on' | 'onReady' | 'deliver' | 'publish'>
   file: JournalFile
   signer: Signer
   /** Public keys of the coordinator that this cell has pinned. */
@@ -46,9 +46,14 @@ export const commandsService = (options: CommandsOptions): Service => ({
       tell(ack)
     }
 
+    /** Progress that waited for a connection could overtake the end: without one it is dropped. */
+    const report = (ack: Ack): void => {
+      uplink.publish('ack', ack, ack.command_id).catch(() => {})
+    }
+
     const open = async () => {
       const journal = await Journal.open(file, now)
-      const executor = new Executor({ ...options, journal, acknowledge, signal })
+      const executor = new Executor({ ...options, journal, acknowledge, report, signal })
       await executor.recover()
       return { journal, executor }
     }

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { errorBody, httpStatus, ShoalError } from '../../shared/errors.ts'
+import { closeWithLinger } from '../../shared/lingering-close.ts'
 import { HEADER_JUDGE } from '../../shared/wire/link.ts'
 import type { Service } from '../service.ts'
 import type { Handle } from './link.ts'
@@ -18,6 +19,7 @@ export const localService = (port: number, handle: Handle): Service => ({
   start: async ({ signal, fail }) => {
     const server = createServer({ headersTimeout: 10_000, requestTimeout: 60_000 })
     server.maxConnections = 256
+    closeWithLinger(server)
     server.on('request', (request, response) => {
       const fault = faultOf(request)
       // what only the coordinator may ask

@@ -6,8 +6,8 @@ import { crc32 } from 'node:zlib'
  */
 const HEADER_BYTES = 8
 
-/** Largest text of a record, bytes; so that one always fits into an MQTT packet. */
-export const MAX_RECORD_BYTES = 128 * 1024
+/** Largest text of a record, bytes: an ack with the largest result; it fits into an MQTT packet. */
+export const MAX_RECORD_BYTES = 272 * 1024
 
 export const encodeRecord = (text: string): Buffer => {
   const body = Buffer.from(text)

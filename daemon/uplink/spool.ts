@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { randomId } from '../../shared/ids.ts'
-import { decodeRecords, encodeRecord, MAX_RECORD_BYTES } from './records.ts'
+import { decodeRecords, encodeRecord } from './records.ts'
 import { type Append, type Position, type Segment, SegmentFiles } from './segments.ts'
 
 export interface SpoolOptions {
@@ -11,6 +11,8 @@ export interface SpoolOptions {
   makesRoom?: 'oldest' | 'nothing'
   /** Records that are sent together. */
   batchRecords?: number
+  /** Bytes of them, which is the largest record too. */
+  batchBytes?: number
   /** Connections that may end while a batch is under way, until it is given up. */
   maxAttempts?: number
   logger: Logger
@@ -33,7 +35,8 @@ interface Claim {
 }
 
 const BATCH_RECORDS = 50
-const READ_BYTES = MAX_RECORD_BYTES + 64 * 1024
+/** A batch of history is one MQTT packet, which may go to an older coordinator: 256 KiB there. */
+const BATCH_BYTES = 192 * 1024
 const MAX_ATTEMPTS = 3
 const MAX_SEGMENT_BYTES = 1024 * 1024
 /** Room for the cursor and its replacement. */
@@ -52,6 +55,7 @@ export class Spool {
   #segmentBytes: number
   readonly #makesRoom: 'oldest' | 'nothing'
   readonly #batchRecords: number
+  readonly #batchBytes: number
   readonly #maxAttempts: number
   readonly #logger: Logger
   #segments: Segment[] = []
@@ -71,6 +75,7 @@ export class Spool {
   private constructor({ folder, maxBytes, logger, append, ...how }: SpoolOptions) {
     this.#makesRoom = how.makesRoom ?? 'oldest'
     this.#batchRecords = how.batchRecords ?? BATCH_RECORDS
+    this.#batchBytes = how.batchBytes ?? BATCH_BYTES
     this.#maxAttempts = how.maxAttempts ?? MAX_ATTEMPTS
     this.#files = new SegmentFiles(folder, append)
     this.#maxBytes = maxBytes - CURSOR_BYTES
@@ -184,7 +189,7 @@ export class Spool {
   }
 
   async #write(data: Buffer): Promise<void> {
-    if (data.length > Math.min(MAX_RECORD_BYTES, this.#segmentBytes))
+    if (data.length > Math.min(this.#batchBytes, this.#segmentBytes))
       throw new Error('the record is too large')
     let segment = this.#segments.at(-1) as Segment
     const torn = segment.size > segment.bytes
@@ -230,7 +235,7 @@ export class Spool {
   }
 
   async #read(segment: Segment): Promise<Claim | undefined> {
-    const wanted = Math.min(READ_BYTES, segment.bytes - this.#at.offset)
+    const wanted = Math.min(this.#batchBytes, segment.bytes - this.#at.offset)
     const data = await this.#files.read(this.#at, wanted).catch(() => Buffer.alloc(0))
     const { texts, bytes } = decodeRecords(data, this.#batchRecords)
     if (texts.length === 0) return this.#giveUp(segment)

@@ -13,6 +13,7 @@ import { keepConnected } from './keep-connected.ts'
 import { type Arrived, MqttSession } from './mqtt-session.ts'
 import type { Nudge } from './nudge.ts'
 import type { QuarantineNotice } from './quarantine-notice.ts'
+import { MAX_RECORD_BYTES } from './records.ts'
 import { type Batch, Spool } from './spool.ts'
 import { TokenBucket } from './token-bucket.ts'
 
@@ -53,7 +54,12 @@ interface Kept {
 const MAX_EARLY = 32
 
 /** What is given up after so many ended connections is refused by the coordinator, not by chance. */
-const OUTBOX = { makesRoom: 'nothing', batchRecords: 10, maxAttempts: 20 } as const
+const OUTBOX = {
+  makesRoom: 'nothing',
+  batchRecords: 10,
+  batchBytes: MAX_RECORD_BYTES,
+  maxAttempts: 20,
+} as const
 
 const DRAINING: StateBody = { state: 'draining' }
 

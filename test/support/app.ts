@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { type AppParts, buildApp } from '../../coordinator/assembly/app.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
 import { createEvents } from '../../coordinator/events/bus.ts'
@@ -93,4 +93,21 @@ export const rawRequest = async (address: AddressInfo, text: string): Promise<st
   })
   await once(socket, 'close')
   return answer
+}
+
+/** Sends the head and a large body to its end before it reads anything, and gives the status line. */
+export const statusAfterWriting = async (
+  socket: Socket,
+  head: readonly string[],
+  bytes = 8 * 1024 * 1024,
+): Promise<string> => {
+  socket.write([...head, `content-length: ${bytes}`, '', ''].join('\r\n'))
+  await new Promise<void>((resolve, reject) =>
+    socket
+      .once('error', reject)
+      .write(Buffer.alloc(bytes, ' '), error => (error ? reject(error) : resolve())),
+  )
+  const [answer] = await once(socket, 'data')
+  socket.destroy()
+  return String(answer).split('\r\n', 1)[0] as string
 }

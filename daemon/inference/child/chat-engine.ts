@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import type { LlamaModel } from 'node-llama-cpp'
-import type { ChatOrder, JobEvent, LoadOrder, StepCounts } from '../protocol.ts'
+import type { ChatOrder, LoadOrder, StepCounts } from '../protocol.ts'
 import type { CallShape } from '../tool-syntax.ts'
 import { Batching } from './batching.ts'
 import { ChatTemplate } from './chat-template.ts'
 import { createChatContext } from './context.ts'
 import { generate } from './generate.ts'
+import type { Emit } from './generation.ts'
 import { mostCharacters, tokenizerOf } from './model.ts'
 import { PromptPace } from './prompt-pace.ts'
+import { isScored } from './prompt-scores.ts'
 import { echoing, emptyAnswer, rawPrompt } from './raw-prompt.ts'
 import { Refusal } from './refusal.ts'
 import type { Slot } from './slot.ts'
 import { pickSlot } from './slots.ts'
 import { type Tokenizer, tokenizePieces } from './tokens.ts'
-
-export type Emit = (event: JobEvent) => void
 
 /** One context with as many sequences as slots; the daemon never sends more jobs than that. */
 export class ChatEngine {
@@ -60,8 +60,8 @@ export class ChatEngine {
   /** Resolves after the last event of the job; the slot is then free. */
   async run(order: ChatOrder, emit: Emit, isCancelled: () => boolean): Promise<void> {
     const { prompt, callShape } = this.#read(order)
-    const tell = order.echo ? echoing(this.#model, order, emit) : emit
-    if (order.maxTokens === 0) {
+    const tell = order.echo && !isScored(order) ? echoing(this.#model, order, emit) : emit
+    if (order.maxTokens === 0 && !isScored(order)) {
       for (const event of emptyAnswer(order, prompt.length)) tell(event)
       return
     }

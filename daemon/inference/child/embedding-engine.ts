@@ -1,6 +1,6 @@
 import type { LlamaEmbeddingContext, LlamaModel, Token } from 'node-llama-cpp'
 import type { EmbedOrder, LoadOrder, StepCounts } from '../protocol.ts'
-import type { Emit } from './chat-engine.ts'
+import type { Emit } from './generation.ts'
 import { isKnownToken, mostCharacters } from './model.ts'
 import { Refusal } from './refusal.ts'
 

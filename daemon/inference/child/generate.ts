@@ -1,28 +1,14 @@
-import type { LlamaModel, SequenceEvaluateOptions, Token } from 'node-llama-cpp'
-import type { ChatOrder, EndReason, JobEvent } from '../protocol.ts'
-import { type CallShape, callMarks } from '../tool-syntax.ts'
+import type { SequenceEvaluateOptions, Token } from 'node-llama-cpp'
+import type { EndReason } from '../protocol.ts'
+import { callMarks } from '../tool-syntax.ts'
 import { AnswerHold } from './answer-hold.ts'
 import { AnswerText, type Shown } from './answer-text.ts'
 import { metadataFor, type Sampled, tokenInfo } from './chances.ts'
+import type { Generation } from './generation.ts'
 import { detokenizer } from './model.ts'
-import type { PromptPace } from './prompt-pace.ts'
+import { isScored, readScored } from './prompt-scores.ts'
 import { samplingOptions } from './sampling.ts'
-import type { Slot } from './slot.ts'
 import { TokenTrail } from './token-trail.ts'
-
-export interface Generation {
-  model: LlamaModel
-  slot: Slot
-  /** Tokens of the prompt that the slot's cache holds already. */
-  prefix: number
-  prompt: readonly number[]
-  /** How calls stand in the answer; absent where no template was rendered. */
-  callShape?: CallShape | undefined
-  pace: PromptPace
-  order: ChatOrder
-  emit: (event: JobEvent) => void
-  isCancelled: () => boolean
-}
 
 /** One answer, from the first event to the last. @throws Refusal before the first */
 export const generate = async (generation: Generation): Promise<void> => {
@@ -35,22 +21,32 @@ export const generate = async (generation: Generation): Promise<void> => {
     ...(hold && { grammarEvaluationState: hold.grammarEvaluationState }),
   }
   // One token must be left to evaluate: it gives the first token of the answer.
-  const cachedTokens = await slot.keep(Math.min(generation.prefix, prompt.length - 1))
+  const prefix = isScored(order) ? 0 : Math.min(generation.prefix, prompt.length - 1)
+  const cachedTokens = await slot.keep(prefix)
   const facts = { promptTokens: prompt.length, cachedTokens, maxTokens }
   emit({ type: 'start', job: order.job, ...facts, ...(order.tools && { callShape }) })
   await slot.whileActive(async () => {
-    const rest = await readPrompt(generation, cachedTokens)
-    const reason =
-      rest === undefined
-        ? 'cancelled'
-        : await answer(generation, sampledTokens(generation, rest, options), {
-            generated,
-            maxTokens,
-            hold,
-          }).catch(error => {
-            throw hold?.blame(error) ?? error
-          })
+    const rest = isScored(order)
+      ? await readScored(generation)
+      : await readPrompt(generation, cachedTokens)
+    const answering = { generated, maxTokens, hold }
+    const reason = await answerOrEnd(generation, rest, options, answering)
     emit({ type: 'end', job: order.job, reason, completionTokens: generated.length })
+  })
+}
+
+/** @param rest of the prompt; undefined when the request was cancelled */
+const answerOrEnd = async (
+  generation: Generation,
+  rest: Token[] | undefined,
+  options: SequenceEvaluateOptions,
+  answering: Answering,
+): Promise<EndReason> => {
+  if (rest === undefined) return 'cancelled'
+  if (answering.maxTokens === 0) return 'length'
+  const tokens = sampledTokens(generation, rest, options)
+  return answer(generation, tokens, answering).catch(error => {
+    throw answering.hold?.blame(error) ?? error
   })
 }
 

@@ -1,6 +1,6 @@
 import type { LlamaModel, Token } from 'node-llama-cpp'
 import type { ChatOrder, JobEvent } from '../protocol.ts'
-import type { Emit } from './chat-engine.ts'
+import type { Emit } from './generation.ts'
 import { detokenizer, isKnownToken } from './model.ts'
 import { Refusal } from './refusal.ts'
 import { type Tokenizer, tokenizePieces } from './tokens.ts'
@@ -32,13 +32,15 @@ const known = (model: LlamaModel, ids: readonly number[]): number[] => {
   throw new Refusal('invalid_request', `token ${unknown} is not in the vocabulary`, 'prompt')
 }
 
-/** Emits as before, and the prompt as the first text. */
-export const echoing = (model: LlamaModel, { job, prompt }: ChatOrder, emit: Emit): Emit => {
-  const text =
-    typeof prompt === 'string' ? prompt : detokenizer(model)((prompt ?? []) as Token[], [])
+export const echoedText = (model: LlamaModel, { prompt = [] }: ChatOrder): string =>
+  typeof prompt === 'string' ? prompt : detokenizer(model)(prompt as Token[], [])
+
+/** Emits the events, and the prompt after the first of them. */
+export const echoing = (model: LlamaModel, order: ChatOrder, emit: Emit): Emit => {
+  const text = echoedText(model, order)
   return event => {
     emit(event)
-    if (event.type === 'start') emit({ type: 'text', job, text })
+    if (event.type === 'start') emit({ type: 'echo', job: order.job, text })
   }
 }
 

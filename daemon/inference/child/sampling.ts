@@ -32,7 +32,7 @@ export const samplingOptions = (
  * 0 would mean the whole vocabulary, which the engine then sorts for each token; null leaves the
  * sampler out (`applyConfig` in the engine's AddonSampler.cpp), undefined would mean 40.
  */
-const NO_TOP_K = null as unknown as number
+export const NO_TOP_K = null as unknown as number
 
 const penalties = (
   { frequencyPenalty, presencePenalty }: Sampling,

@@ -7,6 +7,7 @@ import type {
 } from 'node-llama-cpp'
 import type { Batching } from './batching.ts'
 import type { Sampled } from './chances.ts'
+import { NO_TOP_K } from './sampling.ts'
 import type { SlotView } from './slots.ts'
 import type { Turnstile } from './turnstile.ts'
 
@@ -81,6 +82,18 @@ export class Slot implements SlotView {
     return this.#sequence.evaluateWithoutGeneratingNewTokens(tokens, this.#options)
   }
 
+  /**
+   * Reads a part of the prompt, and resolves to the chances of what follows each of its tokens, the
+   * likeliest first, before temperature and everything else that shapes an answer.
+   */
+  async readWithChances(tokens: Token[]): Promise<Map<Token, number>[]> {
+    const outputs = await this.#sequence.controlledEvaluate(
+      tokens.map(token => [token, { generateNext: { probabilities: true, options: UNSHAPED } }]),
+      this.#options,
+    )
+    return outputs.map(output => output?.next.probabilities ?? new Map())
+  }
+
   /** Reads the rest of the prompt and yields the tokens of the answer, the ending one included. */
   generate(
     tokens: Token[],
@@ -94,6 +107,8 @@ export class Slot implements SlotView {
     })
   }
 }
+
+const UNSHAPED = { temperature: 1, topP: 1, minP: 0, topK: NO_TOP_K }
 
 const refuseShift = (): never => {
   throw new Error('the context is full; its beginning is never dropped silently')

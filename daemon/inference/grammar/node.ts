@@ -1,3 +1,5 @@
+import type { IntegerBounds } from './integer-range.ts'
+
 /** What a JSON Schema allows, as far as a grammar can hold an answer to it. */
 export type Node = Leaf | { kind: 'union'; of: readonly Node[] } | { kind: 'ref'; to: string }
 
@@ -7,7 +9,8 @@ export type Leaf =
   | { kind: 'any' }
   | { kind: 'string'; min: number; max: number | undefined }
   | { kind: 'format'; format: StringFormat }
-  | { kind: 'number'; whole: boolean; least: 'any' | 'zero' | 'positive' }
+  | { kind: 'number'; least: 'any' | 'zero' }
+  | ({ kind: 'integer' } & IntegerBounds)
   /** JSON texts. */
   | { kind: 'literal'; texts: readonly string[] }
   | { kind: 'object'; properties: readonly Property[] }

@@ -90,7 +90,8 @@ const whole = async (
       made.push(choice)
       await run(work, event => {
         totals.count(event, answer === 0)
-        if (event.type === 'text') choice.push(event)
+        if (event.type === 'echo') choice.echo(event)
+        else if (event.type === 'text') choice.push(event)
         else if (event.type === 'end') choice.end(event)
       })
     }

@@ -69,7 +69,10 @@ const toolsOf = ({ tools }: ResponsesRequest): ModelResponse['tools'] =>
 
 const responseUsage = (usage: Usage): ResponseUsage => ({
   input_tokens: usage.prompt_tokens,
-  input_tokens_details: { cached_tokens: usage.prompt_tokens_details?.cached_tokens ?? 0 },
+  input_tokens_details: {
+    cached_tokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+    cache_write_tokens: 0,
+  },
   output_tokens: usage.completion_tokens,
   output_tokens_details: { reasoning_tokens: 0 },
   total_tokens: usage.total_tokens,

@@ -71,6 +71,7 @@ const noting = (span: InferenceSpan, model: string): ((event: EngineEvent) => vo
   let usage: Attributes = {}
   let isFirst = true
   return event => {
+    if (event.type === 'echo') return
     if (event.type === 'start') {
       usage = { [INPUT_TOKENS]: event.promptTokens, [CACHED_TOKENS]: event.cachedTokens }
       span.event('prompt begun')

@@ -16,6 +16,8 @@ import {
   type ServerIdentity,
 } from '../../../coordinator/tls/own-certificate.ts'
 import { listServerNames, loadServerIdentity } from '../../../coordinator/tls/server-identity.ts'
+import { closeWithLinger } from '../../../shared/lingering-close.ts'
+import { statusAfterWriting } from '../../support/app.ts'
 import { temporaryFolder } from '../store/temporary.ts'
 
 const DAY = 86_400_000
@@ -112,6 +114,20 @@ t.test('a certificate', async t => {
     t.ok(issued.checkIssued(issuer) && issued.verify(issuer.publicKey))
     t.notOk(issued.ca)
     t.ok(issuer.ca)
+  })
+
+  t.test('carries a refusal to a client that reads nothing before its body is sent', async t => {
+    const server = createServer(
+      { key: key.export({ type: 'pkcs8', format: 'pem' }), cert: issued.toString() },
+      (_request, response) => response.writeHead(413, { connection: 'close' }).end(),
+    ).listen(0, '127.0.0.1')
+    closeWithLinger(server)
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    const { port } = server.address() as AddressInfo
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+    const status = await statusAfterWriting(socket, ['POST / HTTP/1.1', 'host: a'])
+    t.equal(status, 'HTTP/1.1 413 Payload Too Large')
   })
 
   t.test('is trusted by a client that knows the authority, and by no other', async t => {

@@ -30,7 +30,7 @@ const WEATHER = {
 }
 const TIME = { name: 'get', parameters: { type: 'object', properties: {} } }
 const rulesOf = (parallel: boolean): CallRules =>
-  callRules({ tools: [WEATHER, TIME], forced: undefined, parallel }, new Rules())
+  callRules({ tools: [WEATHER, TIME], places: [0, 1], forced: undefined, parallel }, new Rules())
 
 const ARGS = '{"city": "Bonn } ]", "unit": "c"}'
 const WRONG = '{"city": "Bonn", "unit": "k"}'

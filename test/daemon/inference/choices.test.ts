@@ -270,6 +270,34 @@ t.test('the functions that may be called', async t => {
     for (const none of [{}, { tools: [] }, { tools: TOOLS, tool_choice: 'none' }])
       t.equal(active(none), undefined)
   })
+  t.test('may be narrowed by tool_choice, and keep their place in the request', async t => {
+    const allow = (mode: string, ...names: string[]) => ({
+      type: 'allowed_tools',
+      allowed_tools: { mode, tools: names.map(named) },
+    })
+    const strange = { type: 'function', function: { name: 'h', parameters: { not: {} } } }
+    const tools = [...TOOLS, strange]
+    t.match(active({ tools, tool_choice: allow('auto', 'g') }), {
+      tools: [{ name: 'g' }],
+      places: [1],
+      forced: undefined,
+    })
+    t.match(active({ tools, tool_choice: allow('required', 'h', 'g', 'h') }), {
+      tools: [{ name: 'g' }, { name: 'h' }],
+      places: [1, 2],
+      forced: [0, 1],
+    })
+    const param = 'tool_choice.allowed_tools.tools.1.function.name'
+    t.throws(() => active({ tools, tool_choice: allow('auto', 'f', 'x') }), {
+      code: 'invalid_request',
+      param,
+    })
+    const forced = parse({ tools, tool_choice: allow('required', 'h') })
+    t.throws(() => answerGrammar(undefined, activeTools(forced)), {
+      code: 'unsupported_parameter',
+      param: 'tools.2.function.parameters.not',
+    })
+  })
   t.test('must be there and have names of their own', async t => {
     for (const [more, param] of [
       [{ tool_choice: 'required' }, 'tool_choice'],

@@ -211,6 +211,20 @@ t.test('a chat request becomes an order', async t => {
       samplingOf(parse({}), () => 5),
     )
   })
+  t.test('with fields that change nothing at their neutral value', async t => {
+    const more = {
+      ...{ verbosity: 'medium', reasoning_effort: 'none', moderation: null },
+      prompt_cache_key: 'a',
+      prompt_cache_retention: '24h',
+      prompt_cache_options: { mode: 'implicit', ttl: '12h' },
+    }
+    const messages = [{ role: 'user', content: 'hi' }]
+    t.match(parseChatRequest({ model: 'm', messages, ...more }), more)
+    t.throws(
+      () => parseChatRequest({ model: 'm', messages, prompt_cache_options: { prewarm: true } }),
+      { code: 'invalid_request', param: 'prompt_cache_options.prewarm' },
+    )
+  })
   t.test('with any integer as seed', async t => {
     const seed = (value: number) => samplingOf(parse({ seed: value }), () => 5).seed
     t.strictSame(

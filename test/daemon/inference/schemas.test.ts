@@ -25,6 +25,7 @@ const schemas = (below: (most: number) => number) => {
   const constant = () => CONSTANTS[below(CONSTANTS.length)]
   const simple = [
     () => ({ type: 'string', maxLength: 4 + below(10) }),
+    () => ({ type: 'integer', minimum: below(300) - 200, maximum: 100 + below(2 ** 20) }),
     () => ({ type: ['integer', 'number', 'boolean', 'null'][below(4)] }),
     () => ({ enum: several(1 + below(6), constant) }),
     () => ({ const: constant() }),

@@ -249,7 +249,7 @@ t.test('spool', async t => {
 
   t.test('a record that no message can hold is dropped', async t => {
     const spool = await openSpool(newFolder(t), 8 * 1024 * 1024)
-    spool.append('x'.repeat(130 * 1024))
+    spool.append('x'.repeat(192 * 1024))
     spool.append('ok')
     t.strictSame(await takeAll(spool), ['ok'])
     t.equal(spool.dropped, 1)
