@@ -1,14 +1,11 @@
 import type * as z from 'zod'
 import type { SizeUnit } from '../../shared/probes/units.ts'
 import type { Role } from '../keys/key.ts'
+import type { Access, Effect } from './access.ts'
 import type { Context } from './context.ts'
 import type { Pending } from './pending.ts'
 
-/** Who may ask: everybody, any key, or a key with one of the roles. */
-export type Access = 'none' | 'key' | 'operator'
-
-/** What asking does: looks, changes the coordinator's own data, or acts on the world. */
-export type Effect = 'read' | 'write' | 'gated'
+export type { Access, Effect } from './access.ts'
 
 /** It will go away; what it does is done elsewhere. Dates are whole days, UTC: `2027-01-31`. */
 export interface Deprecation {

@@ -13,6 +13,7 @@ import { operationsOf } from '../../clients/cli/document.ts'
 import { loadDocument } from '../../clients/cli/document-cache.ts'
 import { nextStep } from '../../clients/cli/next-step.ts'
 import { addOperationCommands } from '../../clients/cli/operation-commands.ts'
+import { createTokenViews } from '../../coordinator/enrolment/open.ts'
 import { openApi } from '../../coordinator/http/openapi.ts'
 import { defineOperation, type Operation } from '../../coordinator/operations/operation.ts'
 import { issueAuthority, issueServerCertificate } from '../../coordinator/tls/certificate.ts'
@@ -385,7 +386,7 @@ t.test('the API document is kept, sent again only when it changed, and needs no 
 const startProgram = async (t: Test) => {
   const root = resolve(import.meta.dirname, '..', '..')
   const store = await temporaryStore(t)
-  const app = await appWith({ views: views({ store }) })
+  const app = await appWith({ views: views({ tokens: createTokenViews(store) }) })
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => app.close())
   const { port } = app.server.address() as AddressInfo

@@ -6,7 +6,7 @@ import { CoordinatorConfig } from '../../coordinator/config.ts'
 import { createEvents } from '../../coordinator/events/bus.ts'
 import type { Key } from '../../coordinator/keys/key.ts'
 import { createFigures } from '../../coordinator/metrics/figures.ts'
-import { createCallStats } from '../../coordinator/operations/call-stats.ts'
+import { createCallViews } from '../../coordinator/operations/call-views.ts'
 import type { Views } from '../../coordinator/operations/context.ts'
 import { skills } from '../../coordinator/skills/index.ts'
 import { silent } from './cell.ts'
@@ -52,14 +52,10 @@ const fine: Views['vitals'] = {
 /** What operations see; what is not given here must not be looked at. */
 export const views = (parts: Partial<Views> = {}): Views => ({
   ...({} as Views),
-  skills,
-  skillIds: skills.map(skill => skill.id),
-  calls: createCallStats(),
+  ...createCallViews(skills, () => 0),
   catalogue: config().catalogue,
   tiers: config().tiers,
   vitals: fine,
-  settleUsage: async () => {},
-  now: () => 0,
   ...parts,
 })
 

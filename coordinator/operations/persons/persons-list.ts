@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { listPeople } from '../../people/people.ts'
 import { defineOperation } from '../operation.ts'
 import { PersonView, personViewOf } from './person-view.ts'
 
@@ -13,7 +12,7 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({}),
   output: z.object({ persons: z.array(PersonView) }),
-  run: async (_input, { store, tenantId = '' }) => ({
-    persons: (await listPeople(store.ledger, { tenantId })).map(personViewOf),
+  run: async (_input, { people, tenantId = '' }) => ({
+    persons: (await people.list({ tenantId })).map(personViewOf),
   }),
 })

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { readPolicies } from '../../gates/policy-store.ts'
 import { defineOperation } from '../operation.ts'
 import { PolicyRecord, recordOf } from './policy-view.ts'
 
@@ -15,8 +14,8 @@ export default defineOperation({
     limit: z.int().min(1).max(200).default(50),
   }),
   output: z.object({ policies: z.array(PolicyRecord), next: z.int().nullable() }),
-  run: async ({ before, limit }, { store }) => {
-    const rows = await readPolicies(store.ledger.read, { before, limit })
+  run: async ({ before, limit }, { policies }) => {
+    const rows = await policies.history({ before, limit })
     const next = rows.length === limit ? (rows.at(-1)?.number ?? null) : null
     return { policies: rows.map(recordOf), next }
   },

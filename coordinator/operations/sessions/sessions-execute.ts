@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { knownRoles, mayCall } from '../../agents/roles.ts'
 import { bounded } from '../bounded-json.ts'
-import { callOperation, requireAccess } from '../call.ts'
+import { requireAccess } from '../call.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
 import { Pending } from '../pending.ts'
@@ -45,7 +45,7 @@ export default defineOperation({
     await agents.sessions.execute(session_id, caller, id)
     const timeout = AbortSignal.timeout((skill.timeoutSeconds ?? SKILL_TIMEOUT_SECONDS) * 1000)
     const own = { ...context, signal: AbortSignal.any([signal, timeout]) }
-    const answer = await callOperation(skill, input, own)
+    const answer = await context.callSkill(id, input, own)
     if (answer instanceof Pending) return answer
     return { session_id, skill: id, output: answer as z.core.util.JSONType }
   },

@@ -1,11 +1,6 @@
 import * as z from 'zod'
 import { joinTokenText } from '../../../shared/join-token.ts'
-import {
-  addToken,
-  createToken,
-  type IssuedToken,
-  type NewToken,
-} from '../../enrolment/join-tokens.ts'
+import type { IssuedToken, NewToken } from '../../enrolment/join-tokens.ts'
 import { throughGate } from '../../gates/through-gate.ts'
 import type { SealedTrx } from '../../store/store.ts'
 import type { Context } from '../context.ts'
@@ -36,10 +31,9 @@ export default defineOperation({
   }),
   output: TokenView.extend({ secret: z.string() }),
   run: async ({ ttl_minutes, uses, tags }, context) => {
-    const { store, identity, actor } = context
+    const { tokens, identity, actor } = context
     const wanted = { uses, tags, ttlMinutes: ttl_minutes }
-    const issued =
-      uses === 1 ? await createToken(store.ledger, wanted, actor) : await approved(wanted, context)
+    const issued = uses === 1 ? await tokens.create(wanted, actor) : await approved(wanted, context)
     if (issued instanceof Pending) return issued
     const fingerprint = identity.fingerprint()
     return {
@@ -55,7 +49,7 @@ const approved = async (wanted: NewToken, context: Context): Promise<IssuedToken
     summary: `a join token for ${wanted.uses} machines, good for ${wanted.ttlMinutes} minutes`,
     plan: { action: 'cell.enrol-many', ...wanted },
   }
-  const act = (trx: SealedTrx) => addToken(trx, wanted, context.actor)
+  const act = (trx: SealedTrx) => context.tokens.createWithin(trx, wanted, context.actor)
   const passage = await throughGate(context.gates, asked, callerOf(context), act)
   return passage.open ? passage.result : new Pending(passage.request)
 }

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { revokeToken } from '../../enrolment/join-tokens.ts'
 import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
@@ -12,8 +11,8 @@ export default defineOperation({
   effect: 'write',
   input: z.strictObject({ token_id: z.string().max(64) }),
   output: z.object({ id: z.string() }),
-  run: async ({ token_id }, { store, actor }) => {
-    await revokeToken(store.ledger, token_id, actor)
+  run: async ({ token_id }, { tokens, actor }) => {
+    await tokens.revoke(token_id, actor)
     return { id: token_id }
   },
 })

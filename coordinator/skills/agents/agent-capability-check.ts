@@ -3,11 +3,12 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { knownRoles, mayCall } from '../../agents/roles.ts'
 import type { AgentSession } from '../../agents/session.ts'
 import { requireAccess } from '../../operations/call.ts'
+import type { CardSkill } from '../../operations/card-skill.ts'
 import type { Context } from '../../operations/context.ts'
 import { callerOf } from '../../operations/gates/gate-view.ts'
 import { neededField } from '../../operations/needed-field.ts'
 import { refusal } from '../../operations/sessions/situation.ts'
-import { defineSkill, type Skill } from '../skill.ts'
+import { defineSkill } from '../skill.ts'
 
 const LOOKED_AT = 200
 
@@ -64,7 +65,7 @@ export default defineSkill({
 /** Reads the key again: it may have been revoked since the agent docked. */
 const whyNot = async (
   { keyId, roles }: AgentSession,
-  skill: Skill,
+  skill: CardSkill,
   { keys }: Context,
 ): Promise<string | undefined> => {
   const key = await keys.asNow(keyId)

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { nextStep } from '../../../clients/cli/next-step.ts'
 import { unreachable } from '../../../clients/cli/unreachable.ts'
+import { createTokenViews } from '../../../coordinator/enrolment/open.ts'
 import { type ErrorCode, errorCodes, isForPrograms, ShoalError } from '../../../shared/errors.ts'
 import { VERSION } from '../../../shared/version.ts'
 import { temporaryFolder, temporaryStore } from '../../coordinator/store/temporary.ts'
@@ -70,7 +71,7 @@ t.test('when nobody answers, the reason and the origin of the address are told',
 
 t.test('the program', async t => {
   const store = await temporaryStore(t)
-  const app = await appWith({ views: views({ store }) })
+  const app = await appWith({ views: views({ tokens: createTokenViews(store) }) })
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => app.close())
   const { port } = app.server.address() as AddressInfo
