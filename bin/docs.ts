@@ -19,7 +19,7 @@ const commandOf = (operation: Operation): string => {
 }
 
 /** docs/skills.md, made from the lists. */
-export const skillsPage = (): string =>
+const skillsPage = (): string =>
   [
     '# Skills and operations',
     '',
@@ -27,7 +27,7 @@ export const skillsPage = (): string =>
     'A skill is called with `POST /v1/skills/{id}` and its input as the body, or with',
     '`shoal skill run <id>`. `GET /v1/skills/{id}` has the schemas of its input and output.',
     '',
-    'Access `none` takes everybody, `key` any key, `operator` a key with an operator role (one of',
+    'Access `none` needs no key, `key` any key, `operator` a key with an operator role (one of',
     'those named, or any). Effect `read` looks, `write` changes data of the coordinator, `gated`',
     'acts on the world and may need approval.',
     '',
@@ -55,7 +55,7 @@ export const skillsPage = (): string =>
   ].join('\n')
 
 /** docs/tools.md: each tool of MCP with the one route it is the same as. */
-export const toolsPage = (): string =>
+const toolsPage = (): string =>
   [
     '# Tools',
     '',
@@ -78,7 +78,7 @@ export const toolsPage = (): string =>
   ].join('\n')
 
 /** docs/host-probes.md: what operators can look at on the machine of a cell. */
-export const hostProbesPage = (): string =>
+const hostProbesPage = (): string =>
   [
     '# Host probes',
     '',
@@ -151,8 +151,8 @@ const PAGES = {
   'clients/typescript/src/operations.ts': () => clientTypes(skills, operations),
 }
 
-/** The made files that do not say what the lists say. */
-export const outdated = (): string[] =>
+/** Generated files that are out of date. */
+export const listOutdated = (): string[] =>
   Object.entries(PAGES)
     .filter(([path, page]) => !existsSync(join(ROOT, path)) || read(path) !== page())
     .map(([path]) => path)

@@ -50,7 +50,7 @@ import type { Service } from './service.ts'
 import { announceService } from './services/announce.ts'
 import { commandsService } from './services/commands.ts'
 import { credentialService, settleAtStart } from './services/credential.ts'
-import { desiredService } from './services/desired.ts'
+import { DesiredService } from './services/desired.ts'
 import { type Handle, linkService } from './services/link.ts'
 import { localService } from './services/local.ts'
 import { telemetryService } from './services/telemetry.ts'
@@ -222,9 +222,9 @@ const fleetServices = async (
   const sending = ({ type, id }: Envelope): void => {
     if (type !== 'birth') return
     clock.ask(id)
-    births.sent(id)
+    births.add(id)
   }
-  const uplink = new Uplink({ ...reach, spool, outbox, sending, logger })
+  const uplink = new Uplink({ ...reach, spool, outbox, onSend: sending, logger })
   leave?.addEventListener('abort', () => uplink.sayDraining(), { once: true })
   uplink.on('desired', ({ body, at }) => {
     const { answers, issued_at = at } = genuineDesired(body, believing()) ?? {}
@@ -252,14 +252,14 @@ const fleetServices = async (
   const askAgain = () =>
     void announce.again().catch(error => logger.debug({ reason: error.message }, 'not announced'))
   const restartEngines = async (limits: EngineLimits) => inference.restart?.(limits)
-  const desired = desiredService({
+  const desired = new DesiredService({
     stateDir: config.state_dir,
     uplink,
     local: local ?? settingsOf(config),
     apply: settings => live.apply(settings, { telemetry, uplink, restartEngines, logger }),
     health,
     engines,
-    believing,
+    trustedKeys: believing,
     births,
     askAgain,
     logger,
@@ -290,7 +290,7 @@ const fleetServices = async (
       uplink,
       credentialDays: config.coordinator.credential_days,
       // what came signed with the new key before it was believed is told again
-      believed: askAgain,
+      onTrustChange: askAgain,
       logger,
     }),
   ]

@@ -1,8 +1,8 @@
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { openAgentCredentials } from '../conversations/agent-credentials.ts'
-import { openConversations } from '../conversations/conversations.ts'
-import { createRemoteAgents } from '../conversations/remote-agent.ts'
+import { Conversations } from '../conversations/conversations.ts'
+import { RemoteAgents } from '../conversations/remote-agent.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { AskModel } from '../http/ask-model.ts'
@@ -44,10 +44,10 @@ export const openSpeakers = async (
     ended: figures.queue.sent,
   })
   const credentials = await openAgentCredentials(conversations.agent_credentials, parts.env)
-  const agents = createRemoteAgents({ sender, config: conversations, credentials })
+  const agents = new RemoteAgents({ sender, config: conversations, credentials })
   stack.defer(() => agents.close())
   const speakers = createSpeakers({ ...parts, agents })
-  const opened = await openConversations({
+  const opened = await Conversations.open({
     config: conversations,
     store,
     speakers,

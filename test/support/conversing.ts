@@ -8,6 +8,7 @@ import { openSpeakers } from '../../coordinator/speakers/open.ts'
 import type { Store } from '../../coordinator/store/store.ts'
 import { config } from './app.ts'
 import { silent } from './cell.ts'
+import { withMembers } from './coordinator.ts'
 
 /** How models answer in a conversation, and who may speak. */
 export interface TestConversing {
@@ -60,5 +61,5 @@ export const testConversations = async (
     silent,
     { now, env, moreSkills },
   )
-  return { ...views.conversations, close }
+  return withMembers(views.conversations, { close })
 }

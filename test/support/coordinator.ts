@@ -88,8 +88,8 @@ const laidOver = (views: Record<string, object>, over: SceneOptions['views'] = {
   )
 
 /** An object with some members of a test; those it has not are those of the product. */
-export const withMembers = <T extends object>(product: T, own: object): T =>
-  new Proxy(product, {
+export const withMembers = <T extends object, O extends object>(product: T, own: O): T & O =>
+  new Proxy(product as T & O, {
     get: (target, name) => {
       if (name in own) return Reflect.get(own, name)
       const member = Reflect.get(target, name)

@@ -1,4 +1,4 @@
-/** Finds the end of a JSON object in a text that comes in pieces. */
+/** Finds the end of a JSON object in a text that arrives in pieces. */
 export class ArgumentsText {
   complete = false
   #depth = 0

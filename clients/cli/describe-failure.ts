@@ -2,15 +2,15 @@ import { type Command, CommanderError } from 'commander'
 import { errorBody, exitCode, ShoalError } from '../../shared/errors.ts'
 import { visible, visibleJson } from '../../shared/visible.ts'
 import { wrongValue } from '../../shared/wrong-value.ts'
-import { argumentTerm, pathOf, quoted } from './command-example.ts'
+import { argumentTerm, pathOf, quoteWord } from './command-example.ts'
 import { helpForField } from './field-help.ts'
 import { listOf } from './known-ids.ts'
 import { type About, nextStep } from './next-step.ts'
 
-/** What a failed command was about. */
+/** Context of a failed command. */
 export interface Scene extends About {
   format: 'text' | 'json'
-  /** The command that was meant, as far as its words lead somewhere. */
+  /** Deepest command that the arguments lead to. */
   command: Command
 }
 
@@ -24,9 +24,10 @@ export class Guided extends ShoalError {
   }
 }
 
-/** What is written on the standard error, and the exit code. */
-export const told = (error: unknown, scene: Scene): { text: string; code: number } => {
-  const known = error instanceof CommanderError ? usageOf(error, scene.command) : knownOf(error)
+/** Text for standard error and exit code of an error. */
+export const describeFailure = (error: unknown, scene: Scene): { text: string; code: number } => {
+  const known =
+    error instanceof CommanderError ? usageOf(error, scene.command) : toShoalError(error)
   const steps = stepsOf(known, scene).map(clean)
   const code = exitCode(known.code)
   if (scene.format === 'json') {
@@ -39,14 +40,14 @@ export const told = (error: unknown, scene: Scene): { text: string; code: number
   return { text: `${[first, ...steps].join('\n')}\n`, code }
 }
 
-/** What nobody has thought of is a fault of this program or of what it was answered. */
-const knownOf = (error: unknown): ShoalError =>
+/** Any other error is a fault of this program or of the answer it received. */
+const toShoalError = (error: unknown): ShoalError =>
   error instanceof ShoalError
     ? error
     : new Guided(
         'internal',
         `this program has failed: ${error instanceof Error ? error.message : String(error)}`,
-        'with SHOAL_DEBUG=1 it says where; shoal doctor looks at everything',
+        'run it with SHOAL_DEBUG=1 for details, or run shoal doctor',
       )
 
 const stepsOf = (error: ShoalError, scene: Scene): string[] => {
@@ -56,16 +57,16 @@ const stepsOf = (error: ShoalError, scene: Scene): string[] => {
   return [...helpForField(scene.command, error.param), ...(step === undefined ? [] : [step])]
 }
 
-/** What was named is not there: the command that lists what is. */
+/** For something that does not exist: the command that lists what does. */
 const listStep = ({ code, param }: ShoalError, command: Command): string | undefined => {
   const name = param?.endsWith('_id') === true ? param : command.registeredArguments.at(-1)?.name()
   if (code !== 'not_found' || name === undefined) return undefined
   const words = listOf(name)
   const list = commandOf(rootOf(command), words)
-  return list.name() === words.at(-1) ? `${pathOf(list)} shows what is there, by id` : undefined
+  return list.name() === words.at(-1) ? `${pathOf(list)} lists the existing ids` : undefined
 }
 
-/** What was named stands otherwise than the call needs: the command that shows how. */
+/** For something in a conflicting state: the command that shows its state. */
 const showStep = ({ code }: ShoalError, command: Command): string | undefined => {
   if (code !== 'conflict') return undefined
   const show =
@@ -75,7 +76,7 @@ const showStep = ({ code }: ShoalError, command: Command): string | undefined =>
   const places = show?.registeredArguments.map(argument => given.indexOf(argument.name())) ?? []
   const words = places.map(place => command.args[place])
   if (show === undefined || words.length === 0 || words.includes(undefined)) return undefined
-  return `${[pathOf(show), ...words.map(word => quoted(word ?? ''))].join(' ')} tells how it stands`
+  return `${[pathOf(show), ...words.map(word => quoteWord(word ?? ''))].join(' ')} shows its state`
 }
 
 /** `shoal cells` of `shoal cells config set`. */
@@ -92,7 +93,7 @@ const clean = (text: string): string => text.replaceAll(/svc-dev-[\w-]+/g, 'svc-
 
 const usageOf = (error: CommanderError, command: Command): ShoalError => {
   const path = pathOf(command)
-  const all = `${path} --help tells what there is`
+  const all = `${path} --help lists the choices`
   if (error.code.startsWith('commander.help')) {
     const names = command.commands.filter(isShown).map(each => each.name())
     return new Guided('wrong_usage', `${path} needs one more word`, `one of: ${names.join(', ')}`)

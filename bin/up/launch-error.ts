@@ -1,5 +1,5 @@
-/** What ends the launcher with one line for a person and an exit code of sysexits.h. */
-export class Refusal extends Error {
+/** Error that ends the launcher with a single line and an exit code of sysexits.h. */
+export class LaunchError extends Error {
   readonly exitCode: number
 
   constructor(exitCode: number, message: string, cause?: unknown) {
