@@ -13,12 +13,14 @@ import { openGates } from './gates/open.ts'
 import { openServer } from './http/open.ts'
 import { openIdempotency, openMarks } from './idempotency/open.ts'
 import { openKeys } from './keys/open.ts'
+import { openLeader } from './leader/open.ts'
 import { openFigures } from './metrics/open.ts'
 import { openVitals } from './metrics/open-vitals.ts'
 import { openOutbound } from './outbound/open.ts'
 import { openPeople } from './people/open.ts'
 import { openQueue } from './queue/open.ts'
 import { openQuota } from './quota/open.ts'
+import { openRecurring } from './schedules/open.ts'
 import { openSigningKeys } from './signing/open.ts'
 import { openStorePart } from './store/open.ts'
 import { openTls } from './tls/open.ts'
@@ -34,6 +36,7 @@ export const domains = [
   openTls,
   openMarks,
   openStorePart,
+  openLeader,
   openSigningKeys,
   openEvents,
   openAudit,
@@ -45,6 +48,7 @@ export const domains = [
   openQuota,
   openAgents,
   openQueue,
+  openRecurring,
   openOutbound,
   openWebhooks,
   openServer,

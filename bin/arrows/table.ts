@@ -40,6 +40,7 @@ const BLOCKING = {
 export const DOMAINS = [
   'base',
   'store',
+  'leader',
   'events',
   'signing',
   'audit',
@@ -48,7 +49,6 @@ export const DOMAINS = [
   'quota',
   'visitors',
   'idempotency',
-  'leader',
   'fleet',
   'enrolment',
   'gates',

@@ -2,6 +2,7 @@ import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import type { Events } from '../events/bus.ts'
 import type { TaskViews, Views } from '../operations/context.ts'
+import type { Pipeline } from '../operations/invoke/invoke.ts'
 import type { Operation } from '../operations/operation.ts'
 import { createOperationTasks, type OperationTasks } from '../operations/operation-tasks.ts'
 import { type ReaderOf, taskReaders } from '../operations/task-readers.ts'
@@ -28,6 +29,7 @@ export interface TaskDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> 
   /** Complete when all parts are open: tasks run operations, and operations see tasks. */
   views: object
   push: PushConfigs
+  pipeline: Pick<Pipeline, 'perform'>
   work: Pick<OpenQueue, 'queue'>
 }
 
@@ -48,16 +50,19 @@ export const openTasks = (
     tasks,
     readerOf,
     views: () => parts.views as Views,
+    perform: parts.pipeline.perform,
     operations: callable,
     events,
     keptDays: config.a2a.task_days,
     logger,
   })
   stack.defer(() => operationTasks.close())
-  const seen: TaskViews['tasks'] = {
+  // the pipeline begins tasks
+  const seen: TaskViews['tasks'] & Pick<OperationTasks, 'begin'> = {
     ...tasks,
     get: (taskId, by) => tasks.get(taskId, readerOf(by)),
     list: (request, by) => tasks.list(request, readerOf(by)),
+    begin: operationTasks.begin,
     cancel: operationTasks.cancel,
     hooks: push,
   }

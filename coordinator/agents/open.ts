@@ -1,5 +1,6 @@
 import type { Base } from '../base/base.ts'
 import type { Events } from '../events/bus.ts'
+import type { OpenLeader } from '../leader/open.ts'
 import type { Store } from '../store/store.ts'
 import { type Agents, createAgents } from './agents.ts'
 import type { AgentsConfig } from './config.ts'
@@ -9,7 +10,7 @@ export interface AgentViews {
   agents: Agents
 }
 
-export interface AgentDomainParts extends Pick<Base, 'schedules' | 'now'> {
+export interface AgentDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'> {
   config: { agents: AgentsConfig }
   store: Pick<Store, 'ledger'>
   events: Pick<Events, 'publish'>
@@ -18,8 +19,8 @@ export interface AgentDomainParts extends Pick<Base, 'schedules' | 'now'> {
 const SWEEP_SECONDS = 15
 
 export const openAgents = (parts: AgentDomainParts): { views: AgentViews } => {
-  const { config, store, events, schedules, now } = parts
+  const { config, store, events, leaderWork, now } = parts
   const agents = createAgents({ store, config: config.agents, publish: events.publish, now })
-  schedules.every('sessions.sweep', SWEEP_SECONDS, agents.sessions.sweep)
+  leaderWork.every('sessions.sweep', SWEEP_SECONDS, agents.sessions.sweep)
   return { views: { agents } }
 }

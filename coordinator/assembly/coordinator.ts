@@ -10,6 +10,7 @@ import { domains } from '../domains.ts'
 import { openAskModel } from '../http/open-ask-model.ts'
 import { createCallViews } from '../operations/call-views.ts'
 import { operations } from '../operations/index.ts'
+import { openPipeline } from '../operations/invoke/open.ts'
 import { openWorker } from '../queue/open-worker.ts'
 import { skills } from '../skills/index.ts'
 import type { Skill } from '../skills/skill.ts'
@@ -64,6 +65,7 @@ export const parts = [
   openReaders,
   openPush,
   openWorker,
+  openPipeline,
   openTasks,
   openAskModel,
   openSpeakers,

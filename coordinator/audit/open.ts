@@ -2,6 +2,7 @@ import type { AuditHead } from '../../shared/wire/audit-head.ts'
 import type { Base } from '../base/base.ts'
 import { Listeners } from '../base/listeners.ts'
 import type { Events } from '../events/bus.ts'
+import type { OpenLeader } from '../leader/open.ts'
 import type { Signing } from '../signing/signing.ts'
 import type { AuditRow } from '../store/audit-tables.ts'
 import type { Scope } from '../store/scope.ts'
@@ -37,7 +38,9 @@ export interface GuardedAudit {
   trouble(): string | undefined
 }
 
-export interface AuditParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'> {
+export interface AuditParts
+  extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'>,
+    Pick<OpenLeader, 'leader'> {
   config: { state_dir: string; audit: { retention_days: number } }
   store: Pick<Store, 'ledger'>
   signing: Signing
@@ -70,6 +73,7 @@ export const openAudit = (parts: AuditParts): { audit: GuardedAudit; views: Audi
     ledger,
     signer: signing,
     guard,
+    leader: parts.leader,
     logger,
     now,
     nowMs,

@@ -10,7 +10,7 @@ import { type ControlEars, createControl } from './control.ts'
 
 /** What the coordinator wants of cells. */
 export interface ControlViews {
-  commands: Pick<Commands, 'create' | 'createWithin' | 'get' | 'list' | 'plan'>
+  commands: Pick<Commands, 'create' | 'createWithin' | 'get' | 'list' | 'needsApproval' | 'plan'>
   configs: Pick<Configs, 'set' | 'show'>
 }
 

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { appendAudit } from '../audit/audit.ts'
 import type { Events } from '../events/bus.ts'
+import type { OpenLeader } from '../leader/open.ts'
 import type { Store } from '../store/store.ts'
 import { type Conversation, type Message, SYSTEM } from './conversation.ts'
 import {
@@ -18,7 +19,7 @@ import { oneAtATime } from './one-at-a-time.ts'
 import type { Caller, Speakers } from './speaker.ts'
 import { startUpkeep, type Upkeep } from './upkeep.ts'
 
-export interface ConversationParts<C extends Caller> {
+export interface ConversationParts<C extends Caller> extends Pick<OpenLeader, 'leaderWork'> {
   config: ConversationsConfig
   store: Pick<Store, 'ledger'>
   speakers: Speakers<C>
@@ -48,10 +49,11 @@ export class Conversations<C extends Caller = Caller> {
   }
 
   static async open<C extends Caller>(parts: ConversationParts<C>): Promise<Conversations<C>> {
-    const { config, store, logger, now } = parts
+    const { config, store, leaderWork, logger, now } = parts
     const { ledger } = store
     const retentionDays = config.retention_days
-    return new Conversations(parts, await startUpkeep({ ledger, retentionDays, logger, now }))
+    const upkeep = await startUpkeep({ ledger, retentionDays, leaderWork, logger, now })
+    return new Conversations(parts, upkeep)
   }
 
   /** Throws `invalid_request`, `invalid_model`, `forbidden`, `conflict`. */

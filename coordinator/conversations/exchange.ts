@@ -221,6 +221,6 @@ interface TurnEffects {
 
 /** The time limit of a call also runs while it waits for other participants. */
 const reasonOfLeaving = ({ signal }: Caller): string =>
-  (signal.reason as Error | undefined)?.name === 'TimeoutError'
+  signal.reason instanceof ShoalError && signal.reason.code === 'request_timeout'
     ? 'the time of the call was up'
     : 'the caller left'

@@ -1,5 +1,6 @@
 import type { Base } from '../base/base.ts'
 import type { Events } from '../events/bus.ts'
+import type { OpenLeader } from '../leader/open.ts'
 import type { Signing } from '../signing/signing.ts'
 import type { PolicyRow } from '../store/gate-tables.ts'
 import type { Store } from '../store/store.ts'
@@ -21,7 +22,9 @@ export interface GateViews {
   declarations: Declarations
 }
 
-export interface GateParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'> {
+export interface GateParts
+  extends Pick<Base, 'stack' | 'logger' | 'now'>,
+    Pick<OpenLeader, 'leaderWork'> {
   config: { policy_file?: string | undefined; gates: Gates; compliance: Declarations }
   store: Pick<Store, 'ledger' | 'revisions'>
   signing: Signing
@@ -31,7 +34,7 @@ export interface GateParts extends Pick<Base, 'stack' | 'schedules' | 'logger' |
 const SWEEP_SECONDS = 5
 
 export const openGates = async (parts: GateParts): Promise<{ views: GateViews }> => {
-  const { config, store, signing, events, stack, schedules, logger, now } = parts
+  const { config, store, signing, events, stack, leaderWork, logger, now } = parts
   const { read } = store.ledger
   const { publish } = events
   const configured = configuredPolicy(config.policy_file, config.gates)
@@ -47,7 +50,7 @@ export const openGates = async (parts: GateParts): Promise<{ views: GateViews }>
     publish,
     now,
   })
-  schedules.every('gates.sweep', SWEEP_SECONDS, () => gates.sweep())
+  leaderWork.every('gates.sweep', SWEEP_SECONDS, () => gates.sweep())
   return {
     views: {
       gates,

@@ -9,7 +9,6 @@ import Fastify, {
 import type { Logger } from 'pino'
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
-import { type CountCall, createCallLimits } from './call-limits.ts'
 import { endWithError, parserError, sendError, toShoalError } from './errors.ts'
 import { createRunning, type Running } from './running.ts'
 import { newRequestId, serverLimits } from './safety.ts'
@@ -27,10 +26,10 @@ export interface ServerParts {
  */
 export const openServer = (
   parts: ServerParts & Pick<Base, 'stack'>,
-): { app: FastifyInstance; running: Running; countCall: CountCall } => {
+): { app: FastifyInstance; running: Running } => {
   const app = createServer(parts)
   parts.stack.defer(() => app.close())
-  return { app, running: createRunning(), countCall: createCallLimits() }
+  return { app, running: createRunning() }
 }
 
 export const createServer = ({ config, logger, shown }: ServerParts): FastifyInstance => {

@@ -1,5 +1,6 @@
 import type { Base } from '../base/base.ts'
 import { Listeners } from '../base/listeners.ts'
+import type { OpenLeader } from '../leader/open.ts'
 import type { Store } from '../store/store.ts'
 import { createQuota, type Quota } from './quota.ts'
 import type { TierSettings } from './tiers.ts'
@@ -23,7 +24,9 @@ export interface RecordedUsage extends Pick<JournaledUsage, 'record'> {
   onRecorded(listener: (row: NewUsage) => void): () => void
 }
 
-export interface QuotaParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'> {
+export interface QuotaParts
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
+    Pick<OpenLeader, 'leaderWork'> {
   config: {
     state_dir: string
     tiers: TierSettings
@@ -39,10 +42,10 @@ const TIDY_SECONDS = 60
 export const openQuota = async (
   parts: QuotaParts,
 ): Promise<{ quota: Quota; usage: RecordedUsage; views: QuotaViews }> => {
-  const { config, store, figures, stack, schedules, logger } = parts
+  const { config, store, figures, stack, schedules, leaderWork, logger } = parts
   const { records } = store
   const keeper = createUsageKeeper({ records, retention: config.usage, now: parts.now })
-  schedules.every('usage.tidy', TIDY_SECONDS, () => keeper.tidy())
+  leaderWork.every('usage.tidy', TIDY_SECONDS, () => keeper.tidy())
   stack.defer(() => keeper.close())
 
   const quota = figures.quota.watch(createQuota({ store, tiers: config.tiers, logger }))

@@ -6,8 +6,8 @@ import { RemoteAgents } from '../conversations/remote-agent.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { AskModel } from '../http/ask-model.ts'
-import type { CountCall } from '../http/call-limits.ts'
 import type { Running } from '../http/running.ts'
+import type { OpenLeader } from '../leader/open.ts'
 import type { QueueFigures } from '../metrics/queue-figures.ts'
 import type { ConversationViews } from '../operations/context.ts'
 import { ownAddresses } from '../outbound/open.ts'
@@ -17,7 +17,9 @@ import type { Skill } from '../skills/skill.ts'
 import type { Store } from '../store/store.ts'
 import { createSpeakers } from './speakers.ts'
 
-export interface ConversationParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
+export interface ConversationParts
+  extends Pick<Base, 'stack' | 'logger' | 'now'>,
+    Pick<OpenLeader, 'leaderWork'> {
   config: CoordinatorConfig
   /** Environment of the process, which may hold credentials for agents. */
   env: Record<string, string | undefined>
@@ -28,7 +30,6 @@ export interface ConversationParts extends Pick<Base, 'stack' | 'logger' | 'now'
   quota: Pick<Quota, 'standing'>
   fleet: Pick<Fleet, 'serves'>
   skills: readonly Skill[]
-  countCall: CountCall
   askModel: AskModel
 }
 
@@ -36,7 +37,7 @@ export interface ConversationParts extends Pick<Base, 'stack' | 'logger' | 'now'
 export const openSpeakers = async (
   parts: ConversationParts,
 ): Promise<{ views: ConversationViews }> => {
-  const { config, store, events, running, figures, stack, logger, now } = parts
+  const { config, store, events, running, figures, stack, leaderWork, logger, now } = parts
   const { outbound, conversations } = config
   const sender = createSender({
     config: { ...outbound, answer_seconds: conversations.agent_seconds },
@@ -53,6 +54,7 @@ export const openSpeakers = async (
     speakers,
     events,
     running,
+    leaderWork,
     logger,
     now,
   })

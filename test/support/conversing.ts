@@ -1,7 +1,7 @@
 import { openCoordinator } from '../../coordinator/assembly/coordinator.ts'
 import { createEvents } from '../../coordinator/events/bus.ts'
 import type { AskModel } from '../../coordinator/http/ask-model.ts'
-import { createCallLimits } from '../../coordinator/http/call-limits.ts'
+import { openLeader } from '../../coordinator/leader/open.ts'
 import { createFigures } from '../../coordinator/metrics/figures.ts'
 import type { Skill } from '../../coordinator/skills/skill.ts'
 import { openSpeakers } from '../../coordinator/speakers/open.ts'
@@ -53,10 +53,9 @@ export const testConversations = async (
     events: createEvents({ source: '/test', logger: silent }),
     figures: createFigures(),
     fleet: { serves: conversing.serves ?? (() => true) },
-    countCall: createCallLimits(),
   })
   const { views, close } = await openCoordinator(
-    [around, openSpeakers],
+    [openLeader, around, openSpeakers],
     config({ conversations: settings, outbound }),
     silent,
     { now, env, moreSkills },

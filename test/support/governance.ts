@@ -5,7 +5,9 @@ import type { Alert } from '../../coordinator/fleet/alerts.ts'
 import type { Fleet } from '../../coordinator/fleet/fleet.ts'
 import { openFleet } from '../../coordinator/fleet/open.ts'
 import { openAskModel } from '../../coordinator/http/open-ask-model.ts'
+import { openPipeline, type PipelinePartParts } from '../../coordinator/operations/invoke/open.ts'
 import { openWorker } from '../../coordinator/queue/open-worker.ts'
+import type { Skill } from '../../coordinator/skills/skill.ts'
 import { conversingParts, type TestConversing } from './conversing.ts'
 import { nothing, openScene, withMembers } from './coordinator.ts'
 
@@ -18,24 +20,39 @@ export interface GovernanceOptions {
   /** Of visitors. */
   settings?: object
   conversing?: TestConversing
+  /** Beside the product's. */
+  moreSkills?: readonly Skill[]
+  pipeline?: Partial<PipelinePartParts>
 }
 
 /** The parts of the product with the models and alerts of the test; no job is run. */
 export const governanceScene = async (
   t: Pick<Test, 'teardown'>,
-  { conversing = {}, alerts = [], settings = {}, agents = {}, ...rest }: GovernanceOptions = {},
+  {
+    conversing = {},
+    alerts = [],
+    settings = {},
+    agents = {},
+    moreSkills = [],
+    pipeline,
+    ...rest
+  }: GovernanceOptions = {},
 ) => {
   const { askModel, quota, running } = conversingParts(conversing)
   const serves = conversing.serves ?? (() => true)
   const swaps = new Map<Open, Open>([
     [openWorker, nothing],
+    [
+      openPipeline,
+      (parts: Parameters<typeof openPipeline>[0]) => openPipeline({ ...parts, ...pipeline }),
+    ],
     [openAskModel, () => ({ askModel })],
     [openFleet, (parts: Parameters<typeof openFleet>[0]) => servedBy(openFleet(parts), serves)],
   ])
   const scene = await openScene(t, {
     ...rest,
     swaps,
-    moreSkills: conversing.moreSkills ?? [],
+    moreSkills: [...moreSkills, ...(conversing.moreSkills ?? [])],
     env: conversing.env ?? {},
     config: {
       keys: { public_tenant: 'demo', ...settings },
@@ -74,7 +91,7 @@ export const governanceScene = async (
     const response = await app.inject({ url, headers: { authorization: `Bearer ${key}` } })
     return [response.headers['content-type'], response.body]
   }
-  return { demo, call, text, keys, store, agents: scene.views.agents, events }
+  return { app, demo, call, text, keys, store, agents: scene.views.agents, events }
 }
 
 const servedBy = (opened: ReturnType<typeof openFleet>, serves: Fleet['serves']) => {

@@ -10,6 +10,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'read',
+  tool: false,
   input: z.strictObject({}),
   output: z.object({ persons: z.array(PersonView) }),
   run: async (_input, { people, tenantId = '' }) => ({

@@ -9,6 +9,7 @@ export default defineOperation({
   path: '/v1/skills',
   access: 'key',
   effect: 'read',
+  tool: false,
   input: z.strictObject({}),
   output: z.object({ skills: z.array(SkillSummary) }),
   run: (_input, { skills }) => ({ skills: skills.map(skillSummary) }),

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { SkillDetails, skillDetails } from './skill-view.ts'
 
@@ -10,7 +11,8 @@ export default defineOperation({
   path: '/v1/skills/{skill_id}',
   access: 'key',
   effect: 'read',
-  input: z.strictObject({ skill_id: z.string().max(64) }),
+  tool: false,
+  input: z.strictObject({ skill_id: Id }),
   output: SkillDetails,
   run: ({ skill_id }, { skills }) => {
     const skill = skills.find(({ id }) => id === skill_id)

@@ -10,6 +10,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'read',
+  tool: false,
   input: z.strictObject({}),
   output: z.object({ tokens: z.array(TokenView) }),
   run: async (_input, { tokens }) => ({ tokens: (await tokens.list()).map(viewOf) }),
