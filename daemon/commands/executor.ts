@@ -36,7 +36,7 @@ export class Executor {
   readonly #acks: Acknowledger
   readonly #judge: Judge
   readonly #lanes = new Lanes()
-  #admissions: Promise<unknown> = Promise.resolve()
+  #admissions: Promise<void> = Promise.resolve()
 
   constructor(parts: ExecutorParts) {
     this.#parts = parts
@@ -89,7 +89,8 @@ export class Executor {
     const before = this.#admissions
     const admit = (): Promise<void> => this.#admit(command, cameMs)
     const admitted = this.#judge.isUrgent(command) ? admit() : before.then(admit)
-    this.#admissions = Promise.allSettled([before, admitted])
+    // without its values, which would hold those of every admission before
+    this.#admissions = Promise.allSettled([before, admitted]).then(() => {})
     return admitted
   }
 
