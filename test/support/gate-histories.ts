@@ -1,5 +1,5 @@
 import { GateDefinition } from '../../coordinator/gates/definition.ts'
-import { createGates, type GateKeeper } from '../../coordinator/gates/gates.ts'
+import { GateKeeper } from '../../coordinator/gates/gates.ts'
 import type { Person } from '../../coordinator/gates/rules.ts'
 import { addKey } from '../../coordinator/keys/issue.ts'
 import type { KeySpec } from '../../coordinator/keys/key.ts'
@@ -82,7 +82,7 @@ export const runHistories = async (
   const clock = { now: Date.now() }
   const people = await makePeople(store, randomOf(seed))
   const keys = createKeys({ store, logger: { warn: () => {} }, now: () => clock.now })
-  const gates = createGates({
+  const gates = new GateKeeper({
     store,
     definitions,
     signer: signerOf(newPrivateKey()),

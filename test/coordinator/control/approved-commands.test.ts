@@ -3,7 +3,7 @@ import * as z from 'zod'
 import type { CommandRecord } from '../../../coordinator/control/command.ts'
 import { createCommands } from '../../../coordinator/control/commands.ts'
 import { shippedGates } from '../../../coordinator/gates/definition.ts'
-import { createGates } from '../../../coordinator/gates/gates.ts'
+import { GateKeeper } from '../../../coordinator/gates/gates.ts'
 import type { Person } from '../../../coordinator/gates/rules.ts'
 import { createKeys } from '../../../coordinator/keys/keys.ts'
 import { createPerson } from '../../../coordinator/people/people.ts'
@@ -39,7 +39,7 @@ const scene = async (t: Test) => {
     return { personId: id, keyId: key.id, kind: key.kind, roles: key.roles }
   }
   const definitions = shippedGates()
-  const gates = createGates({ store, definitions, signer, publish: () => ({}) as never, now })
+  const gates = new GateKeeper({ store, definitions, signer, publish: () => ({}) as never, now })
 
   const world = { maxSpeed: 1, battery: 80 }
   const moved: unknown[] = []
