@@ -5,7 +5,7 @@ import { createCommands } from '../../../coordinator/control/commands.ts'
 import { shippedGates } from '../../../coordinator/gates/definition.ts'
 import { GateKeeper } from '../../../coordinator/gates/gates.ts'
 import type { Person } from '../../../coordinator/gates/rules.ts'
-import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createPerson } from '../../../coordinator/people/people.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import { Executor } from '../../../daemon/commands/executor.ts'
@@ -29,7 +29,7 @@ const scene = async (t: Test) => {
   const [signer, cell] = [signerOf(newPrivateKey()), signerOf(newPrivateKey())]
   await addCell(store.ledger, CELL, cell.publicKey)
   const now = () => NOW
-  const keys = createKeys({ store, logger: silent, now })
+  const keys = new Keys({ store, logger: silent, now })
   t.teardown(() => keys.close())
   await createTenant(store.ledger, { id: 'one', name: 'one' }, BY)
   const enter = async (id: string, role: string): Promise<Person> => {

@@ -4,7 +4,7 @@ import { Gates, shippedGates } from '../../../coordinator/gates/definition.ts'
 import { GateKeeper } from '../../../coordinator/gates/gates.ts'
 import type { Person } from '../../../coordinator/gates/rules.ts'
 import { openSeats } from '../../../coordinator/gates/seats.ts'
-import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createPerson } from '../../../coordinator/people/people.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
@@ -21,7 +21,7 @@ const scene = async (t: Pick<Test, 'teardown'>, definitions = shippedGates()) =>
   const folder = await temporaryFolder(t)
   const store = await temporaryStore(t, folder)
   const clock = { now: Date.now() }
-  const keys = createKeys({ store, logger, now: () => clock.now })
+  const keys = new Keys({ store, logger, now: () => clock.now })
   t.teardown(() => keys.close())
   for (const id of ['one', 'two']) await createTenant(store.ledger, { id, name: id }, BY)
   const enter = async (id: string, roles: string[], options = {}): Promise<Person> => {
