@@ -201,7 +201,7 @@ const bodyOf = ({ body }: FastifyRequest): Fields => {
 const docs = (method: string): RouteDocs => ({
   id: `a2a-rest-${method.toLowerCase()}`,
   tag: 'agent',
-  summary: 'A2A over HTTP+JSON: 1.0 by its paths, 0.3 by those that begin with v1/.',
+  summary: 'A2A over HTTP+JSON: version 1.0, and version 0.3 under v1/.',
   path: `${PREFIX}{path}`,
   ...(method === 'POST' ? { body: z.looseObject({}) } : {}),
   answer: z.looseObject({}),

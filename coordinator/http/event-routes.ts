@@ -39,14 +39,16 @@ const Query = z.strictObject({
     .string()
     .max(2000)
     .exactOptional()
-    .describe('Which ones, comma-separated: shoal.gate.approved, shoal.cell.*. All when absent.'),
+    .describe(
+      'Event types and families, comma-separated: shoal.gate.approved, shoal.cell.*. All by default.',
+    ),
 })
 const EVENT_ID = /^[\x21-\x7e]{1,100}$/
 
 const STREAM: RouteDocs = {
   id: 'events',
   tag: 'events',
-  summary: 'What happens, as server-sent events; Last-Event-ID goes on where a stream was cut.',
+  summary: 'Stream events as server-sent events; Last-Event-ID resumes an interrupted stream.',
   query: Query,
   answer: 'events',
   events: EventView,

@@ -17,11 +17,11 @@ export interface HealthParts {
 /** Body of `GET /v1/health` (interface specification 2.6). */
 export const Health = z.object({
   status: z.enum(['ok', 'degraded', 'unavailable']),
-  cells: z.int().describe('Cells that serve now.'),
-  models: z.int().describe('Models that are loaded on one of them.'),
+  cells: z.int().describe('Cells that serve requests now.'),
+  models: z.int().describe('Models that are loaded on at least one of them.'),
   latency_ms: z
     .int()
-    .describe('Median round trip to those cells, rounded up; 0 only with no cell.'),
+    .describe('Median round-trip time to those cells, rounded up; 0 only without cells.'),
 })
 export type Health = z.infer<typeof Health>
 

@@ -126,7 +126,7 @@ const withoutText = (fields: object, names: readonly string[]): object =>
 const CALL_SKILL: RouteDocs = {
   id: 'call-skill',
   tag: 'skills',
-  summary: 'Call a skill by its id; each skill is described at its own path.',
+  summary: 'Call a skill by its id; each skill is documented at its own path.',
   body: z.record(z.string(), z.unknown()),
   answer: z.record(z.string(), z.unknown()),
 }

@@ -30,7 +30,9 @@ const descriptionOf = ({ description, mode }: Operation): string =>
 /** The cell to run on stands beside the input. */
 const inputOf = ({ input, onCell }: Operation): z.ZodObject =>
   onCell
-    ? input.extend({ [CELL]: z.string().max(128).exactOptional().describe('The cell to run on.') })
+    ? input.extend({
+        [CELL]: z.string().max(128).exactOptional().describe('Id of the cell to run on.'),
+      })
     : input
 
 export const CELL = 'cell'

@@ -3,7 +3,7 @@ import type { OperatorPrompt } from './prompt.ts'
 export const checkTheFleet: OperatorPrompt = {
   name: 'check-the-fleet',
   title: 'Check the fleet',
-  description: 'What an operator should know at the start of a shift, and what to do first.',
+  description: 'Report the state of the fleet for the start of a shift, and what to do first.',
   arguments: [],
   tools: ['self-diagnose', 'fleet-utilization', 'alerts-list', 'cells-list', 'gates-requests'],
   text: () =>

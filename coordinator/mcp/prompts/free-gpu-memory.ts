@@ -3,7 +3,7 @@ import type { OperatorPrompt } from './prompt.ts'
 export const freeGpuMemory: OperatorPrompt = {
   name: 'free-gpu-memory',
   title: 'Free GPU memory',
-  description: 'Find out why GPUs are nearly out of memory and propose what to unload.',
+  description: 'Find out why GPUs are nearly out of memory, and propose models to unload.',
   arguments: [{ name: 'cell_id', description: 'Only this cell.', required: false }],
   tools: ['vram-guard', 'cells-list', 'cells-show', 'cells-unload', 'routing-show'],
   text: ({ cell_id }) =>

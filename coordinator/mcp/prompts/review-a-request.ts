@@ -2,11 +2,14 @@ import type { OperatorPrompt } from './prompt.ts'
 
 export const reviewARequest: OperatorPrompt = {
   name: 'review-a-request',
-  title: 'Review a request at a gate',
-  description:
-    'Help a person to decide on a request: what would happen, and what speaks against it.',
+  title: 'Review an approval request',
+  description: 'Help a person decide on a request: its effects, and the arguments against it.',
   arguments: [
-    { name: 'request_id', description: 'The request, as gates-requests lists it.', required: true },
+    {
+      name: 'request_id',
+      description: 'Id of the request, as gates-requests lists it.',
+      required: true,
+    },
   ],
   tools: ['gates-show', 'gates-list', 'audit-query'],
   text: ({ request_id = '' }) =>

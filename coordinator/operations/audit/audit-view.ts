@@ -27,18 +27,18 @@ export const auditViewOf = ({ details_json, at, ...row }: AuditRow): z.input<typ
 const When = z
   .string()
   .max(40)
-  .describe('A time (`2026-11-20T08:00:00Z`), or how long ago (`30m`, `24h`, `7d`).')
+  .describe('Start of the period: a time (`2026-11-20T08:00:00Z`) or an age (`30m`, `24h`, `7d`).')
 
 /** What audit-query and audit-export can be asked for. */
 export const AUDIT_FILTER = {
   since: When.exactOptional(),
-  last: When.exactOptional().describe('The same as since: `--last 24h`.'),
+  last: When.exactOptional().describe('Alias of since: `--last 24h`.'),
   until: When.exactOptional(),
   action: z
     .string()
     .max(100)
     .exactOptional()
-    .describe('`key.create`, or with a star all that begin so: `gate.*`.'),
+    .describe('Exact action (`key.create`), or a prefix with a star (`gate.*`).'),
   actor: z.string().max(200).exactOptional(),
   subject: z.string().max(200).exactOptional(),
   outcome: z.enum(['done', 'refused']).exactOptional(),

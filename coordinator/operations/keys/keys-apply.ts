@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000
 export default defineOperation({
   id: 'keys-apply',
   description:
-    'Ask for an API key without having one, where visitors may; keys-claim with the claim token reads it, once.',
+    'Request an API key without having one, where visitors are allowed. Once it is approved, keys-claim reveals it once, with the claim token.',
   method: 'POST',
   path: '/v1/keys/requests',
   access: 'none',

@@ -13,7 +13,7 @@ import { claimCommand, VisitorPlan, visitorCaller } from './visitor-plan.ts'
 export default defineOperation({
   id: 'keys-claim',
   description:
-    'Read the key that you asked for as a visitor, once it is approved. It is shown once.',
+    'Reveal the key that you requested as a visitor, once it is approved. It is shown only once.',
   method: 'POST',
   path: '/v1/keys/requests/{request_id}/claim',
   access: 'none',
@@ -21,7 +21,7 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({
     request_id: Id,
-    claim_token: z.string().max(128).describe('What the answer of keys-apply had.'),
+    claim_token: z.string().max(128).describe('Claim token from the answer of keys-apply.'),
   }),
   output: KeyView.extend({ secret: z.string() }),
   plan: async ({ request_id, claim_token }, context) => {

@@ -11,7 +11,8 @@ import { KeyView } from './key-view.ts'
 
 export default defineOperation({
   id: 'keys-request',
-  description: 'Ask for an API key. Once it is approved, you can read it with keys-reveal, once.',
+  description:
+    'Request an API key. Once it is approved, the requester can reveal it once with keys-reveal.',
   method: 'POST',
   path: '/v1/keys',
   access: 'key',
@@ -20,19 +21,24 @@ export default defineOperation({
   input: z.strictObject({
     tier: z.enum(TIER_NAMES),
     roles: z.array(z.enum(ROLES)).min(1).max(ROLES.length).default(['client']),
-    kind: z.enum(KEY_KINDS).default('person').describe('Who will use it; it cannot be changed.'),
-    label: z.string().max(200).default('').describe('What it is for.'),
+    kind: z
+      .enum(KEY_KINDS)
+      .default('person')
+      .describe('Kind of user that the key is for; it cannot be changed later.'),
+    label: z.string().max(200).default('').describe('Purpose of the key.'),
     person_id: z
       .string()
       .max(128)
       .exactOptional()
-      .describe('Who answers for it; you by default. For others, administrators ask.'),
+      .describe(
+        'Person accountable for the key; you by default. Only administrators can name another person.',
+      ),
     further_tenants: z.array(Id).max(100).default([]),
     expires_at: z.iso
       .datetime({ offset: true })
       .max(64)
       .exactOptional()
-      .describe('A time (`2027-01-01T00:00:00Z`); never by default.'),
+      .describe('Expiry of the key (`2027-01-01T00:00:00Z`); never by default.'),
   }),
   output: KeyView,
   /** keys-reveal carries it out: the secret is shown only to the requester. */

@@ -14,7 +14,7 @@ import { KeyView, keyViewOf } from './key-view.ts'
 
 export default defineOperation({
   id: 'keys-reveal',
-  description: 'Read the key that you asked for and that was approved. It is shown once.',
+  description: 'Reveal the approved key that you requested. It is shown only once.',
   method: 'POST',
   path: '/v1/keys/requests/{request_id}/reveal',
   access: 'key',

@@ -13,12 +13,12 @@ export const POLICY_QUESTION = {
     .string()
     .max(128)
     .exactOptional()
-    .describe('A label of the caller; who is judged is the person of the key.'),
+    .describe('Label of the caller; the decision is made for the person of the key.'),
   context: z
     .string()
     .max(10_000)
     .exactOptional()
-    .describe('More about it: a JSON object whose members rules may ask for.'),
+    .describe('Context of the action: a JSON object whose members the rules can test.'),
 }
 
 export const PolicyAnswer = z.object({

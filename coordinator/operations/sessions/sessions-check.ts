@@ -15,15 +15,15 @@ import { SESSION_ID, SessionView, sessionViewOf } from './session-view.ts'
 
 const CheckInput = z.strictObject({
   ...SESSION_ID,
-  action_type: z.string().min(1).max(128).describe('What is to be done, such as `release.minor`.'),
+  action_type: z.string().min(1).max(128).describe('Intended action, such as `release.minor`.'),
   context: POLICY_QUESTION.context,
   request_id: Id.exactOptional().describe(
-    'Your approved request, for what needs a gate; it is used up.',
+    'Id of your approved request, for an action that needs a gate; the approval is used up.',
   ),
   confirm: z
     .boolean()
     .default(false)
-    .describe('The supervisor lets the check pass that waits, with the same action and context.'),
+    .describe('Confirm the pending check as its supervisor, with the same action and context.'),
 })
 type CheckInput = z.output<typeof CheckInput>
 
@@ -34,7 +34,7 @@ const CheckView = z.object({
   answer: PolicyAnswer.nullable(),
   gate_id: z.string().nullable(),
   request_id: z.string().nullable(),
-  next: z.string().describe('What to do now, in words.'),
+  next: z.string().describe('Next step, in plain text.'),
   session: SessionView,
 })
 type CheckView = z.input<typeof CheckView>
@@ -42,7 +42,7 @@ type CheckView = z.input<typeof CheckView>
 export default defineOperation({
   id: 'sessions-check',
   description:
-    'Check an action before it is done, the fourth step: the policy, its gate, and the supervisor.',
+    'Step 4 of 7: check an intended action against the policy, its gate and the supervisor.',
   method: 'POST',
   path: '/v1/sessions/{session_id}/check',
   access: 'key',

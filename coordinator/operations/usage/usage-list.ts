@@ -27,37 +27,41 @@ const UsageView = z.object({
   requests_cancelled: z.int(),
   requests_failed: z.int(),
   prompt_tokens: z.int(),
-  cached_tokens: z.int().describe("Of the prompts, what was still in an engine's memory."),
+  cached_tokens: z.int().describe("Prompt tokens that were still in an engine's cache."),
   completion_tokens: z.int(),
   total_tokens: z.int(),
-  duration_ms: z.int().describe('Of all these requests together.'),
+  duration_ms: z.int().describe('Total duration of all these requests.'),
 })
 
 export default defineOperation({
   id: 'usage-list',
-  description: 'Show what was used, by hour, day, key, tenant or model; up to this moment.',
+  description: 'Show usage up to now, by hour, day, key, tenant or model.',
   method: 'GET',
   path: '/v1/usage',
   access: 'key',
   effect: 'read',
   input: z.strictObject({
     from: Instant.exactOptional().describe(
-      'Date or instant, cut to its full hour; the beginning of the month when absent. UTC.',
+      'Start of the period, rounded down to its full hour (UTC); the beginning of the month by default.',
     ),
-    to: Instant.exactOptional().describe('The first hour that is left out; now when absent.'),
+    to: Instant.exactOptional().describe(
+      'End of the period: the first hour that is not included; now by default.',
+    ),
     scope: z
       .enum(USAGE_SCOPES)
       .exactOptional()
-      .describe('Own key, own tenant (operators), all (operator_admin, finance).'),
-    key_id: z.string().min(1).max(128).exactOptional().describe('Of this key only.'),
-    tenant_id: z.string().min(1).max(128).exactOptional().describe('Of this tenant only.'),
-    model: z.string().min(1).max(128).exactOptional().describe('Of this model only.'),
+      .describe(
+        'Scope of the report: own key, own tenant (operators), or all (operator_admin, finance).',
+      ),
+    key_id: z.string().min(1).max(128).exactOptional().describe('Only usage of this key.'),
+    tenant_id: z.string().min(1).max(128).exactOptional().describe('Only usage of this tenant.'),
+    model: z.string().min(1).max(128).exactOptional().describe('Only usage of this model.'),
     group_by: z
       .array(z.enum(GROUP_NAMES), { error: `takes any of ${GROUP_NAMES.join(', ')}` })
       .max(GROUP_NAMES.length)
       .default(['day'])
-      .describe('A row for each of these; the order of the rows follows theirs.'),
-    after: z.string().max(2000).exactOptional().describe('`next` of the page before.'),
+      .describe('Fields to group by; rows are sorted in this order.'),
+    after: z.string().max(2000).exactOptional().describe("Cursor from the previous page's `next`."),
     limit: pageLimit(1000, 200),
   }),
   output: z.object({
