@@ -163,11 +163,11 @@ const Broker = z
   })
   .refine(({ mode, url }) => mode === 'embedded' || url !== undefined, {
     path: ['url'],
-    error: 'an outside broker needs its address',
+    error: 'an external broker needs its address',
   })
   .refine(({ url }) => url?.startsWith('mqtt:') !== true || isLoopback(new URL(url).hostname), {
     path: ['url'],
-    error: 'passwords would travel in the clear: a broker that is not on loopback needs mqtts',
+    error: 'passwords would be sent unencrypted: a broker that is not on loopback needs mqtts',
   })
 
 const Audit = z.strictObject({
@@ -192,7 +192,7 @@ const Usage = z
   })
   .refine(({ row_days, bucket_days }) => row_days <= bucket_days, {
     path: ['row_days'],
-    error: 'single requests are not kept longer than their sums',
+    error: 'records of single requests cannot be kept longer than the hourly totals',
   })
 
 const A2a = z.strictObject({
@@ -267,7 +267,7 @@ export const CoordinatorConfig = z
   })
   .refine(({ http }) => (http.tls_cert_file === undefined) === (http.tls_key_file === undefined), {
     path: ['http', 'tls_cert_file'],
-    error: 'http.tls_cert_file and http.tls_key_file belong together',
+    error: 'http.tls_cert_file and http.tls_key_file must be set together',
   })
   .refine(({ cascade, catalogue }) => cascade.order.every(id => isChatModel(catalogue, id)), {
     path: ['cascade', 'order'],

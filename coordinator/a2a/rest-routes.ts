@@ -43,7 +43,7 @@ export const targetOf = (method: string, path: string, version: Version | undefi
     allowed.push(...match.allowed)
   }
   if (allowed.length === 0)
-    throw new ShoalError('not_found', `there is nothing at ${PREFIX}${path}`)
+    throw new ShoalError('not_found', `no route at ${PREFIX}${path}`)
   throw new ShoalError('method_not_allowed', `${PREFIX}${path} takes ${allowed.join(', ')}`)
 }
 

@@ -97,7 +97,7 @@ const eventReader = (delta: (text: string) => void) => {
       for (const event of events) readEvent(event)
     },
     error: (): ShoalError | undefined =>
-      failed ?? (done ? undefined : new ShoalError('cell_unavailable', 'the answer broke off')),
+      failed ?? (done ? undefined : new ShoalError('cell_unavailable', 'the answer was cut off')),
     answer: (): ModelAnswer => ({ text, usage }),
   }
 }

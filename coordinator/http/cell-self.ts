@@ -59,7 +59,7 @@ export const cellSelfRoutes: FastifyPluginAsync<CellSelfParts> = async (app, par
     const cell = await parts.authenticate(cellId, credential, caller)
     if (cell === undefined) throw notThisCell()
     if (cell.id !== cell_id)
-      throw new ShoalError('forbidden', `the credential is not that of ${cell_id}`)
+      throw new ShoalError('forbidden', `the credential does not belong to ${cell_id}`)
     return cell
   }
 

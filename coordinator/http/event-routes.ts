@@ -140,7 +140,7 @@ const patternsOf = (query: unknown): string[] => {
   if (parsed.success && fine && patterns.length <= MAX_PATTERNS) return patterns
   throw new ShoalError(
     'invalid_request',
-    `types takes types such as shoal.gate.approved, and the families ${FAMILIES}`,
+    `types must be event types such as shoal.gate.approved, or the families ${FAMILIES}`,
     { param: 'types' },
   )
 }
@@ -148,7 +148,7 @@ const patternsOf = (query: unknown): string[] => {
 const lastIdOf = (header: unknown): string | undefined => {
   if (header === undefined || header === '') return undefined
   if (typeof header === 'string' && EVENT_ID.test(header)) return header
-  throw new ShoalError('invalid_request', 'it is no id of an event', { param: 'Last-Event-ID' })
+  throw new ShoalError('invalid_request', 'it is not an event id', { param: 'Last-Event-ID' })
 }
 
 const outletOf = (raw: ServerResponse, stallMs: number): Outlet => ({

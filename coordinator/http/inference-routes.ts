@@ -84,7 +84,7 @@ export const inferenceRoutes = (straight: Straight, parts: InferenceParts): void
     const body = valid(ChatRequest, exchange.body)
     const unserved = unservedField(body)
     if (unserved !== undefined)
-      throw new ShoalError('unsupported_parameter', `${unserved} is not served here`, {
+      throw new ShoalError('unsupported_parameter', `${unserved} is not supported`, {
         param: unserved,
       })
     await inference.infer(exchange, 'chat', { model: body.model, stream: body.stream === true })

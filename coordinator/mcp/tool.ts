@@ -24,7 +24,7 @@ export const Begun = z.object({ task_id: z.string() })
 
 const descriptionOf = ({ description, mode }: Operation): string =>
   mode === 'task'
-    ? `${description} Answers the id of a task at once; the tool tasks-show tells how it stands.`
+    ? `${description} Returns the id of a task immediately; the tool tasks-show returns its state.`
     : description
 
 /** The cell to run on stands beside the input. */

@@ -20,7 +20,7 @@ export const PendingView = z.object({
     ),
 })
 
-const AGAIN = 'when it is approved, make the same call again'
+const AGAIN = 'once it is approved, repeat the same call'
 
 /** What an operation answers instead of its output when an approval is missing. */
 export class Pending {

@@ -52,7 +52,7 @@ export const filterOf = (
   now: number,
 ): Omit<AuditFilter, 'order' | 'limit'> => {
   if (last !== undefined && since !== undefined)
-    throw new ShoalError('invalid_request', 'since and last are the same: give one', {
+    throw new ShoalError('invalid_request', 'since and last are aliases: give only one', {
       param: 'last',
     })
   return {
@@ -75,7 +75,7 @@ const timeOf = (text: string, param: string, now: number): number => {
   if (Number.isNaN(at))
     throw new ShoalError(
       'invalid_request',
-      `${param} must be a time, or how long ago: 30m, 24h, 7d`,
+      `${param} must be a time or an age: 30m, 24h, 7d`,
       { param },
     )
   return at

@@ -54,7 +54,7 @@ const NOTHING = {
   status: 'pending' as const,
   request_id: null,
   state: null,
-  reason: 'nothing was asked yet',
+  reason: 'no request was made yet',
   plan_hash: null,
   approvals_missing: null,
   expires_at: null,

@@ -90,7 +90,7 @@ export class CallPipeline implements Pipeline {
   /** Begins a task. The input is checked first, so that an invalid one is refused at once. */
   async #begin({ operation, input, caller, cellId }: Call): Promise<Begun> {
     const tasks = this.#parts.tasks()
-    if (tasks === undefined) throw new ShoalError('internal', 'tasks cannot be run here')
+    if (tasks === undefined) throw new ShoalError('internal', 'this process cannot run tasks')
     parseInput(operation, input)
     const begun = await tasks.begin({ operation, input: input as object, caller, cellId })
     begun.start()

@@ -58,8 +58,8 @@ export default defineOperation({
 })
 
 const toReveal = ({ id, state }: GateRequest): string => {
-  const when = state === 'approved' ? 'it is approved' : 'when it is approved'
-  return `${when}, read the key with keys-reveal: shoal keys reveal ${id}`
+  const when = state === 'approved' ? 'it is approved' : 'once it is approved'
+  return `${when}, reveal the key with keys-reveal: shoal keys reveal ${id}`
 }
 
 /** All that the key could do, in one line: nothing that opens something is only in the plan. */
@@ -67,6 +67,6 @@ const summaryOf = (plan: KeyPlan, askerId: string): string =>
   [
     `${plan.tier} key (${plan.kind}: ${plan.roles.join(', ')}) for ${plan.person_id}`,
     ...(plan.further_tenants.length === 0 ? [] : [`also in ${plan.further_tenants.join(', ')}`]),
-    ...(plan.person_id === askerId ? [] : [`its secret read by ${askerId}`]),
-    plan.expires_at === null ? 'without an end' : `until ${plan.expires_at}`,
+    ...(plan.person_id === askerId ? [] : [`its secret revealed to ${askerId}`]),
+    plan.expires_at === null ? 'without expiry' : `until ${plan.expires_at}`,
   ].join(', ')

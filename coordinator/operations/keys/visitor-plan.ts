@@ -50,7 +50,7 @@ export const visitorPlan = ({ tier, kind, ...said }: Said): Omit<VisitorPlan, 't
 const shown = (param: string, text: string, most: number): string => {
   const safe = visible(text)
   if (safe.length <= most) return safe
-  throw new ShoalError('invalid_request', `${param} has too much that cannot be seen`, { param })
+  throw new ShoalError('invalid_request', `${param} has too many invisible characters`, { param })
 }
 
 /** In one line; what the visitor says stands in quotes, so that it is not taken for shoal's words. */

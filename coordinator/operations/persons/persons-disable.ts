@@ -16,7 +16,7 @@ export default defineOperation({
   output: PersonView,
   run: async ({ person_id }, { keys, key, tenantId = '', actor }) => {
     if (person_id === key?.personId)
-      throw new ShoalError('forbidden', 'nobody disables themselves: ask another administrator')
+      throw new ShoalError('forbidden', 'you cannot disable yourself; ask another administrator')
     return personViewOf(await keys.enablePerson(person_id, false, { tenantId }, actor))
   },
 })

@@ -54,7 +54,7 @@ export default defineOperation({
     if (wanted.version === current.version)
       throw new ShoalError(
         'invalid_request',
-        `version ${wanted.version} holds: give it another name`,
+        `version ${wanted.version} is in force; give the new policy another version`,
         { param: 'document' },
       )
     return {

@@ -4,7 +4,7 @@ import type { PolicyAsker } from '../../gates/decide.ts'
 import type { Policy } from '../../gates/policy.ts'
 
 /** Description of `action_type`. */
-export const ACTION_TYPE = 'What is to be done, such as `device.command.unsafe` or `release.major`.'
+export const ACTION_TYPE = 'Intended action, such as `device.command.unsafe` or `release.major`.'
 
 /** What the policy can be asked. */
 export const POLICY_QUESTION = {
@@ -61,7 +61,7 @@ const membersOf = (context = ''): Record<string, unknown> => {
   try {
     return JSON.parse(context)
   } catch (cause) {
-    throw new ShoalError('invalid_request', 'context begins like JSON and is none', {
+    throw new ShoalError('invalid_request', 'context looks like JSON but is not valid', {
       param: 'context',
       cause,
     })

@@ -13,7 +13,7 @@ export const EvidenceItem = z.strictObject({
     .describe('Location of the item, such as a URL.'),
   sha256: z
     .string()
-    .regex(/^[0-9a-f]{64}$/, 'is no SHA-256 in lower-case hexadecimal')
+    .regex(/^[0-9a-f]{64}$/, 'is not a SHA-256 in lower-case hexadecimal')
     .exactOptional()
     .describe("Checksum of the item's content."),
 })

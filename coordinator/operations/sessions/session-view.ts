@@ -19,7 +19,7 @@ export const label = (maxLength = 128) =>
     .string()
     .min(1)
     .max(maxLength)
-    .refine(text => visible(text) === text, 'has characters that cannot be seen')
+    .refine(text => visible(text) === text, 'has invisible characters')
 
 export const SessionView = z.object({
   session_id: z.string(),

@@ -41,7 +41,7 @@ export default defineOperation({
     if (!mayCall(knownRoles(roles), skill))
       throw new ShoalError(
         'forbidden',
-        `${skill} is no skill of the session: ${roles.join(', ')}`,
+        `${skill} is not a skill of the session: ${roles.join(', ')}`,
         {
           param: 'skill',
         },

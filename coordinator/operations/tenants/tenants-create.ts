@@ -23,7 +23,7 @@ export default defineOperation({
   }),
   output: TenantView,
   run: async (tenant, { keys, key, actor }) => {
-    if (key === undefined) throw new ShoalError('auth_required', 'this needs a key')
+    if (key === undefined) throw new ShoalError('auth_required', 'this call needs a key')
     return tenantViewOf(await keys.foundTenant(key.id, tenant, actor))
   },
 })

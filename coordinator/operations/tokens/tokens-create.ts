@@ -35,7 +35,7 @@ export default defineOperation({
   output: TokenView.extend({ secret: z.string() }),
   plan: ({ ttl_minutes, uses, tags }) => {
     const plan = { uses, tags, ttlMinutes: ttl_minutes }
-    const summary = `a join token for ${uses} machines, good for ${ttl_minutes} minutes`
+    const summary = `a join token for ${uses} machines, valid for ${ttl_minutes} minutes`
     if (uses === 1) return { plan, summary }
     return { plan, covers: { action: 'cell.enrol-many', ...plan }, summary, gate: ENROL_GATE }
   },

@@ -13,7 +13,7 @@ import { cursorOf, readCursor } from './usage-cursor.ts'
 const Instant = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/, {
-    error: 'must be a date or an instant, such as 2026-11-20 or 2026-11-20T08:00:00Z',
+    error: 'must be a date or a time, such as 2026-11-20 or 2026-11-20T08:00:00Z',
   })
 
 const UsageView = z.object({
@@ -57,7 +57,7 @@ export default defineOperation({
     tenant_id: z.string().min(1).max(128).exactOptional().describe('Only usage of this tenant.'),
     model: z.string().min(1).max(128).exactOptional().describe('Only usage of this model.'),
     group_by: z
-      .array(z.enum(GROUP_NAMES), { error: `takes any of ${GROUP_NAMES.join(', ')}` })
+      .array(z.enum(GROUP_NAMES), { error: `must be any of ${GROUP_NAMES.join(', ')}` })
       .max(GROUP_NAMES.length)
       .default(['day'])
       .describe('Fields to group by; rows are sorted in this order.'),
@@ -72,7 +72,7 @@ export default defineOperation({
     next: z.string().nullable(),
   }),
   run: async (input, { key, tenantId, usage, now }) => {
-    if (key === undefined) throw new ShoalError('auth_required', 'this needs a key')
+    if (key === undefined) throw new ShoalError('auth_required', 'this call needs a key')
     const { model, group_by, after, limit } = input
     const groupBy = [...new Set(group_by)]
     const { from, to } = rangeOf(input, now())
@@ -109,7 +109,7 @@ const startOfMonth = (now: number): number => Date.parse(`${monthAt(now).name}-0
 
 const instant = (text: string, param: string): number => {
   const at = Date.parse(text)
-  if (Number.isNaN(at)) throw new ShoalError('invalid_request', `${text} is no time`, { param })
+  if (Number.isNaN(at)) throw new ShoalError('invalid_request', `${text} is not a time`, { param })
   return at
 }
 

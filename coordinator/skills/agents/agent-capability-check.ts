@@ -69,8 +69,8 @@ const whyNot = async (
   { keys }: Context,
 ): Promise<string | undefined> => {
   const key = await keys.asNow(keyId)
-  if (key === undefined) return 'its key is not good any more'
+  if (key === undefined) return 'its key is no longer valid'
   if (!isSkillOf(knownRoles(roles), skill.id))
-    return `${skill.id} is no skill of the session: ${roles.join(', ')}`
+    return `${skill.id} is not a skill of the session: ${roles.join(', ')}`
   return accessFault(skill, key)
 }

@@ -67,7 +67,7 @@ export default defineSkill({
   ],
   card: {
     examples: [
-      'Begin a conversation with model-a:7b and model-b:3b about the night shift',
+      'Create a conversation with model-a:7b and model-b:3b about the night shift',
       'Ask @vram-guard in conversation conv_01 which cells are short of memory',
     ],
     endpoints: {

@@ -5,7 +5,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'recommend-next-skill',
-  name: 'What to call next',
+  name: 'Recommend next skill',
   description:
     'Recommend the next skill to call: first for open trouble, then for pending work, then in the usual order.',
   tags: ['agents', 'skills'],

@@ -12,7 +12,7 @@ const LOOKED_AT = 1000
 
 export default defineSkill({
   id: 'sads-discover',
-  name: 'What agents find here',
+  name: 'Discover agent services',
   description:
     'Show the roles and variants an agent can dock with, the skills its key may call, and the recommended variant.',
   tags: ['agents', 'sessions', 'discovery'],

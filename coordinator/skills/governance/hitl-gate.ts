@@ -11,7 +11,7 @@ export default defineSkill({
   access: 'operator',
   effect: 'write',
   input: z.strictObject({
-    gate_id: neededField(z.string().max(128), 'The gate, such as `gate.production-deploy`.'),
+    gate_id: neededField(z.string().max(128), 'Id of the gate, such as `gate.production-deploy`.'),
     requester: z
       .string()
       .max(128)
