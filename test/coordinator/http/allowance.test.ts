@@ -132,7 +132,7 @@ t.test('the tiers are listed as they are configured', async t => {
 
 t.test('every refusal with 503 says when to come back', async t => {
   const app = await appWith({
-    notReady: () => new ShoalError('broker_unavailable', 'the broker is not reached'),
+    notReady: () => new ShoalError('broker_unavailable', 'the broker is unreachable'),
   })
   t.teardown(() => app.close())
   const { statusCode, headers } = await app.inject('/readyz')
