@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { cliOf, isTool } from '../coordinator/operations/declaration.ts'
 import { operations } from '../coordinator/operations/index.ts'
 import { type JsonSchema, jsonSchema } from '../coordinator/operations/json-schema.ts'
-import { cliOf, type Operation } from '../coordinator/operations/operation.ts'
+import type { Operation } from '../coordinator/operations/operation.ts'
 import { skills } from '../coordinator/skills/index.ts'
 import type { Skill } from '../coordinator/skills/skill.ts'
 import { PASSED_ON } from '../daemon/helper/environment.ts'
@@ -61,19 +62,22 @@ export const toolsPage = (): string =>
     '',
     'Made by `npm run docs` from the lists that the coordinator serves; do not edit it by hand.',
     'Each tool of the MCP endpoint is one REST route: the same input, output, access and effect.',
+    'Administration of people, keys and policy has routes and commands only, and no tool.',
     '`/mcp/?toolsets=` takes the names of the first column, with commas; `skills` are all skills.',
     '',
     '| toolset | tool | route | access | effect |',
     '|---|---|---|---|---|',
-    ...[...skills, ...operations].map(tool =>
-      row(
-        tool.group ?? '',
-        code(tool.id),
-        code(`${tool.method} ${tool.path}`),
-        access(tool),
-        tool.effect,
+    ...[...skills, ...operations]
+      .filter(isTool)
+      .map(tool =>
+        row(
+          tool.group ?? '',
+          code(tool.id),
+          code(`${tool.method} ${tool.path}`),
+          access(tool),
+          tool.effect,
+        ),
       ),
-    ),
     '',
   ].join('\n')
 

@@ -17,7 +17,6 @@ import { cascadeSteps } from '../fleet/cascade-steps.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { answerHeaders } from '../http/answer-headers.ts'
 import { type AuthParts, auth } from '../http/auth.ts'
-import { type CountCall, createCallLimits } from '../http/call-limits.ts'
 import { type CellSelfParts, cellSelfRoutes } from '../http/cell-self.ts'
 import { type EnrolParts, enrolRoute } from '../http/enrol.ts'
 import { endWithError, errors, parserError, sendError, toShoalError } from '../http/errors.ts'
@@ -33,13 +32,14 @@ import { operationRoutes } from '../http/operation-routes.ts'
 import { collectRoutes } from '../http/route-docs.ts'
 import { allowedHosts, newRequestId, safety, serverLimits } from '../http/safety.ts'
 import { createStraight } from '../http/straight.ts'
-import type { Idempotency } from '../idempotency/idempotency.ts'
 import type { Keys } from '../keys/keys.ts'
 import { mcpRoutes } from '../mcp/mcp-routes.ts'
 import { coordinatorMetrics, type Figures } from '../metrics/figures.ts'
 import { metricRegistry } from '../metrics/registry.ts'
 import type { Views } from '../operations/context.ts'
+import { isTool } from '../operations/declaration.ts'
 import { operations } from '../operations/index.ts'
+import type { Pipeline } from '../operations/invoke/invoke.ts'
 import { taskReaders } from '../operations/task-readers.ts'
 import type { Quota } from '../quota/quota.ts'
 import { skills } from '../skills/index.ts'
@@ -65,9 +65,7 @@ export interface AppParts {
   /** Certificate chain and private key, PEM; plain HTTP without. */
   tls?: { cert: string; key: string }
   views: Views
-  idempotency?: Idempotency
-  /** Counts calls, also those that others make for a caller; one of its own by default. */
-  countCall?: CountCall
+  pipeline: Pipeline
   events: EventParts['events']
   /** Tasks and what is built on them; without it there are no A2A bindings. */
   a2a?: A2aParts
@@ -89,7 +87,6 @@ const registeredBy = ({ a2a, lanes, config, moreSkills = [] }: AppParts): Regist
   skills: [...skills, ...moreSkills],
   operations,
   modules: [],
-  mcpTools: skills.length + moreSkills.length + operations.length,
   built: new Set<Part>([
     // without a chat model there is nothing that `auto` could choose
     ...(cascadeSteps(config.catalogue, config.cascade).length > 0 ? ['cascade' as const] : []),
@@ -101,7 +98,7 @@ const registeredBy = ({ a2a, lanes, config, moreSkills = [] }: AppParts): Regist
 
 /** The HTTP server with every route, not listening yet. */
 export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
-  const { config, logger, now, keys, quota, usage, fleet, running, enrol, views } = parts
+  const { config, logger, now, keys, quota, usage, fleet, running, enrol, views, pipeline } = parts
   const { figures } = parts
   const { catalogue, tiers, cascade } = config
   const app = Fastify({
@@ -149,20 +146,17 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
   })
   await app.register(enrolRoute, { enrol })
   await app.register(cellSelfRoutes, parts.cellSelf)
-  const countCall = parts.countCall ?? createCallLimits()
   const registered = registeredBy(parts)
   await app.register(operationRoutes, {
     operations: [...operations, ...registered.skills],
-    ...{ views, quota, now, countCall },
-    idempotency: parts.idempotency,
-    tasks: parts.a2a?.operationTasks,
-    hold: keys.hold,
+    invoke: pipeline.invoke,
   })
   await app.register(eventRoutes, {
     config: config.events,
     source: `/shoal/${config.name}`,
     events: parts.events,
-    ...{ keys, countCall },
+    keys,
+    count: pipeline.count,
     readerOf: parts.a2a?.readerOf ?? taskReaders([...operations, ...registered.skills]),
     figures: figures.events,
     draining: running.draining,
@@ -172,23 +166,21 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
     parts.registry ?? metricRegistry(coordinatorMetrics({ ...parts, vitals: views.vitals }))
   await app.register(metricRoutes, { registry })
   await app.register(mcpRoutes, {
-    operations: [...registered.skills, ...operations],
-    views,
-    countCall,
+    operations: [...registered.skills, ...operations].filter(isTool),
+    pipeline,
     events: parts.events,
     stallMs: config.events.stall_seconds * 1000,
     logger,
     hosts: allowedHosts(config),
     portal: config.public.portal_url,
     card: () => agentCard(cardParts(config, registered, portOf(app, config))),
-    tasks: parts.a2a?.operationTasks,
-    idempotency: parts.idempotency,
     hold: keys.hold,
   })
   await app.register(agentRoutes, { config, registered, vitals: views.vitals, now })
   if (parts.a2a !== undefined)
     await app.register(a2aRoutes, {
-      ...{ ...parts.a2a, config, registered, countCall, quota, logger, now },
+      ...{ ...parts.a2a, config, registered, logger },
+      count: pipeline.count,
       failed: figures.http.failed,
       hold: keys.hold,
     })

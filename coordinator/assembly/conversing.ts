@@ -5,7 +5,6 @@ import { createRemoteAgents } from '../conversations/remote-agent.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { createAskModel } from '../http/ask-model.ts'
-import type { CountCall } from '../http/call-limits.ts'
 import { createInference, type InferenceParts } from '../http/inference.ts'
 import type { Keys } from '../keys/keys.ts'
 import type { Figures } from '../metrics/figures.ts'
@@ -29,7 +28,6 @@ export interface ConversingParts {
   fleet: Pick<Fleet, 'pick' | 'serves'>
   lanes: InferenceParts['lanes']
   skills: readonly Skill[]
-  countCall: CountCall
   logger: InferenceParts['logger']
   /** Unix time, milliseconds. */
   now: () => number
@@ -58,7 +56,6 @@ export const converse = async (parts: ConversingParts): Promise<Conversations<Co
   const speakers = createSpeakers({
     ...{ config, fleet, quota, agents, now },
     skills: parts.skills,
-    countCall: parts.countCall,
     askModel: createAskModel(infer),
   })
   const opened = await openConversations({

@@ -7,14 +7,15 @@ import { sweepSessions } from '../agents/sweep.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { createEvents } from '../events/bus.ts'
 import { configuredPolicy } from '../gates/policies.ts'
-import { createCallLimits } from '../http/call-limits.ts'
 import { createIdempotency } from '../idempotency/idempotency.ts'
 import { createKeys } from '../keys/keys.ts'
 import { coordinatorMetrics, createFigures } from '../metrics/figures.ts'
 import { addProcessMetrics, metricRegistry } from '../metrics/registry.ts'
 import { createVitals } from '../metrics/vitals.ts'
 import { operations } from '../operations/index.ts'
+import { createPipeline } from '../operations/invoke/invoke.ts'
 import { taskReaders } from '../operations/task-readers.ts'
+import { createCallLimits } from '../quota/call-limits.ts'
 import { createQuota } from '../quota/quota.ts'
 import { createUsage, type Usage } from '../quota/usage.ts'
 import { journalUsage } from '../quota/usage-journal.ts'
@@ -94,9 +95,8 @@ export const serve = async (
   })
   const { queue, webhooks, sealing } = outward
   const recorded = completing(usage, monitor)
-  const countCall = createCallLimits()
   const conversations = await converse({
-    ...{ config, store, events, running, figures, keys, quota, fleet, countCall, logger, now },
+    ...{ config, store, events, running, figures, keys, quota, fleet, logger, now },
     ...{ usage: recorded, lanes: plane.lanes, skills },
   })
   const idempotency = createIdempotency({ ledger: store.ledger, sealing, now, logger })
@@ -107,10 +107,19 @@ export const serve = async (
   const vitals = createVitals({ store: probe, stateDir: state_dir, brokerConnected, nowMs })
   const registry = addProcessMetrics(metricRegistry(coordinatorMetrics({ figures, fleet, vitals })))
 
+  const pipeline = createPipeline({
+    skills,
+    views: () => views,
+    tasks: () => taskPlane.a2a.operationTasks,
+    countCall: createCallLimits(),
+    hold: keys.hold,
+    ...{ quota, idempotency, logger, now },
+  })
   const taskPlane = openTaskPlane({
     ...{ config, store, events, outward, logger, now },
     operations: callable,
     views: () => views,
+    perform: pipeline.perform,
   })
   const views = viewsOf({
     plane,
@@ -146,8 +155,7 @@ export const serve = async (
     },
     views,
     a2a: { ...taskPlane.a2a, ...(fixture === undefined ? {} : { fixture }) },
-    idempotency,
-    countCall,
+    pipeline,
     degraded: monitor.degraded,
     notReady: () => notReady({ draining: running.draining, brokerConnected, storeProblem }),
   })

@@ -8,23 +8,21 @@ import { callerKey, type Said, type Speakers, type Turn } from '../conversations
 import { transcript } from '../conversations/transcript.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { AskModel } from '../http/ask-model.ts'
-import type { CountCall } from '../http/call-limits.ts'
 import { parseJsonBody } from '../http/json-body.ts'
-import { callOperation, requireAccess } from '../operations/call.ts'
 import type { Context } from '../operations/context.ts'
-import type { Operation } from '../operations/operation.ts'
-import { Pending } from '../operations/pending.ts'
+import type { SkillFacts as DeclaredSkill } from '../operations/declaration.ts'
+import { requireAccess } from '../operations/invoke/access.ts'
+import { bodyOf } from '../operations/invoke/outcome.ts'
+import type { Pending } from '../operations/pending.ts'
 import type { Quota } from '../quota/quota.ts'
-import type { Skill } from '../skills/skill.ts'
 import { createModelSpeaker } from './model-speaker.ts'
 
 export interface SpeakerParts {
   config: Pick<CoordinatorConfig, 'conversations' | 'catalogue' | 'tiers'>
-  skills: readonly Skill[]
+  skills: readonly DeclaredSkill[]
   askModel: AskModel
   fleet: Pick<Fleet, 'serves'>
   quota: Pick<Quota, 'standing'>
-  countCall: CountCall
   agents: RemoteAgents
   /** Unix time, milliseconds. */
   now: () => number
@@ -39,7 +37,7 @@ const AGENT_TEXT_CHARS = 64_000
  * an agent of others over A2A. All of it is done with the key of who sent the message.
  */
 export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
-  const { agents, countCall } = parts
+  const { agents } = parts
   const skills = new Map(parts.skills.map(skill => [skill.id, skill]))
   const facts = new Map(parts.skills.map(skill => [skill.id, factsOf(skill)]))
   const models = createModelSpeaker(parts)
@@ -55,25 +53,14 @@ export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
     agents.admit(url)
   }
 
-  const speakSkill = async (turn: Turn, context: Context): Promise<Said> => {
-    const { participant, argument, signal } = turn
-    const skill = skills.get(participant.id)
-    if (skill === undefined)
-      throw new ShoalError('not_found', `there is no skill ${participant.id}`)
-    requireAccess(skill, context.key)
-    countCall(callerKey(context).id, context.key)
-    const { tell: _, ...rest } = context
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(secondsOf(skill) * 1000)])
-    const answer = await callOperation(skill, inputOf(argument), {
-      ...rest,
-      signal: limited,
-      progress: () => {},
-    })
-    signal.throwIfAborted()
-    return {
-      content: answer instanceof Pending ? waits(answer) : JSON.stringify(answer),
-      tokens: 0,
-    }
+  const speakSkill = async (
+    { participant, argument, signal }: Turn,
+    { callSkill }: Context,
+  ): Promise<Said> => {
+    const outcome = await callSkill(participant.id, { input: inputOf(argument), ends: signal })
+    const content =
+      outcome.kind === 'pending' ? waits(outcome.pending) : JSON.stringify(bodyOf(outcome))
+    return { content, tokens: 0 }
   }
 
   const speakAgent = async ({ conversation, participant, messages, signal }: Turn) => {
@@ -108,11 +95,10 @@ export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
   }
 }
 
-const DEFAULT_SECONDS = 30
-const secondsOf = ({ timeoutSeconds = DEFAULT_SECONDS }: Operation): number => timeoutSeconds
-
-const factsOf = ({ id, name, description, effect, input }: Skill): SkillFacts => ({
-  ...{ id, name, description },
+const factsOf = ({ id, name, description, effect, input }: DeclaredSkill): SkillFacts => ({
+  id,
+  name,
+  description,
   reads: effect === 'read',
   needsNothing: input.safeParse({}).success,
 })

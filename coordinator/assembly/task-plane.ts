@@ -4,6 +4,7 @@ import { pushQueue } from '../a2a/push/push-queue.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import type { Events } from '../events/bus.ts'
 import type { TaskViews, Views } from '../operations/context.ts'
+import type { Pipeline } from '../operations/invoke/invoke.ts'
 import type { Operation } from '../operations/operation.ts'
 import { createOperationTasks } from '../operations/operation-tasks.ts'
 import { taskReaders } from '../operations/task-readers.ts'
@@ -18,6 +19,7 @@ export interface TaskPlaneParts {
   operations: readonly Operation[]
   /** Asked for when a task runs: the views hold the tasks. */
   views: () => Views
+  perform: Pipeline['perform']
   /** Where what happens to tasks is put, for their hooks. */
   outward: Pick<Outward, 'pushConfigs' | 'queue'>
   logger: Logger
@@ -27,7 +29,7 @@ export interface TaskPlaneParts {
 
 /** Tasks and everything that lives on them: what they run, what operations see, where they tell. */
 export const openTaskPlane = (parts: TaskPlaneParts) => {
-  const { config, store, events, operations, views, outward, logger, now } = parts
+  const { config, store, events, operations, views, perform, outward, logger, now } = parts
   const { task_days: keptDays } = config.a2a
   const { pushConfigs: push, queue } = outward
   const tasks = createTasks({
@@ -37,7 +39,7 @@ export const openTaskPlane = (parts: TaskPlaneParts) => {
   })
   const readerOf = taskReaders(operations)
   const operationTasks = createOperationTasks({
-    ...{ tasks, readerOf, views, operations, events, keptDays, logger },
+    ...{ tasks, readerOf, views, perform, operations, events, keptDays, logger },
   })
   const taskViews: TaskViews = {
     ...tasks,

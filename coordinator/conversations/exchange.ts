@@ -174,8 +174,8 @@ export const createExchange = <C extends Caller>(parts: ExchangeParts<C>) => {
   return answer
 }
 
-/** The time of a call runs while it waits for others, too. */
-const leftBecause = ({ signal }: Caller): string =>
-  (signal.reason as Error | undefined)?.name === 'TimeoutError'
+/** Reason why a call ended: its time runs while it waits for other messages, too. */
+const leftBecause = ({ signal: { reason } }: Caller): string =>
+  reason instanceof ShoalError && reason.code === 'request_timeout'
     ? 'the time of the call was up'
     : 'the caller left'

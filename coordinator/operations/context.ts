@@ -26,12 +26,13 @@ import type { Vitals } from '../metrics/vitals.ts'
 import type { Queue } from '../queue/queue.ts'
 import type { TierSettings } from '../quota/tiers.ts'
 import type { FleetIdentity } from '../signing/fleet-identity.ts'
-import type { Skill } from '../skills/skill.ts'
 import type { Store } from '../store/store.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import type { Visitors } from '../visitors/visitors.ts'
 import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { CallStats } from './call-stats.ts'
+import type { SkillFacts } from './declaration.ts'
+import type { Outcome } from './invoke/outcome.ts'
 
 /** What operations may look at and act on; narrow views of the parts, never the coordinator. */
 export interface Views {
@@ -80,7 +81,7 @@ export interface Views {
   store: Store
   agents: Agents
   /** The skills on the agent card, in its order. */
-  skills: readonly Skill[]
+  skills: readonly SkillFacts[]
   /** Ids of the skills on the agent card, in its order. */
   skillIds: readonly string[]
   /** How operations were called since the start. */
@@ -114,14 +115,17 @@ export interface TaskHooks {
   remove(taskId: string, tenantId: string, hookId: string): Promise<void>
 }
 
-/** Who has begun a task, or does something to it. */
+/** The caller of an operation, as every surface knows it. */
 export interface TaskCaller {
+  /** Undefined without a key: for operations with access `none`. */
   key: Key | undefined
   tenantId: string | undefined
   requestId: string
+  /** Network of the caller: an IPv4 address, or the /64 of an IPv6 one. */
+  address?: string | undefined
 }
 
-/** How far a call is; what the numbers count is for the operation to say. */
+/** Progress of a call; the operation decides what the numbers count. */
 export interface Progress {
   done?: number
   total?: number
@@ -130,24 +134,33 @@ export interface Progress {
   data?: unknown
 }
 
-/** One call: the views, and who asks. */
-export interface Context extends Views {
-  /** Undefined on operations with access `none`. */
-  key: Key | undefined
-  tenantId: string | undefined
-  requestId: string
-  /** Where the call comes from: an IPv4 address, or the /64 of an IPv6 one. */
-  address?: string
-  /** Who is written into the audit. */
+/** A skill that is called inside another call, with its caller. */
+export interface SkillCall {
+  input: unknown
+  /** Called once the call was admitted, before it runs. */
+  admitted?: () => Promise<void>
+  /** True when the outer call was counted for this one too. */
+  isCounted?: boolean
+  /** Ends the call when it aborts; the signal of the outer call by default. */
+  ends?: AbortSignal
+}
+
+export type CallSkill = (skillId: string, call: SkillCall) => Promise<Outcome>
+
+/** One call: the views, and its caller. */
+export interface Context extends Views, TaskCaller {
+  /** The actor in the audit. */
   actor: Actor
   /** Aborts when the time is up or the caller has left. */
   signal: AbortSignal
   /** The cell to run on, where the caller named one and the operation takes one. */
   cellId?: string | undefined
-  /** Tells who waits how far it is; without effect where nobody listens. */
+  /** Reports progress; without effect where nobody listens. */
   progress: (progress: Progress) => void
-  /** Tells who waits what happens meanwhile; absent where nobody listens. */
-  tell?: Tell
+  /** Sends an event to the caller while the call runs; absent where nobody listens. */
+  tell?: Tell | undefined
+  /** Calls a skill as any surface does. Throws `ShoalError`, such as `not_found`. */
+  callSkill: CallSkill
 }
 
 export type Tell = (told: { event: string; data: unknown }) => void

@@ -14,6 +14,7 @@ import { loadDocument } from '../../clients/cli/document-cache.ts'
 import { nextStep } from '../../clients/cli/next-step.ts'
 import { addOperationCommands } from '../../clients/cli/operation-commands.ts'
 import { openApi } from '../../coordinator/http/openapi.ts'
+import type { Declaration } from '../../coordinator/operations/declaration.ts'
 import { defineOperation, type Operation } from '../../coordinator/operations/operation.ts'
 import { certify, newAuthority, pemOf } from '../../coordinator/tls/certificate.ts'
 import { ShoalError } from '../../shared/errors.ts'
@@ -156,7 +157,7 @@ t.test('a table is no wider than the terminal', async t => {
     t.equal(columnsOf(other), undefined, 'a pipe has no width')
 })
 
-const operation = (id: string, more: Partial<Operation> = {}): Operation =>
+const operation = (id: string, more: Partial<Declaration & { effect: 'read' }> = {}): Operation =>
   defineOperation({
     id,
     description: 'Does it.',

@@ -14,6 +14,7 @@ import { createKeys } from '../../coordinator/keys/keys.ts'
 import { createQueueFigures } from '../../coordinator/metrics/queue-figures.ts'
 import type { Views } from '../../coordinator/operations/context.ts'
 import { operations } from '../../coordinator/operations/index.ts'
+import type { PipelineParts } from '../../coordinator/operations/invoke/invoke.ts'
 import { taskReaders } from '../../coordinator/operations/task-readers.ts'
 import { createPerson } from '../../coordinator/people/people.ts'
 import { createTenant } from '../../coordinator/people/tenants.ts'
@@ -22,7 +23,7 @@ import type { Skill } from '../../coordinator/skills/skill.ts'
 import type { Store } from '../../coordinator/store/store.ts'
 import { newPrivateKey, signerOf } from '../../shared/signing.ts'
 import { BY, temporaryFolder, temporaryStore } from '../coordinator/store/temporary.ts'
-import { appWith, config, views } from './app.ts'
+import { appWith, config, pipelineWith, views } from './app.ts'
 import { silent } from './cell.ts'
 
 export interface SceneOptions {
@@ -36,6 +37,7 @@ export interface SceneOptions {
   from?: { store: Store; demo: Demo }
   views?: Partial<Views>
   parts?: Partial<AppParts>
+  pipeline?: Partial<PipelineParts>
 }
 
 type Demo = Awaited<ReturnType<typeof bootstrap>>['keys'] & { stranger: string }
@@ -68,10 +70,20 @@ export const a2aScene = async (t: Pick<Test, 'teardown'>, options: SceneOptions 
       readerOf: taskReaders([...operations, ...skills, ...moreSkills]),
     }),
   })
+  const pipeline = pipelineWith({
+    views: () => seen,
+    tasks: () => plane.a2a.operationTasks,
+    hold: keys.hold,
+    skills: [...skills, ...moreSkills],
+    now,
+    ...(options.parts?.quota && { quota: options.parts.quota }),
+    ...options.pipeline,
+  })
   const plane = openTaskPlane({
     ...{ config: settings, store, events, outward, now, logger: silent },
     operations: [...operations, ...skills, ...moreSkills],
     views: () => seen,
+    perform: pipeline.perform,
   })
   const seen = views({
     ...{ store, keys, gates, policies, now, tasks: plane.taskViews },
@@ -83,7 +95,7 @@ export const a2aScene = async (t: Pick<Test, 'teardown'>, options: SceneOptions 
     ...options.views,
   })
   const app = await appWith({
-    ...{ config: settings, keys, views: seen, moreSkills, events },
+    ...{ config: settings, keys, views: seen, moreSkills, events, pipeline },
     a2a: { ...plane.a2a, ...(options.fixture && { fixture: options.fixture }) },
     ...options.parts,
   })

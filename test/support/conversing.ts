@@ -5,7 +5,6 @@ import { ConversationsConfig } from '../../coordinator/conversations/conversatio
 import { createRemoteAgents } from '../../coordinator/conversations/remote-agent.ts'
 import type { Events } from '../../coordinator/events/bus.ts'
 import type { AskModel } from '../../coordinator/http/ask-model.ts'
-import { createCallLimits } from '../../coordinator/http/call-limits.ts'
 import { Outbound } from '../../coordinator/outbound/outbound-config.ts'
 import { createSender } from '../../coordinator/outbound/sender.ts'
 import { skills } from '../../coordinator/skills/index.ts'
@@ -43,7 +42,6 @@ export const testConversations = async (
     askModel: askModel ?? (() => Promise.reject(new Error('no model is asked here'))),
     fleet: { serves: rest.serves ?? (() => true) },
     quota: { standing: () => ({ ...STANDING, ...rest.standing }) },
-    countCall: createCallLimits(),
     agents: createRemoteAgents({
       sender: createSender({ config: Outbound.parse(outbound) }),
       ...{ config: conversations, credentials },

@@ -16,6 +16,7 @@ import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { createKeys } from '../../coordinator/keys/keys.ts'
 import type { Views } from '../../coordinator/operations/context.ts'
 import { operations } from '../../coordinator/operations/index.ts'
+import type { PipelineParts } from '../../coordinator/operations/invoke/invoke.ts'
 import { Outbound } from '../../coordinator/outbound/outbound-config.ts'
 import { createSender } from '../../coordinator/outbound/sender.ts'
 import { createPerson } from '../../coordinator/people/people.ts'
@@ -24,6 +25,7 @@ import { jobKinds } from '../../coordinator/queue/job-kind.ts'
 import { createQueue } from '../../coordinator/queue/queue.ts'
 import { sealingWith } from '../../coordinator/signing/sealing.ts'
 import { skills } from '../../coordinator/skills/index.ts'
+import type { Skill } from '../../coordinator/skills/skill.ts'
 import type { Store } from '../../coordinator/store/store.ts'
 import { createVisitors, VisitorSettings } from '../../coordinator/visitors/visitors.ts'
 import { webhookDelivery } from '../../coordinator/webhooks/webhook-delivery.ts'
@@ -32,7 +34,7 @@ import { WebhooksConfig } from '../../coordinator/webhooks/webhooks-config.ts'
 import { newPrivateKey, signerOf } from '../../shared/signing.ts'
 import { logger } from '../coordinator/keys/fixtures.ts'
 import { BY, temporaryStore } from '../coordinator/store/temporary.ts'
-import { appWith, config, views } from './app.ts'
+import { appWith, config, pipelineWith, views } from './app.ts'
 import { silent } from './cell.ts'
 import { type TestConversing, testConversations } from './conversing.ts'
 
@@ -56,6 +58,9 @@ export interface SceneOptions {
   /** Of visitors. */
   settings?: object
   conversing?: TestConversing
+  /** Beside the product's. */
+  moreSkills?: readonly Skill[]
+  pipeline?: Partial<PipelineParts>
 }
 
 /** The server over a real store with the demo people, and a second tenant with its own operator. */
@@ -68,8 +73,11 @@ export const governanceScene = async (
     agents: agentSettings = {},
     alerts = [],
     settings = {},
+    moreSkills: more = [],
+    pipeline: pipelineParts = {},
   }: SceneOptions = {},
 ) => {
+  const moreSkills = [...more, ...(conversing?.moreSkills ?? [])]
   const store = await temporaryStore(t, folder)
   const { keys: demo } = await bootstrap(store)
   const events: CloudEvent[] = []
@@ -114,19 +122,27 @@ export const governanceScene = async (
   const idempotency = createIdempotency({
     ...{ ledger: store.ledger, sealing, now, logger: silent },
   })
-  const conversations = await testConversations(store, now, conversing)
+  const conversations = await testConversations(store, now, { ...conversing, moreSkills })
   const agentsConfig = AgentsConfig.parse(agentSettings)
   const agents = createAgents({ store, config: agentsConfig, publish, now })
+  const pipeline = pipelineWith({
+    views: () => seen,
+    tasks: () => plane.a2a.operationTasks,
+    hold: keys.hold,
+    skills: [...skills, ...moreSkills],
+    ...{ idempotency, now, ...pipelineParts },
+  })
   const plane = openTaskPlane({
     ...{ config: config(), store, now, logger: silent },
     events: createEvents({ source: '/test', logger: silent }),
-    operations: [...operations, ...skills],
+    operations: [...operations, ...skills, ...moreSkills],
     outward: { queue, pushConfigs },
     views: () => seen,
+    perform: pipeline.perform,
   })
   const seen = views({
     ...{ store, keys, visitors, gates, policies, identity, now, queue, webhooks, conversations },
-    ...{ agents, tasks: plane.taskViews },
+    ...{ agents, tasks: plane.taskViews, skills: [...skills, ...moreSkills] },
     fleet: { cell: () => undefined, cells: () => [], serves: id => id === 'model-a:7b' },
     monitor: { alerts: () => alerts, degraded: () => false } as unknown as Views['monitor'],
     cells: createCells({ store, logger }),
@@ -135,7 +151,7 @@ export const governanceScene = async (
     auditHead: () => undefined,
     declarations: {},
   })
-  const app = await appWith({ keys, idempotency, views: seen, a2a: plane.a2a })
+  const app = await appWith({ keys, pipeline, views: seen, a2a: plane.a2a, moreSkills })
   t.teardown(async () => {
     keys.close()
     policies.close()
@@ -165,5 +181,14 @@ export const governanceScene = async (
     const response = await app.inject({ url, headers: { authorization: `Bearer ${key}` } })
     return [response.headers['content-type'], response.body]
   }
-  return { demo: { ...demo, stranger: stranger.secret }, call, text, keys, store, agents, events }
+  return {
+    demo: { ...demo, stranger: stranger.secret },
+    app,
+    call,
+    text,
+    keys,
+    store,
+    agents,
+    events,
+  }
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { EXPORT_TYPES, exported } from '../../audit/export.ts'
 import { queryAudit } from '../../audit/query.ts'
+import { lastOfFullPage } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { AUDIT_FILTER, filterOf } from './audit-view.ts'
 
@@ -36,7 +37,7 @@ export default defineOperation({
     return {
       content_type: EXPORT_TYPES[format],
       text: exported(rows, format, { isFirst: after === 0 }),
-      next: rows.length === limit ? (rows.at(-1)?.seq ?? null) : null,
+      next: lastOfFullPage(rows, limit)?.seq ?? null,
     }
   },
 })

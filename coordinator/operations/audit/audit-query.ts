@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { queryAudit } from '../../audit/query.ts'
+import { lastOfFullPage, numberedPage } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { AUDIT_FILTER, AuditView, auditViewOf, filterOf } from './audit-view.ts'
 
@@ -12,8 +13,7 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({
     ...AUDIT_FILTER,
-    before: z.int().positive().exactOptional().describe('`next` of the page before.'),
-    limit: z.int().min(1).max(1000).default(100),
+    ...numberedPage(1000, 100),
   }),
   output: z.object({ rows: z.array(AuditView), next: z.int().nullable() }),
   run: async ({ before, limit, ...filter }, { store, tenantId = '', now }) => {
@@ -26,7 +26,7 @@ export default defineOperation({
     const rows = await queryAudit(store.ledger, asked, { tenantId })
     return {
       rows: rows.map(auditViewOf),
-      next: rows.length === limit ? (rows.at(-1)?.seq ?? null) : null,
+      next: lastOfFullPage(rows, limit)?.seq ?? null,
     }
   },
 })

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { MAX_TTL_SECONDS, VerbName } from '../../../shared/wire/command.ts'
+import type { CommandRequest } from '../../control/commands.ts'
 import { bounded } from '../bounded-json.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { CommandView, viewOf } from './command-view.ts'
 
@@ -14,8 +16,9 @@ export default defineOperation({
   path: '/v1/cells/{cell_id}/commands',
   access: 'operator',
   effect: 'gated',
+  tool: false,
   input: z.strictObject({
-    cell_id: z.string().max(64),
+    cell_id: Id,
     verb: VerbName.describe('One of the verbs that the cell announces.'),
     params: bounded(z.record(z.string().max(128), z.json()), MAX_PARAMS_BYTES).default({}),
     mode: z
@@ -31,11 +34,13 @@ export default defineOperation({
   }),
   examples: [{ verb: 'ping' }],
   output: CommandView,
-  run: async ({ cell_id, verb, params, mode, ttl_seconds }, { commands, cells, actor }) => {
+  plan: async ({ cell_id, verb, params, mode, ttl_seconds }, { cells }) => {
     const cell = await cells.get(cell_id)
     if (cell === undefined || cell.revokedAt !== undefined)
       throw new ShoalError('not_found', `no cell ${cell_id}`)
-    const request = { cellId: cell_id, verb, params, mode, ttlSeconds: ttl_seconds }
-    return viewOf(await commands.create(request, actor))
+    const plan = { cellId: cell_id, verb, params, mode, ttlSeconds: ttl_seconds }
+    return { plan, summary: `${verb} on ${cell_id}` }
   },
+  run: async (plan: CommandRequest, { commands, actor }) =>
+    viewOf(await commands.create(plan, actor)),
 })

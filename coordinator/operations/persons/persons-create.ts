@@ -11,6 +11,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
+  tool: false,
   input: z.strictObject({ name: z.string().min(1).max(200) }),
   output: PersonView,
   run: async ({ name }, { store, tenantId = '', actor }) =>

@@ -11,6 +11,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'read',
+  tool: false,
   input: z.strictObject({}),
   output: z.object({ persons: z.array(PersonView) }),
   run: async (_input, { store, tenantId = '' }) => ({

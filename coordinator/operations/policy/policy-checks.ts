@@ -13,6 +13,7 @@ export default defineOperation({
   path: '/v1/policy/checks',
   access: 'operator',
   effect: 'read',
+  tool: false,
   timeoutSeconds: 300,
   input: z.strictObject(POLICY_QUESTION),
   output: z.object({

@@ -14,6 +14,7 @@ export default defineOperation({
   path: '/v1/policy',
   access: 'operator',
   effect: 'read',
+  tool: false,
   input: z.strictObject({
     number: z.int().min(0).exactOptional().describe('An earlier one; 0 is the configured one.'),
     as: z

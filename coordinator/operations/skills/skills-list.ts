@@ -10,6 +10,7 @@ export default defineOperation({
   path: '/v1/skills',
   access: 'key',
   effect: 'read',
+  tool: false,
   input: z.strictObject({}),
   output: z.object({ skills: z.array(SkillSummary) }),
   run: () => ({ skills: skills.map(skillSummary) }),

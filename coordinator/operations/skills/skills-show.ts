@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { skills } from '../../skills/index.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { SkillDetails, skillDetails } from './skill-view.ts'
 
@@ -11,7 +12,8 @@ export default defineOperation({
   path: '/v1/skills/{skill_id}',
   access: 'key',
   effect: 'read',
-  input: z.strictObject({ skill_id: z.string().max(64) }),
+  tool: false,
+  input: z.strictObject({ skill_id: Id }),
   output: SkillDetails,
   run: ({ skill_id }) => {
     const skill = skills.find(({ id }) => id === skill_id)

@@ -11,6 +11,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'read',
+  tool: false,
   input: z.strictObject({}),
   output: z.object({ tenants: z.array(TenantView) }),
   run: async (_input, { store, key }) => {

@@ -11,6 +11,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'read',
+  tool: false,
   input: z.strictObject({}),
   output: z.object({ tokens: z.array(TokenView) }),
   run: async (_input, { store }) => ({ tokens: (await listTokens(store.ledger)).map(viewOf) }),

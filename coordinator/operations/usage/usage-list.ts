@@ -6,6 +6,7 @@ import { HOUR_MS } from '../../quota/usage-buckets.ts'
 import { GROUP_NAMES, readUsage, type UsageLine } from '../../quota/usage-query.ts'
 import { USAGE_SCOPES, usageScope } from '../../quota/usage-scope.ts'
 import { DataState, dataState } from '../data-state.ts'
+import { pageLimit } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { cursorOf, readCursor } from './usage-cursor.ts'
 
@@ -57,7 +58,7 @@ export default defineOperation({
       .default(['day'])
       .describe('A row for each of these; the order of the rows follows theirs.'),
     after: z.string().max(2000).exactOptional().describe('`next` of the page before.'),
-    limit: z.int().min(1).max(1000).default(200),
+    limit: pageLimit(1000, 200),
   }),
   output: z.object({
     data_state: DataState,

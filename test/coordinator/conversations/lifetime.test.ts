@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap'
 import * as z from 'zod'
 import type { Conversations } from '../../../coordinator/conversations/conversations.ts'
-import { createCallStats } from '../../../coordinator/operations/call-stats.ts'
 import type { Context } from '../../../coordinator/operations/context.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import { defineSkill } from '../../../coordinator/skills/skill.ts'
@@ -90,14 +89,14 @@ t.test('a skill that does not end holds nobody up', async t => {
     description: 'Never answers.',
     input: z.strictObject({}),
     output: z.object({}),
-    run: () => new Promise(() => {}),
+    run: () => ({}),
   })
   const conversations = await testConversations(store, () => NOW, {
     moreSkills: [endless],
     settings: { message_seconds: 0.05 },
   })
   t.teardown(() => conversations.close())
-  const who = { ...caller(), calls: createCallStats() }
+  const who = { ...caller(), callSkill: () => new Promise<never>(() => {}) }
   const participants = [{ id: 'endless', type: 'skill' as const }]
   const { id } = await conversations.create({ title: 'T', participants, autoRoute: false }, who)
   t.match(await say(conversations, id, '@endless', who), { message: { state: 'failed' } })
@@ -109,8 +108,7 @@ t.test('a call whose time is up while others were answered says so', async t => 
   const call = new AbortController()
   const sent = say(conversations, id, 'hi', caller(call.signal))
   await model.asked
-  // as the signal of AbortSignal.timeout() ends
-  call.abort(new DOMException('the time is up', 'TimeoutError'))
+  call.abort(new ShoalError('request_timeout', 'the time is up'))
   t.match(await sent, { message: { state: 'cancelled', reason: 'the time of the call was up' } })
 })
 

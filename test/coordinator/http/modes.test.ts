@@ -38,7 +38,8 @@ const idempotency = createIdempotency({
 const refund = () => void refunds++
 const scene = await a2aScene(t, {
   moreSkills: [...skills, build],
-  parts: { idempotency, quota: { standing: () => standing, admit: () => ({ refund }) } },
+  pipeline: { idempotency },
+  parts: { quota: { standing: () => standing, admit: () => ({ refund }) } },
 })
 t.teardown(release)
 const { url, demo } = scene

@@ -23,7 +23,7 @@ const scene = await a2aScene(t, {
   moreSkills: skills,
   config: { public: { portal_url: PORTAL } },
   from: { store: first.store, demo: first.demo },
-  parts: { idempotency },
+  pipeline: { idempotency },
 })
 t.teardown(release)
 const { url, demo } = scene
@@ -39,7 +39,6 @@ const clientOf = async (t: Test, options: object = {}, key = demo.operator) => {
 }
 
 const outputOf = (answer: Json): Json => answer.structuredContent
-const textOf = (answer: Json): string => answer.content[0].text
 
 t.test('a tool that goes on by itself answers the task, and tasks-show how it stands', async t => {
   const client = await clientOf(t)
@@ -116,16 +115,10 @@ t.test('a call with a key of its own is done once', async t => {
   t.match(JSON.stringify(bad.content), /idempotencyKey/)
 })
 
-t.test('a request for a key says what is left to do once it is approved', async t => {
-  const client = await clientOf(t, { capabilities: { elicitation: { url: {} } } })
-  const ask = { name: 'keys-request', arguments: { tier: 'pro', label: 'over MCP' } }
-  const first = await client.callTool(ask)
-  t.match(textOf(first), /waits for approval[\s\S]*\nNext: when it is approved, read the key/)
-  const path = `/v1/gates/requests/${outputOf(first).request_id}/approve`
-  t.equal((await caller(url, demo.approver_a).json(path, {})).status, 200)
-  const again = await client.callTool(ask)
-  t.match(textOf(again), /approved at gate\.developer-api-key-approve[\s\S]*read the key/)
-  t.notMatch(textOf(again), /waits for approval|Somebody else/)
+t.test('administration is no tool', async t => {
+  const client = await clientOf(t)
+  const ask = { name: 'keys-request', arguments: { tier: 'pro' } }
+  await t.rejects(client.callTool(ask), /there is no tool/)
 })
 
 t.test('a gated tool waits, is approved by somebody else, and is carried out once', async t => {

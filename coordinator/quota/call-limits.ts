@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { isOperator, type Key } from '../keys/key.ts'
-import { MinuteWindow } from '../quota/minute-window.ts'
+import { MinuteWindow } from './minute-window.ts'
 
 /** Calls of skills and operations in any 60 seconds; they do not count against the month. */
 export const CALLS_PER_MINUTE = 60
