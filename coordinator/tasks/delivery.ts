@@ -55,11 +55,7 @@ export const claimFor =
   }
 
 /** Throws `TaskTaken` when the task has another status now. */
-export const requireSame = async (
-  trx: SealedTrx,
-  task: Task,
-  tenantId: string,
-): Promise<void> => {
+export const requireSame = async (trx: SealedTrx, task: Task, tenantId: string): Promise<void> => {
   const now = await readTask(trx, task.id, tenantId)
   if (!hasSameStatus(now, task)) throw new TaskTaken(task.id)
 }

@@ -49,10 +49,7 @@ const readDecided = async (db: Kysely<LedgerTables>, { now }: Looking): Promise<
 }
 
 /** Ids of tasks with mail that no other living process owns, the oldest mail first. */
-export const readMailed = async (
-  db: Kysely<LedgerTables>,
-  looking: Looking,
-): Promise<string[]> => {
+export const readMailed = async (db: Kysely<LedgerTables>, looking: Looking): Promise<string[]> => {
   const rows = await db
     .selectFrom('task_mail')
     .innerJoin('task_runs', 'task_runs.task_id', 'task_mail.task_id')

@@ -52,7 +52,12 @@ export const storeFirst = async (
 export const storeBatch = async (
   trx: SealedTrx,
   batch: readonly Entry[],
-  { run, worker, hooks, known }: { run: TaskRun; worker: string } & {
+  {
+    run,
+    worker,
+    hooks,
+    known,
+  }: { run: TaskRun; worker: string } & {
     hooks: TaskHooks | undefined
     known: TaskTransitionRow | undefined
   },

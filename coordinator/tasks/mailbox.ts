@@ -53,11 +53,7 @@ export const dropMail = async (trx: Trx, taskId: string): Promise<void> => {
 }
 
 export const dropOne = async (trx: Trx, { taskId, kind }: Mail): Promise<void> => {
-  await trx
-    .deleteFrom('task_mail')
-    .where('task_id', '=', taskId)
-    .where('kind', '=', kind)
-    .execute()
+  await trx.deleteFrom('task_mail').where('task_id', '=', taskId).where('kind', '=', kind).execute()
 }
 
 const rowOf = ({ taskId, tenantId, kind, actor, sent }: Mail, at: number): TaskMailRow => ({

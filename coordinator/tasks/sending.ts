@@ -6,6 +6,7 @@ import { hasSameStatus } from './delivery.ts'
 import { type AskedRun, postMail, readMail } from './mailbox.ts'
 import type { Begun, TaskOwner } from './task-owner.ts'
 import { readTask } from './task-rows.ts'
+import { TaskState } from './task-state.ts'
 import type { Opening } from './turn.ts'
 
 /** A message to a task that waits for one. */
@@ -53,7 +54,8 @@ export const sendMessage = async (
 const requireWaiting = async (trx: SealedTrx, seen: Task, tenantId: string): Promise<void> => {
   const task = await readTask(trx, seen.id, tenantId)
   const mail = await readMail(trx, seen.id)
-  const isAwaited = mail.every(({ kind }) => kind !== 'message' && kind !== 'cancel')
-  if (!isAwaited || !hasSameStatus(task, seen))
+  const isAlone = mail.every(({ kind }) => kind !== 'message' && kind !== 'cancel')
+  const isWaiting = task.status?.state === TaskState.TASK_STATE_INPUT_REQUIRED
+  if (!isWaiting || !isAlone || !hasSameStatus(task, seen))
     throw new ShoalError('conflict', `task ${seen.id} takes no message while it is at work`)
 }

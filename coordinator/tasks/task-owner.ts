@@ -166,8 +166,7 @@ export class TaskOwner {
   async #deliverTo(live: Live): Promise<void> {
     live.hasMail = true
     const [mail] = await readMail(this.#parts.ledger.read, live.task.id)
-    if (mail?.kind === 'cancel')
-      await unlessElsewhere(this.turns.cancel(mail.taskId, mail.actor))
+    if (mail?.kind === 'cancel') await unlessElsewhere(this.turns.cancel(mail.taskId, mail.actor))
   }
 
   /** Removes mail that has nothing to say to the task as it is. */

@@ -48,8 +48,7 @@ const steps = (count: number): Opening => ({
   state: TaskState.TASK_STATE_WORKING,
   more: step(1),
   work: async turn => {
-    for (let next = 2; next <= count; next++)
-      turn.status(TaskState.TASK_STATE_WORKING, step(next))
+    for (let next = 2; next <= count; next++) turn.status(TaskState.TASK_STATE_WORKING, step(next))
     complete(turn)
   },
 })

@@ -1,7 +1,7 @@
 import type { Message, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
 import { isSettled, TaskState } from '../../tasks/task-state.ts'
-import { type AcceptParts, type Accepted, acceptMessage } from './accept.ts'
+import { type Accepted, type AcceptParts, acceptMessage } from './accept.ts'
 import { eventsOf, following, stateIn } from './follow.ts'
 import type { TaskScope } from './task-scope.ts'
 
