@@ -31,13 +31,13 @@ export const lookForMail = async (parts: LookingParts): Promise<void> => {
 }
 
 const postDue = async ({ ledger, owner, now }: LookingParts): Promise<void> => {
-  const at = now()
-  const find = async (db: Kysely<LedgerTables>): Promise<Mail[]> => {
+  const find = async (db: Kysely<LedgerTables>, at: number): Promise<Mail[]> => {
     const due = await readDue(db, { worker: owner.worker, now: at })
     return due.filter(({ taskId }) => owner.turns.get(taskId) === undefined)
   }
-  if ((await find(ledger.read)).length === 0) return
+  if ((await find(ledger.read, now())).length === 0) return
   await ledger.sealed.write(async trx => {
-    for (const mail of await find(trx)) await postMail(trx, mail, at)
+    const at = await ledger.nowMs(trx)
+    for (const mail of await find(trx, at)) await postMail(trx, mail, at)
   })
 }

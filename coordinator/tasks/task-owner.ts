@@ -49,7 +49,7 @@ export class TaskOwner {
     const failed: LiveParts['failed'] = (taskId, error) =>
       error instanceof TaskElsewhere ? parts.left(taskId) : parts.failed(taskId, error)
     this.#parts = { ...parts, worker, failed }
-    this.#lease = createLease({ worker, now: parts.now })
+    this.#lease = createLease({ worker, nowMs: parts.ledger.nowMs })
     const mailed = (taskId: string): void => void this.tryToDeliver(taskId)
     this.turns = new Turns({ ...parts, worker, failed, lease: this.#lease, mailed })
   }

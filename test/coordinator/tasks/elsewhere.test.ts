@@ -19,7 +19,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
     logger: { warn: () => {}, error: () => {} },
   }
   const open = async () => {
-    const store = await temporaryStore(t, folder, { pollMilliseconds: 20 })
+    const store = await temporaryStore(t, folder, { pollMilliseconds: 20, now: () => clock.now })
     const tasks = createTasks({ ...parts, store })
     t.teardown(() => tasks.close())
     return { store, tasks }

@@ -4,15 +4,17 @@ import { TaskState } from '../../../coordinator/tasks/task-state.ts'
 import { createTasks } from '../../../coordinator/tasks/tasks.ts'
 import type { Turn, Work } from '../../../coordinator/tasks/turn.ts'
 import { ShoalError } from '../../../shared/errors.ts'
-import { temporaryStore } from '../store/temporary.ts'
+import { runTaskHistories } from '../../support/task-histories.ts'
+import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 import { failed, HOME, newTask, sent, waitingTask } from './fixtures.ts'
 
 /** Two processes on one store, with one clock; what is taken over fails. */
 const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
-  const store = await temporaryStore(t)
   const clock = { now: 1_800_000_000_000 }
+  const now = () => clock.now
+  const store = await temporaryStore(t, undefined, { now })
   const parts = {
-    ...{ store, publish: () => ({}) as never, now: () => clock.now },
+    ...{ store, publish: () => ({}) as never, now },
     logger: { warn: () => {}, error: () => {} },
   }
   const taken: string[] = []
@@ -149,3 +151,12 @@ t.test('a task that cannot go on now keeps no other from it, and goes on later',
   t.same(taken.length, 3)
   t.equal(taken.at(-1), second?.id)
 })
+
+t.test(
+  'no message is lost or done twice, and no task is stuck, whoever is killed when',
+  async t => {
+    const folder = await temporaryFolder(t)
+    const { faults } = await runTaskHistories({ folder, tasks: 12, random: Math.random })
+    t.strictSame(faults, [])
+  },
+)
