@@ -18,7 +18,7 @@ import { serve } from './assembly/serve.ts'
 import { CoordinatorConfig } from './config.ts'
 import { openSigning } from './signing/signing.ts'
 import { openStore, requireStore } from './store/store.ts'
-import { serverIdentity } from './tls/server-identity.ts'
+import { loadServerIdentity } from './tls/server-identity.ts'
 
 const PROGRAM = 'shoal-coordinator'
 const MORE = `${PROGRAM} help lists the commands for keys, join tokens, cells and the audit.`
@@ -123,7 +123,7 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
       program,
       async ({ make }) => openStore((make ? configured() : stored()).state_dir),
       text => void process.stdout.write(text),
-      () => serverIdentity(configured()),
+      () => loadServerIdentity(configured()),
       () => openSigning(stored().state_dir),
     )
   await program.parseAsync(argv, { from: 'user' })

@@ -45,3 +45,6 @@ export const CELL_ID = /^cell_[0-9a-hjkmnp-tv-z]{26}$/
 
 /** A command's id, made by the coordinator. */
 export const COMMAND_ID = /^cmd_[0-9a-hjkmnp-tv-z]{26}$/
+
+/** A device's id: stable, and unique on its cell. */
+export const DEVICE_ID = /^[A-Za-z0-9][\w.:-]{0,63}$/

@@ -1,10 +1,11 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
+import { builtInVerbs } from '../../daemon/commands/built-in-verbs.ts'
 import { CoordinatorClock } from '../../daemon/commands/clock.ts'
 import type { JournalFile } from '../../daemon/commands/journal.ts'
 import { journalFile } from '../../daemon/commands/journal-file.ts'
-import { builtInVerbs, factsOf } from '../../daemon/commands/verb.ts'
+import { factsOf } from '../../daemon/commands/verb.ts'
 import { createHealth } from '../../daemon/health.ts'
 import { ownIdentity } from '../../daemon/own-identity.ts'
 import { announceService } from '../../daemon/services/announce.ts'
@@ -14,16 +15,16 @@ import { Uplink } from '../../daemon/uplink/uplink.ts'
 import { signerOf } from '../../shared/signing.ts'
 import { announce } from '../fleet/bodies.ts'
 
-export interface CellsOptions {
+export interface BenchCellsOptions {
   url: string
   folder: string
   coordinatorKey: string
-  /** On the disk as in a daemon, or in memory: many cells on one disk are not one cell each. */
+  /** Where journals are kept; many cells sharing one disk distort the cost of each. */
   journal: 'disk' | 'memory'
   cells: { id: string; credential: string; privateKey: string }[]
 }
 
-const inMemory = (): JournalFile => ({
+const createMemoryJournal = (): JournalFile => ({
   read: async () => undefined,
   append: async () => {},
   replace: async () => {},
@@ -33,7 +34,7 @@ const inMemory = (): JournalFile => ({
 const logger = pino({ level: 'silent' })
 
 /** The control plane of many daemons: real uplinks and executors, no machine behind them. */
-const startCells = (options: CellsOptions): void => {
+const startCells = (options: BenchCellsOptions): void => {
   const stop = new AbortController()
   const fail = (error: Error): void => {
     throw error
@@ -64,7 +65,8 @@ const startCells = (options: CellsOptions): void => {
       commandsService({
         cellId: id,
         uplink,
-        file: options.journal === 'disk' ? journalFile(join(state, 'journal')) : inMemory(),
+        file:
+          options.journal === 'disk' ? journalFile(join(state, 'journal')) : createMemoryJournal(),
         signer: signerOf(privateKey),
         trusted: () => [options.coordinatorKey],
         verbs,
@@ -83,4 +85,4 @@ const startCells = (options: CellsOptions): void => {
   })
 }
 
-process.once('message', options => startCells(options as CellsOptions))
+process.once('message', options => startCells(options as BenchCellsOptions))

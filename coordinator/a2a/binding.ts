@@ -1,6 +1,7 @@
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
 import { ShoalError } from '../../shared/errors.ts'
+import { JSON_TYPE } from '../../shared/json-type.ts'
 import { keyRefusal, presentedKey } from '../http/auth.ts'
 import { toShoalError } from '../http/errors.ts'
 import { parseJsonBody } from '../http/json-body.ts'
@@ -32,8 +33,6 @@ export interface BindingParts {
 
 /** As of operations: inputs of skills are small. */
 export const BODY_LIMIT_BYTES = 256 * 1024
-
-const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i
 
 /** JSON that cannot be read has a code of its own in JSON-RPC; depth and size are bounded as everywhere. */
 export const parseBodies = (app: FastifyInstance): void => {

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import * as z from 'zod'
 import { SSE_HEADERS, sseData } from '../../shared/wire/sse.ts'
 import type { RouteDocs } from '../http/route-docs.ts'
+import { methodFault } from '../http/rpc-method.ts'
 import { type BindingParts, BODY_LIMIT_BYTES, keyTold, parseBodies } from './binding.ts'
 import { type Call, callOf, versionOf, whileCallLasts } from './call.ts'
 import { type Failure, failureOf, MalformedBody, rpcError } from './errors.ts'
@@ -33,9 +34,9 @@ export const rpcRequest = (body: unknown): Request => {
   const { jsonrpc, id = null, method, params } = body as Record<string, unknown>
   if (jsonrpc !== '2.0') throw new MalformedBody(-32600, 'jsonrpc must be "2.0"')
   if (!isId(id)) throw new MalformedBody(-32600, 'id must be text, a whole number or null')
-  if (typeof method !== 'string' || method === '')
-    throw new MalformedBody(-32600, 'method is missing')
-  return { id, method, params }
+  const fault = methodFault(method)
+  if (fault !== undefined) throw new MalformedBody(-32600, fault)
+  return { id, method: method as string, params }
 }
 
 const isId = (id: unknown): id is Id =>

@@ -1,13 +1,7 @@
-import type { Socket } from 'node:net'
-import Fastify, {
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  LogController,
-} from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import { closeWithLinger } from '../../shared/lingering-close.ts'
 import { type A2aParts, a2aRoutes } from '../a2a/a2a-routes.ts'
 import { agentCard } from '../a2a/agent-card.ts'
 import { agentRoutes, cardParts, portOf } from '../a2a/agent-routes.ts'
@@ -19,7 +13,7 @@ import { answerHeaders } from '../http/answer-headers.ts'
 import { type AuthParts, auth } from '../http/auth.ts'
 import { type CellSelfParts, cellSelfRoutes } from '../http/cell-self.ts'
 import { type EnrolParts, enrolRoute } from '../http/enrol.ts'
-import { endWithError, errors, parserError, sendError, toShoalError } from '../http/errors.ts'
+import { errors } from '../http/errors.ts'
 import { type EventParts, eventRoutes } from '../http/event-routes.ts'
 import { type HealthParts, healthRoutes } from '../http/health.ts'
 import type { InferenceParts } from '../http/inference.ts'
@@ -27,10 +21,11 @@ import { inferenceRoutes } from '../http/inference-routes.ts'
 import { measure } from '../http/measure.ts'
 import { metricRoutes } from '../http/metric-routes.ts'
 import { modelRoutes } from '../http/models.ts'
+import { createServer } from '../http/open.ts'
 import { openApiRoute } from '../http/openapi-route.ts'
 import { operationRoutes } from '../http/operation-routes.ts'
 import { collectRoutes } from '../http/route-docs.ts'
-import { allowedHosts, newRequestId, safety, serverLimits } from '../http/safety.ts'
+import { allowedHosts, safety } from '../http/safety.ts'
 import { createStraight } from '../http/straight.ts'
 import type { Keys } from '../keys/keys.ts'
 import { mcpRoutes } from '../mcp/mcp-routes.ts'
@@ -63,7 +58,7 @@ export interface AppParts {
   enrol: EnrolParts['enrol']
   cellSelf: CellSelfParts
   /** Certificate chain and private key, PEM; plain HTTP without. */
-  tls?: { cert: string; key: string }
+  shown?: { cert: string; key: string } | undefined
   views: Views
   pipeline: Pipeline
   events: EventParts['events']
@@ -75,10 +70,6 @@ export interface AppParts {
   /** Over half of the fleet was lost at once. */
   degraded?: () => boolean
 }
-
-/** Fastify's own words are of no use to an operator; failures are. */
-const warningsOnly = (logger: Logger): Logger =>
-  logger.isLevelEnabled('info') ? logger.child({}, { level: 'warn' }) : logger
 
 const A2A_PARTS = ['a2a-bindings', 'a2a-streaming', 'a2a-push', 'a2a-history'] as const
 
@@ -98,20 +89,15 @@ const registeredBy = ({ a2a, lanes, config, moreSkills = [] }: AppParts): Regist
 
 /** The HTTP server with every route, not listening yet. */
 export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
+  const app = createServer(parts)
+  await addRoutes(app, parts)
+  return app
+}
+
+export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<void> => {
   const { config, logger, now, keys, quota, usage, fleet, running, enrol, views, pipeline } = parts
   const { figures } = parts
   const { catalogue, tiers, cascade } = config
-  const app = Fastify({
-    ...serverLimits(config),
-    ...(parts.tls && { https: { cert: parts.tls.cert, key: parts.tls.key } }),
-    loggerInstance: warningsOnly(logger),
-    // one logger for all requests: a child of it for each costs more than most requests say
-    childLoggerFactory: logger => logger,
-    logController: new LogController({ disableRequestLogging: true }),
-    clientErrorHandler: (error, socket) => void refuseSocket(app, error, socket as Socket),
-    frameworkErrors: (error, request, reply) => void refuseRequest(app, error, request, reply),
-  }) as unknown as FastifyInstance
-
   const routes = collectRoutes(app)
   const straight = createStraight(app, { config, keys, figures: figures.http, logger })
   await app.register(measure, { figures: figures.http })
@@ -186,31 +172,5 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
     })
   await app.register(openApiRoute, { config, routes })
   straight.stepInFront(app.server)
-  return app
-}
-
-/** A request that could not be read: its answer has the same headers as any other. */
-const refuseSocket = async (
-  app: FastifyInstance,
-  failure: NodeJS.ErrnoException,
-  socket: Socket,
-): Promise<void> => {
-  if (failure.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const asker = { id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }
-  const { error, status } = parserError(failure)
-  endWithError(socket, error, await app.answerHeaders(asker), status)
-}
-
-/** A URL that cannot be decoded never reaches a hook. */
-const refuseRequest = async (
-  app: FastifyInstance,
-  failure: FastifyError,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> => {
-  const asker = { id: newRequestId(), ip: request.ip, key: undefined }
-  sendError(reply.headers(await app.answerHeaders(asker)), toShoalError(failure))
+  closeWithLinger(app.server)
 }

@@ -18,7 +18,7 @@ import {
   wildcardFor,
 } from '../../shared/wire/topics.ts'
 import { mayPublish, maySubscribe } from './access.ts'
-import { type Bus, type BusParts, CONNECT_TIMEOUT_MS, MAX_KEEPALIVE_SECONDS } from './bus.ts'
+import { type Bus, type BusParts, CONNECT_TIMEOUT_MS, isKeepaliveAllowed } from './bus.ts'
 import { createConnections } from './connections.ts'
 
 /** How the engine is set up; `test/coordinator/broker/interop.test.ts` runs it with open rules. */
@@ -27,7 +27,6 @@ export const ENGINE = {
   /** A subscriber that stops reading is cut off after this. */
   drainTimeout: 3000,
   connectTimeout: CONNECT_TIMEOUT_MS,
-  keepaliveLimit: MAX_KEEPALIVE_SECONDS,
   maxClientsIdLength: 64,
   /** The engine itself lets a client without a name keep a session, against MQTT-3.1.3-8. */
   preConnect: (_client, { clientId, clean }, done) => {
@@ -83,6 +82,9 @@ export const createEmbeddedBus = async (parts: BusParts): Promise<Bus> => {
         return done(refuse(client, 'client id is not the cell', { id: packet.clientId }), false)
       takeOut(client, packet)
       if (!packet.clean) return done(refuse(client, 'sessions are clean', {}), false)
+      const { keepalive } = packet
+      if (!isKeepaliveAllowed(keepalive))
+        return done(refuse(client, 'keep alive out of range', { keepalive }), false)
       const willTopic = packet.will?.topic
       if (willTopic !== undefined && willTopic !== topicFor('state', cellId))
         return done(refuse(client, 'last will on a foreign topic', { topic: willTopic }), false)

@@ -2,7 +2,7 @@ import { Transform } from 'node:stream'
 import mqtt, { type IConnectPacket } from 'mqtt-packet'
 import { topicFor } from '../../shared/wire/topics.ts'
 import { mayPublish, maySubscribe } from './access.ts'
-import { MAX_KEEPALIVE_SECONDS } from './bus.ts'
+import { isKeepaliveAllowed } from './bus.ts'
 
 /** Packet types, MQTT 3.1.1 table 2.1. */
 const CONNECT = 1
@@ -97,14 +97,14 @@ const openedBy = async (packet: Buffer, parts: CellStreamParts): Promise<Buffer>
 }
 
 const checkConnect = (connect: IConnectPacket, cellId: string): void => {
-  const { clientId, username, will, clean, keepalive = 0, protocolVersion } = connect
+  const { clientId, username, will, clean, keepalive, protocolVersion } = connect
   if (protocolVersion !== 4) throw new Error('not MQTT 3.1.1')
   if (clientId !== cellId) throw new Error('client id is not the cell')
   if (username !== cellId) throw new Error('user name is not the cell')
   if (will !== undefined && will.topic !== topicFor('state', cellId))
     throw new Error('last will on a foreign topic')
   if (clean !== true) throw new Error('sessions are clean')
-  if (keepalive < 1 || keepalive > MAX_KEEPALIVE_SECONDS) throw new Error('keep alive out of range')
+  if (!isKeepaliveAllowed(keepalive)) throw new Error('keep alive out of range')
 }
 
 /** Nothing of a cell is retained: the registry is the truth. */

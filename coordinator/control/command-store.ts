@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { type AuditEntry, appendAudit } from '../audit/audit.ts'
 import { nextSequence } from '../store/sequences.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
@@ -48,15 +49,32 @@ export const readCommand = async (
   return row && recordOf(row)
 }
 
-/** Newest first. */
+/** Results that are longer are shown with their command alone, not in a list. */
+const LISTED_RESULT_LENGTH = 32 * 1024
+
+const listedResult = sql<string | null>`
+  case when length(result_json) <= ${LISTED_RESULT_LENGTH} then result_json end`
+
+/** Newest first; large results are left out. */
 export const readCommands = async (
   { read }: Ledger,
   { cellId, before, limit }: { cellId?: string; before?: string; limit: number },
 ): Promise<CommandRecord[]> => {
-  let query = read.selectFrom('commands').selectAll().orderBy('id', 'desc').limit(limit)
+  let query = read
+    .selectFrom('commands')
+    .selectAll()
+    .select(listedResult.as('result_json'))
+    .orderBy('id', 'desc')
+    .limit(limit)
   if (cellId !== undefined) query = query.where('cell_id', '=', cellId)
   if (before !== undefined) query = query.where('id', '<', before)
   return (await query.execute()).map(recordOf)
+}
+
+/** True for a command that is in the store. */
+export const isStored = async (trx: SealedTrx, id: string): Promise<boolean> => {
+  const query = trx.selectFrom('commands').select('id').where('id', '=', id)
+  return (await query.executeTakeFirst()) !== undefined
 }
 
 /** Those that have not ended, oldest first: ids of one millisecond have no order, fences have. */

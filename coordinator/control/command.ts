@@ -3,6 +3,7 @@ import {
   Command,
   FINAL_STATES,
   type Hazard,
+  type Progress,
   type VerbFacts,
 } from '../../shared/wire/command.ts'
 import type { CommandRow } from '../store/cell-tables.ts'
@@ -14,6 +15,8 @@ export type CommandState = 'queued' | 'sent' | AckState
 export interface CommandRecord {
   id: string
   cellId: string
+  /** A device of the cell; absent for the cell itself. */
+  deviceId?: string
   verb: string
   params: Record<string, unknown>
   hazard: Hazard
@@ -24,6 +27,8 @@ export interface CommandRecord {
   reason?: string
   message?: string
   result?: unknown
+  /** How far it has come, while it is executing. Never on the disk. */
+  progress?: Progress
   issuedAt: number
   expiresAt: number
   updatedAt: number
@@ -75,6 +80,10 @@ export const follows = (from: CommandState, to: AckState, reason?: string): bool
   return isFinal(to) || ORDER.indexOf(to) > ORDER.indexOf(from)
 }
 
+/** Commands of one lane are sent and carried out in order: those of a device, or of the cell. */
+export const laneOf = ({ cellId, deviceId = '' }: Pick<CommandRecord, 'cellId' | 'deviceId'>) =>
+  `${cellId} ${deviceId}`
+
 /** At most twice, and never when its life is over. */
 export const maySend = (
   { state, sends, expiresAt }: Pick<CommandRecord, 'state' | 'sends' | 'expiresAt'>,
@@ -116,6 +125,7 @@ export const newRecord = (
 ): CommandRecord => ({
   id: signed.id,
   cellId: signed.cell_id,
+  ...(signed.device_id === undefined ? {} : { deviceId: signed.device_id }),
   verb: signed.verb,
   params: signed.params,
   hazard: signed.hazard,

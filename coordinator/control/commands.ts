@@ -1,30 +1,22 @@
-import type { Logger } from 'pino'
-import { canonicalJson } from '../../shared/canonical-json.ts'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { ShoalError } from '../../shared/errors.ts'
-import { newId } from '../../shared/ids.ts'
-import type { Signer } from '../../shared/signing.ts'
-import {
-  Ack,
-  type Command,
-  type Hazard,
-  isGenuineAck,
-  signCommand,
-  type VerbFacts,
-} from '../../shared/wire/command.ts'
-import { type Actor, type AuditEntry, appendAudit } from '../audit/audit.ts'
-import type { Ledger } from '../store/store.ts'
-import {
-  type CommandRecord,
-  deadlineOf,
-  follows,
-  givenUp,
-  isFinal,
-  maySend,
-  newRecord,
-} from './command.ts'
+import type { Wait } from '../../shared/wait.ts'
+import type { ApprovedPlan } from '../../shared/wire/approved-plan.ts'
+import { NEEDS } from '../../shared/wire/capability.ts'
+import { Ack, isGenuineAck } from '../../shared/wire/command.ts'
+import { LIVE_GATE } from '../../shared/wire/plan-part.ts'
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { SealedTrx } from '../store/store.ts'
+import { type CommandRecord, deadlineOf, follows, givenUp, isFinal, newRecord } from './command.ts'
+import { type AdmissionParts, CommandAdmission, type Prepared } from './command-admission.ts'
+import { commandEnd } from './command-end.ts'
+import { type CommandPlan, planFrom, unresolvedPlan } from './command-plan.ts'
+import { type CommandRequest, creationOf, makeCommand } from './command-request.ts'
+import { CommandSender, type SenderParts } from './command-sender.ts'
 import {
   forgetOld,
   insertCommand,
+  isStored,
   nextFence,
   readCommand,
   readCommands,
@@ -34,235 +26,228 @@ import {
 import { OpenCommands } from './open-commands.ts'
 import { WriteBehind } from './write-behind.ts'
 
-/** Asked of an unsafe command before it may be sent; nobody can pass it before gates exist. */
-const UNSAFE_GATE = 'gate.device-command-live'
-/** A command must fit into a packet and a line of the cell's journal. */
-const MAX_PARAMS_BYTES = 32 * 1024
-const ACTING: readonly Hazard[] = ['caution', 'unsafe']
+export type { CommandRequest } from './command-request.ts'
+
 const PRUNE_EVERY_MS = 3600 * 1000
-/** Commands of one cell that have not ended. */
-const MAX_OPEN = 100
+/** A cell plans at once; a dry run waits for nothing there. */
+const PLAN_SECONDS = 15
 
-export interface CommandRequest {
-  cellId: string
-  verb: string
-  params: Record<string, unknown>
-  mode: Command['mode']
-  ttlSeconds: number
-  /** What of the parameters may stand in the audit. */
-  noted?: Record<string, string>
-}
-
-export interface CommandsParts {
-  ledger: Ledger
-  signer: Signer
-  /** What a cell has announced; undefined when it has not been heard of since the start. */
-  verbs: (cellId: string) => readonly VerbFacts[] | undefined
-  /** A cell that is away gets its commands when it comes. */
-  isHere: (cellId: string) => boolean
+export interface CommandsParts extends AdmissionParts, Omit<SenderParts, 'change'> {
   /** The public key with which the cell signs. */
   cellKey: (cellId: string) => Promise<string | undefined>
-  publish: (command: Command) => Promise<void>
-  /** Unix milliseconds. */
-  now: () => number
-  logger: Logger
+  wait?: Wait
 }
 
-export interface Commands {
-  /** Resolves when the command is on the disk. Throws what a person can do about it. */
-  create(request: CommandRequest, by: Actor): Promise<CommandRecord>
-  get(id: string): Promise<CommandRecord | undefined>
-  /** Newest first. */
-  list(filter: { cellId?: string; before?: string; limit: number }): Promise<CommandRecord[]>
-  /** One body of the `ack` topic; what the cell has not signed is dropped. */
-  acknowledge(cellId: string, body: unknown): Promise<void>
-  /** The cell has come: what waits for it goes out, what was not acknowledged once more. */
-  connected(cellId: string): void
-  /** Gives up what is over; call it about once a second. */
-  sweep(): void
-  /** Resolves when everything that happened is on the disk. */
-  close(): Promise<void>
+export interface CommandFilter {
+  cellId?: string
+  before?: string
+  limit: number
 }
 
 /** Commands from the wish to the cell's last word, on the disk at every step that matters. */
 export const createCommands = async (parts: CommandsParts): Promise<Commands> => {
-  const { ledger, signer, now, logger } = parts
-  let prunedAt = now()
   // a disk that is full, or an audit in doubt, must not keep the coordinator from starting
-  await forgetOld(ledger, prunedAt).catch(error =>
-    logger.warn({ err: error }, 'old commands were not forgotten'),
+  await forgetOld(parts.ledger, parts.now()).catch(error =>
+    parts.logger.warn({ err: error }, 'old commands were not forgotten'),
   )
-  const open = new OpenCommands()
-  const fromBefore = new Set<string>()
-  for (const record of await readOpen(ledger)) {
-    open.set(record)
-    if (record.state === 'queued') fromBefore.add(record.id)
-  }
-  const changed = new WriteBehind(
-    records => updateCommands(ledger, records),
-    (error, commands) => logger.error({ err: error, commands }, 'commands not kept'),
-  )
+  return new Commands(parts, await readOpen(parts.ledger))
+}
 
-  const change = (record: CommandRecord, values: Partial<CommandRecord>): CommandRecord => {
-    const next = { ...record, ...values, updatedAt: now() }
-    if (isFinal(next.state)) open.delete(next)
-    else open.set(next)
-    fromBefore.delete(next.id)
-    changed.add(next)
-    return next
-  }
+/** The commands of all cells, as far as their coordinator knows. */
+export class Commands {
+  readonly #parts: CommandsParts
+  readonly #open = new OpenCommands()
+  /** Queued when this process started: they may have been sent before. */
+  readonly #fromBefore = new Set<string>()
+  readonly #changed: WriteBehind
+  readonly #admission: CommandAdmission
+  readonly #sender: CommandSender
+  /** What follows a call is no part of it, and marks no changes of it. */
+  readonly #outsideCalls = AsyncLocalStorage.snapshot()
+  #prunedAt: number
 
-  const get: Commands['get'] = async id =>
-    open.get(id) ?? changed.get(id) ?? (await readCommand(ledger, id))
-
-  const prune = (): void => {
-    prunedAt = now()
-    forgetOld(ledger, prunedAt).catch(error =>
-      logger.warn({ reason: error.message }, 'old commands not removed'),
+  constructor(parts: CommandsParts, open: readonly CommandRecord[]) {
+    const { ledger, logger, now } = parts
+    this.#parts = parts
+    this.#prunedAt = now()
+    for (const record of open) {
+      this.#open.set(record)
+      if (record.state === 'queued') this.#fromBefore.add(record.id)
+    }
+    this.#admission = new CommandAdmission(parts, this.#open)
+    this.#sender = new CommandSender({
+      ...parts,
+      change: (record, values) => this.#change(record, values),
+    })
+    this.#changed = new WriteBehind(
+      records => updateCommands(ledger, records),
+      (error, commands) => logger.error({ err: error, commands }, 'commands not kept'),
     )
   }
 
-  const send = (record: CommandRecord): void => {
-    if (!maySend(record, now()) || !parts.isHere(record.cellId)) return
-    const sent = change(record, { state: 'sent', sends: record.sends + 1 })
-    publish(sent).catch(error =>
-      logger.warn({ command: record.id, reason: error.message }, 'command not sent'),
+  /**
+   * What the cell would do, by a dry run: nothing moves. Throws what a person can do about it.
+   * A cell that cannot plan yet answers for nothing unsafe (`conflict`).
+   */
+  async plan(
+    request: Omit<CommandRequest, 'mode' | 'ttlSeconds'>,
+    by: Actor,
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<CommandPlan> {
+    const live: CommandRequest = { ...request, mode: 'live', ttlSeconds: PLAN_SECONDS }
+    const { hazard, level } = this.#admission.prepare(live)
+    if (level < NEEDS.plan) return unresolvedPlan(live, hazard)
+    if (!this.#parts.isHere(request.cellId))
+      throw new ShoalError('cell_unavailable', `${request.cellId} is not connected`)
+    const { wait } = this.#parts
+    const made = await this.create({ ...live, mode: 'dry' }, by)
+    const limit = { timeoutMs: PLAN_SECONDS * 1000, signal, ...(wait && { wait }) }
+    return planFrom(await commandEnd(this, made, limit))
+  }
+
+  /** True for a command that cannot be created without an approval. */
+  needsApproval(request: CommandRequest): boolean {
+    return request.mode === 'live' && this.#admission.prepare(request).hazard === 'unsafe'
+  }
+
+  /** Resolves when the command is on the disk. Throws what a person can do about it. */
+  async create(request: CommandRequest, by: Actor): Promise<CommandRecord> {
+    const { ledger } = this.#parts
+    const prepared = this.#admission.prepare(request)
+    if (prepared.hazard === 'unsafe' && request.mode === 'live')
+      return this.#refuse(request, by, `${request.verb} is unsafe and needs ${LIVE_GATE}`)
+    const record = await ledger.sealed.write(trx => this.#insert(trx, request, by, prepared))
+    this.#open.set(record)
+    this.#sender.send(record)
+    return this.#open.get(record.id) ?? record
+  }
+
+  /**
+   * Creates a live command in the transaction that uses its approval. It is sent when that
+   * transaction was committed; when it is rolled back, nothing was created.
+   */
+  async createWithin(
+    trx: SealedTrx,
+    request: Omit<CommandRequest, 'mode'>,
+    by: Actor,
+    approval: ApprovedPlan,
+  ): Promise<CommandRecord> {
+    const live: CommandRequest = { ...request, mode: 'live' }
+    const record = await this.#insert(trx, live, by, this.#admission.prepare(live), approval)
+    this.#sender.sendWhen(
+      record,
+      this.#outsideCalls(() => this.#becomesStored(record)),
+    )
+    return record
+  }
+
+  /** Works of the sealed lane come one after another: this one sees what became of the one before. */
+  async #becomesStored(record: CommandRecord): Promise<boolean> {
+    const isThere = await this.#parts.ledger.sealed.write(trx => isStored(trx, record.id))
+    if (isThere) this.#open.set(record)
+    return isThere
+  }
+
+  async get(id: string): Promise<CommandRecord | undefined> {
+    return (
+      this.#open.get(id) ?? this.#changed.get(id) ?? (await readCommand(this.#parts.ledger, id))
     )
   }
 
-  /** What acts in the world goes out only when the disk knows that it may have run. */
-  const publish = async (sent: CommandRecord): Promise<void> => {
-    if (ACTING.includes(sent.hazard)) await updateCommands(ledger, [sent])
-    await parts.publish(signedNow(sent.signed, signer))
+  /** Newest first. */
+  async list(filter: CommandFilter): Promise<CommandRecord[]> {
+    const kept = await readCommands(this.#parts.ledger, filter)
+    return kept.map(one => this.#open.get(one.id) ?? this.#changed.get(one.id) ?? one)
   }
 
-  const verbOf = ({ cellId, verb }: CommandRequest): VerbFacts => {
-    const verbs = parts.verbs(cellId)
-    if (verbs === undefined)
-      throw new ShoalError('cell_unavailable', `${cellId} has not told what it can do`)
-    const facts = verbs.find(facts => facts.verb === verb)
-    if (facts !== undefined) return facts
-    const known = verbs.map(({ verb }) => verb).join(', ')
-    throw new ShoalError('invalid_request', `${cellId} cannot ${verb}; it can ${known}`, {
-      param: 'verb',
-    })
-  }
-
-  const refuse = async (request: CommandRequest, by: Actor, reason: string): Promise<never> => {
-    await ledger.sealed.write(trx => appendAudit(trx, auditOf(request, by, 'refused', { reason })))
-    throw new ShoalError('forbidden', reason)
-  }
-
-  const create: Commands['create'] = async (request, by) => {
-    const facts = verbOf(request)
-    requireSignable(request)
-    if (facts.hazard === 'unsafe' && request.mode === 'live')
-      return refuse(request, by, `${facts.verb} is unsafe and needs ${UNSAFE_GATE}`)
-    const waiting = open.ofCell(request.cellId).length
-    if (waiting >= MAX_OPEN)
-      throw new ShoalError('rate_limited', `${waiting} commands of ${request.cellId} are open`, {
-        retryAfterSeconds: 5,
-      })
-    const record = await ledger.sealed.write(async trx => {
-      const fence = await nextFence(trx, request.cellId, now())
-      const signed = signCommand(unsignedOf(request, facts, fence, now()), signer)
-      const made = newRecord(signed, facts.timeout_seconds, by.actor)
-      await insertCommand(trx, made, auditOf(request, by, 'done', { command: made.id }))
-      return made
-    })
-    open.set(record)
-    send(record)
-    return open.get(record.id) ?? record
-  }
-
-  const acknowledge: Commands['acknowledge'] = async (cellId, body) => {
+  /** One body of the `ack` topic; what the cell has not signed is dropped. */
+  async acknowledge(cellId: string, body: unknown): Promise<void> {
+    const { cellKey, logger } = this.#parts
     const ack = Ack.parse(body)
-    const key = await parts.cellKey(cellId)
+    const key = await cellKey(cellId)
     if (key === undefined || ack.cell_id !== cellId || !isGenuineAck(ack, key)) {
       logger.warn({ cell: cellId, command: ack.command_id }, 'an ack is not signed by the cell')
       return
     }
-    const id = ack.command_id
-    const record = await get(id)
-    if (record?.cellId !== cellId || !follows(record.state, ack.state, record.reason)) return
-    const { state, reason, message, result } = ack
-    change(withoutWhy(record), { state, ...given({ reason, message, result }) })
+    const record = await this.get(ack.command_id)
+    if (record?.cellId !== cellId) return
+    const { state, reason, message, result, progress } = ack
+    if (follows(record.state, state, record.reason))
+      this.#change(withoutWhy(record), { state, ...given({ reason, message, result, progress }) })
+    else if (record.state === 'executing' && progress !== undefined)
+      this.#open.set({ ...record, progress, updatedAt: this.#parts.now() })
   }
 
-  return {
-    create,
-    get,
-    list: async filter =>
-      (await readCommands(ledger, filter)).map(
-        kept => open.get(kept.id) ?? changed.get(kept.id) ?? kept,
-      ),
-    acknowledge,
-    connected: cellId => {
-      for (const record of open.ofCell(cellId)) send(record)
-    },
-    sweep: () => {
-      for (const record of open.all())
-        if (now() >= deadlineOf(record)) change(record, givenUp(record, fromBefore.has(record.id)))
-      changed.flush()
-      if (now() - prunedAt >= PRUNE_EVERY_MS) prune()
-    },
-    close: () => changed.settled(),
+  /** The cell has come: what waits for it goes out, what was not acknowledged once more. */
+  connected(cellId: string): void {
+    this.#sender.sendAll(this.#open.ofCell(cellId))
+  }
+
+  /** Gives up what is over; call it about once a second. */
+  sweep(): void {
+    const now = this.#parts.now()
+    for (const record of this.#open.all())
+      if (now >= deadlineOf(record))
+        this.#change(record, givenUp(record, this.#fromBefore.has(record.id)))
+    this.#changed.flush()
+    if (now - this.#prunedAt >= PRUNE_EVERY_MS) this.#prune()
+  }
+
+  /** Resolves when everything that happened is on the disk. */
+  async close(): Promise<void> {
+    await this.#sender.settled()
+    await this.#changed.settled()
+  }
+
+  async #refuse(request: CommandRequest, by: Actor, reason: string): Promise<never> {
+    const entry = creationOf(request, by, 'refused', { reason })
+    await this.#parts.ledger.sealed.write(trx => appendAudit(trx, entry))
+    throw new ShoalError('forbidden', reason)
+  }
+
+  async #insert(
+    trx: SealedTrx,
+    request: CommandRequest,
+    by: Actor,
+    { facts, hazard, level }: Prepared,
+    approval?: ApprovedPlan,
+  ): Promise<CommandRecord> {
+    const { signer } = this.#parts
+    const now = this.#parts.now()
+    const fence = await nextFence(trx, request.cellId, now)
+    const command = makeCommand(request, { hazard, fence, approval, level, signer, now })
+    const made = newRecord(command, facts.timeout_seconds, by.actor)
+    const details = { command: made.id, ...approvalNote(approval) }
+    await insertCommand(trx, made, creationOf(request, by, 'done', details))
+    return made
+  }
+
+  #change(record: CommandRecord, values: Partial<CommandRecord>): CommandRecord {
+    const next = { ...record, ...values, updatedAt: this.#parts.now() }
+    if (isFinal(next.state)) this.#open.delete(next)
+    else this.#open.set(next)
+    this.#fromBefore.delete(next.id)
+    this.#changed.add(next)
+    return next
+  }
+
+  #prune(): void {
+    const { ledger, now, logger } = this.#parts
+    this.#prunedAt = now()
+    forgetOld(ledger, this.#prunedAt).catch(error =>
+      logger.warn({ reason: error.message }, 'old commands not removed'),
+    )
   }
 }
 
 /** For news that do not say why: what was said of an earlier state does not hold any more. */
-const withoutWhy = ({ reason, message, ...record }: CommandRecord): CommandRecord => record
+const withoutWhy = ({ reason, message, progress, ...record }: CommandRecord): CommandRecord =>
+  record
 
-/** After a change of the coordinator's key cells believe only the new one. */
-const signedNow = (command: Command, signer: Signer): Command => {
-  const { signature, key_id, ...unsigned } = command
-  return key_id === signer.publicKey ? command : signCommand(unsigned, signer)
-}
-
-/** What has no canonical form cannot be signed: half a character, for instance. */
-const requireSignable = ({ params }: CommandRequest): void => {
-  try {
-    if (Buffer.byteLength(canonicalJson(params)) <= MAX_PARAMS_BYTES) return
-  } catch (cause) {
-    const { message } = cause as Error
-    throw new ShoalError('invalid_request', message, { param: 'params', cause })
-  }
-  throw new ShoalError('invalid_request', `params are larger than ${MAX_PARAMS_BYTES} bytes`, {
-    param: 'params',
-  })
-}
+const approvalNote = (approved: ApprovedPlan | undefined): Record<string, string> =>
+  approved === undefined
+    ? {}
+    : { request: approved.approval.request_id, plan_hash: approved.approval.plan_hash }
 
 const given = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
-
-const unsignedOf = (
-  { cellId, verb, params, mode, ttlSeconds }: CommandRequest,
-  { hazard }: VerbFacts,
-  fence: number,
-  now: number,
-): Omit<Command, 'key_id' | 'signature'> => ({
-  id: newId('cmd', now),
-  cell_id: cellId,
-  verb,
-  params: params as Command['params'],
-  hazard,
-  mode,
-  issued_at: now,
-  not_before: now,
-  expires_at: now + ttlSeconds * 1000,
-  fence,
-})
-
-/** Parameters are not written into the audit by themselves: they may hold what is secret. */
-const auditOf = (
-  { cellId, verb, mode, noted }: CommandRequest,
-  by: Actor,
-  outcome: AuditEntry['outcome'],
-  details: Record<string, unknown>,
-): AuditEntry => ({
-  ...by,
-  action: 'command.create',
-  subject: cellId,
-  outcome,
-  details: { verb, mode, ...noted, ...details },
-})

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Signer } from '../../shared/signing.ts'
+import { SETTING_KEYS, withholdKeys } from '../../shared/wire/capability.ts'
 import { Desired, mergeDocuments, Reported, signDesired } from '../../shared/wire/desired.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { Store } from '../store/store.ts'
@@ -29,6 +30,8 @@ export interface ConfigsParts {
   signer: Signer
   /** Undefined for a cell that is not enrolled. */
   tagsOf: (cellId: string) => Promise<readonly string[] | undefined>
+  /** Capability level that a cell has announced. */
+  capability: (cellId: string) => number
   /** Cells that are connected. */
   here: () => Iterable<string>
   publish: (cellId: string, desired: Desired) => Promise<void>
@@ -71,7 +74,8 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
   const tell = async (cellId: string, answers?: string): Promise<void> => {
     const { version, document } = await show(cellId)
     const { document: checked } = Desired.parse({ version, document })
-    const wanted = { version, document: checked, cell_id: cellId, issued_at: now() }
+    const known = withholdKeys(checked, SETTING_KEYS, parts.capability(cellId))
+    const wanted = { version, document: known, cell_id: cellId, issued_at: now() }
     const named = answers === undefined ? wanted : { ...wanted, answers }
     await parts.publish(cellId, signDesired(named, parts.signer))
   }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Signer } from '../../shared/signing.ts'
+import { FIRST_CAPABILITY } from '../../shared/wire/capability.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { Cells } from '../enrolment/cells.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -59,6 +60,9 @@ export const createControl = async (parts: ControlParts): Promise<Control> => {
     return key
   }
 
+  const capability = (cellId: string): number =>
+    fleet.cell(cellId)?.announce?.capability ?? FIRST_CAPABILITY
+
   const commands = await createCommands({
     ledger: store.ledger,
     signer,
@@ -66,6 +70,7 @@ export const createControl = async (parts: ControlParts): Promise<Control> => {
       const announce = fleet.cell(cellId)?.announce
       return announce && (announce.verbs ?? [])
     },
+    capability,
     isHere,
     cellKey,
     publish: command => publish('cmd', command.cell_id, command, command.id),
@@ -76,6 +81,7 @@ export const createControl = async (parts: ControlParts): Promise<Control> => {
     store,
     signer,
     tagsOf,
+    capability,
     here: function* () {
       for (const { id } of fleet.cells()) if (isHere(id)) yield id
     },
@@ -94,7 +100,7 @@ export const createControl = async (parts: ControlParts): Promise<Control> => {
       birth: (cellId, messageId) => {
         configs.born(cellId, messageId).catch(dropped(cellId, 'desired'))
       },
-      connected: commands.connected,
+      connected: cellId => commands.connected(cellId),
       ack: (cellId, body) => {
         commands.acknowledge(cellId, body).catch(dropped(cellId, 'ack'))
       },

@@ -1,23 +1,23 @@
 import type { CloudEvent } from './bus.ts'
 
-/** A family of events: who may hear them, and what they tell. */
+/** A family of events: its audience, scope and meaning. */
 export interface Topic {
-  /** The beginning of their types. */
+  /** Prefix of the event types. */
   prefix: string
-  /** `operator`: keys with an operator role; `key`: every key; `asker`: who sees the task. */
-  audience: 'operator' | 'key' | 'asker'
+  /** `operator`: keys with an operator role; `key`: every key; `requester`: callers that may see the task. */
+  audience: 'operator' | 'key' | 'requester'
   /** `fleet`: the same for all tenants; `tenant`: for the one that `data.tenant_id` names. */
   scope: 'fleet' | 'tenant'
   says: string
 }
 
-/** Every family there is. An event of no family reaches nobody outside: it was forgotten here. */
+/** Every family. An event whose type is in no family is not sent to clients. */
 export const TOPICS: readonly Topic[] = [
   {
     prefix: 'shoal.cell.',
     audience: 'operator',
     scope: 'fleet',
-    says: 'presence of a cell changed, or it was enrolled, quarantined, released, revoked, left',
+    says: 'a cell changed presence, or was enrolled, quarantined, released, revoked or left',
   },
   {
     prefix: 'shoal.fleet.',
@@ -41,82 +41,82 @@ export const TOPICS: readonly Topic[] = [
     prefix: 'shoal.device.',
     audience: 'operator',
     scope: 'fleet',
-    says: 'a device appeared, changed or was commanded',
+    says: 'a device appeared, changed or received a command',
   },
   {
     prefix: 'shoal.discovery.',
     audience: 'operator',
     scope: 'fleet',
-    says: 'what was found around the fleet changed',
+    says: 'the inventory around the cells changed',
   },
   {
     prefix: 'shoal.audit.',
     audience: 'operator',
     scope: 'fleet',
-    says: 'the chain of the audit is broken',
+    says: 'the audit chain is broken',
   },
   {
     prefix: 'shoal.policy.',
     audience: 'operator',
     scope: 'fleet',
-    says: 'another policy holds from now on',
+    says: 'another policy is in force',
   },
   {
     prefix: 'shoal.gate.',
     audience: 'operator',
     scope: 'tenant',
-    says: 'a request at a gate was made, voted on, approved, blocked, used or ended',
+    says: 'a gate request was made, voted on, approved, blocked, used or ended',
   },
   {
     prefix: 'shoal.job.',
     audience: 'operator',
     scope: 'tenant',
-    says: 'a job of the queue was given up',
+    says: 'a job was given up',
   },
   {
     prefix: 'shoal.webhook.',
     audience: 'operator',
     scope: 'tenant',
-    says: 'a webhook was disabled, or is being tested',
+    says: 'a webhook was disabled or tested',
   },
   {
     prefix: 'shoal.session.',
     audience: 'operator',
     scope: 'tenant',
-    says: 'an agent made a step of its session, was ended by its supervisor, or its time was up',
+    says: 'an agent session made a step, was ended by its supervisor, or expired',
   },
   {
     prefix: 'shoal.peer.',
     audience: 'operator',
     scope: 'tenant',
-    says: 'an operator took a role, renewed or gave it up, or shook hands',
+    says: 'an operator claimed, renewed or released a role, or completed a handshake',
   },
   {
     prefix: 'shoal.conversation.',
     audience: 'key',
     scope: 'tenant',
-    says: 'something was said in a conversation',
+    says: 'a conversation has a new message',
   },
   {
     prefix: 'shoal.task.',
-    audience: 'asker',
+    audience: 'requester',
     scope: 'tenant',
     says: 'a task changed its state',
   },
 ]
 
-/** All of them in words, for who asked for another. */
+/** All families as a list for error messages. */
 export const FAMILIES: string = TOPICS.map(({ prefix }) => `${prefix}*`).join(', ')
 
-/** Who wants to hear. */
+/** A client that receives events. */
 export interface Hearer {
   tenantId: string
   operator: boolean
-  /** Whether it sees what was asked for so. */
+  /** Whether the client may see a task of this origin. */
   sees: (asked: Asked) => boolean
 }
 
-/** Who asked for what, as events of tasks tell it: `key_id`, `person_id` and `operation`. */
+/** Origin of a task, from the event's `key_id`, `person_id` and `operation`. */
 export interface Asked {
   keyId: string | undefined
   personId: string | undefined
@@ -126,12 +126,12 @@ export interface Asked {
 export const topicOf = (type: string): Topic | undefined =>
   TOPICS.find(({ prefix }) => type.startsWith(prefix))
 
-/** True when the event may be told to this hearer. */
+/** Whether the client may receive the event. */
 export const mayHear = (event: CloudEvent, { tenantId, operator, sees }: Hearer): boolean => {
   const topic = topicOf(event.type)
   if (topic === undefined || (topic.audience === 'operator' && !operator)) return false
   if (topic.scope === 'tenant' && toldBy(event, 'tenant_id') !== tenantId) return false
-  return topic.audience !== 'asker' || sees(askedBy(event))
+  return topic.audience !== 'requester' || sees(askedBy(event))
 }
 
 const askedBy = (event: CloudEvent): Asked => ({

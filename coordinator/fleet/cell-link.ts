@@ -1,18 +1,18 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 
 /**
- * The data plane to one cell. One of the five ports behind which the rest does not know how the
- * coordinator runs; today's implementation is `link/link.ts`, one HTTP/2 session over the socket
- * that the cell dialled.
+ * The data plane to one cell. One of the five ports that hide from the rest how the coordinator runs.
+ * Implemented by `link/link.ts`: one HTTP/2 session over the socket that the cell dialled. Every
+ * implementation keeps the contract in `test/contracts/cell-link`.
  */
 export interface CellLink {
   readonly cellId: string
   /**
-   * Opens one request and tells the listener, never before it has returned. Throws a ShoalError
-   * `cell_unavailable` when the link is gone.
+   * Opens one request; the listener is never called before this has returned. Throws a ShoalError
+   * `cell_unavailable` when the link is down, `headers_too_large` for a head of more than 64 KiB.
    */
   request(request: CellRequest, listener: AnswerListener): CellStream
-  /** Last measured round trip, milliseconds; undefined before the first. */
+  /** Last measured round trip in milliseconds; undefined before the first. */
   roundTripMs(): number | undefined
   close(): void
 }
@@ -24,27 +24,27 @@ export interface CellRequest {
   body?: Buffer | undefined
 }
 
-/** Of a cell's answer, names in lower case. Like answers may share one: it is not to be changed. */
+/** Headers of an answer, names in lower case. Equal answers may share one object: do not modify. */
 export type AnswerHeaders = Readonly<Record<string, string | undefined>>
 
-/** Told of one answer: its head, its pieces, its trailers if there are any, and always its end. */
+/** Hears of one answer: its head, its pieces, its trailers if there are any, and always its end. */
 export interface AnswerListener {
   head(status: number, headers: AnswerHeaders): void
   data(piece: Buffer): void
   trailers(headers: AnswerHeaders): void
-  /** Nothing has come for `SILENCE_MS`. */
+  /** No frame has arrived for `SILENCE_MS`. */
   silent(): void
-  /** The last word. False when it was cut: by the cell, by the wire or by `cancel`. */
+  /** The end of the answer. `isWhole` is false when it was cut by the cell, the wire or `cancel`. */
   closed(isWhole: boolean): void
 }
 
 export interface CellStream {
-  /** Lets the cell send no more than it was allowed to already, which still comes. */
+  /** Stops widening the window of the cell; what the window allows may still arrive. */
   pause(): void
   resume(): void
-  /** The cell is told to stop; `closed` has been called when this returns. */
+  /** Resets the request on the cell; `closed` has been called when this returns. */
   cancel(): void
 }
 
-/** A cell may queue, load and read a long prompt; one that says nothing for so long hangs. */
+/** A cell may queue a request, load a model and read a long prompt; after this silence it hangs. */
 export const SILENCE_MS = 10 * 60_000

@@ -1,3 +1,4 @@
+import type { Approval as SignedApproval } from '../../shared/wire/approval.ts'
 import type { Caller, Trx } from './asking.ts'
 import type { GateKeeper } from './gates.ts'
 
@@ -32,15 +33,15 @@ export class Approval {
 
   /**
    * Does the work in the transaction that uses up the approval, so that neither happens without the
-   * other. Throws `forbidden` when the approval does not cover the plan now.
+   * other; `signed` is what a cell can check by itself. Throws `forbidden` when the approval does not cover the plan now.
    */
-  async use<R>(work: (trx: Trx) => Promise<R>): Promise<R> {
+  async use<R>(work: (trx: Trx, signed: SignedApproval) => Promise<R>): Promise<R> {
     const { requestId, plan, caller } = this.#use
     let result: R | undefined
     await this.#gates.consume(requestId, caller, {
       plan,
-      within: async trx => {
-        result = await work(trx)
+      within: async (trx, signed) => {
+        result = await work(trx, signed)
       },
     })
     this.#isUsed = true

@@ -1,3 +1,4 @@
+import type { Approval } from '../../shared/wire/approval.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { Person } from './rules.ts'
@@ -31,6 +32,6 @@ export interface Use {
   plan: unknown
   /** Looks again at what the plan takes for granted; throws when it no longer holds. */
   precondition?: () => Promise<void> | void
-  /** Part of what is carried out that belongs into the transaction of the use. */
-  within?: (trx: Trx) => Promise<void>
+  /** Part of what is carried out that belongs into the transaction of the use, with its approval. */
+  within?: (trx: Trx, approval: Approval) => Promise<void>
 }

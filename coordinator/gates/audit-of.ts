@@ -1,5 +1,5 @@
 import type { GateRequest } from './request.ts'
-import type { Change } from './rules.ts'
+import type { Change, Person } from './rules.ts'
 
 /** What one change of a request leaves in the audit. */
 export const auditOf = (
@@ -17,4 +17,21 @@ export const auditOf = (
     ...(vote === undefined ? {} : { person: vote.personId, key: vote.keyId }),
     ...(reason === undefined ? {} : { reason }),
   },
+})
+
+/** What a person tried at a request: a vote, or to take it back. */
+export type Attempt = 'approve' | 'reject' | 'withdrawn'
+
+/** What a refused attempt leaves in the audit; the request stays as it is. */
+export const refusalOf = (
+  { id, gateId, tenantId, planHash, state }: GateRequest,
+  attempt: Attempt,
+  { personId, keyId }: Person,
+  why: string,
+) => ({
+  tenant: tenantId,
+  action: `gate.${attempt}`,
+  subject: id,
+  outcome: 'refused' as const,
+  details: { gate: gateId, plan_hash: planHash, state, person: personId, key: keyId, why },
 })

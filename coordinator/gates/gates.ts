@@ -1,12 +1,14 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { Signer } from '../../shared/signing.ts'
-import { type Approval, signApproval } from '../../shared/wire/approval.ts'
+import type { Approval } from '../../shared/wire/approval.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { Events } from '../events/bus.ts'
-import type { Scope } from '../people/scope.ts'
+import type { Scope } from '../store/scope.ts'
 import type { Store } from '../store/store.ts'
 import { applyChange } from './apply.ts'
 import type { Caller, Decision, NewRequest, Trx, Use } from './asking.ts'
+import { type Attempt, refusalOf } from './audit-of.ts'
+import { type DecidedRequest, readDecided } from './decided.ts'
 import type { Gates as Definitions, GateDefinition } from './definition.ts'
 import { followClock } from './follow-clock.ts'
 import { passTime } from './high-water.ts'
@@ -16,6 +18,7 @@ import { type GateRequest, stateAt } from './request.ts'
 import { countPending, type RequestFilter, readRequest, readRequests } from './rows.ts'
 import { approve, type Change, reject, useFault, withdraw } from './rules.ts'
 import { rulesFault } from './rules-fault.ts'
+import { signedApproval } from './signed-approval.ts'
 import { noteRefusal, rolesNow, useUp } from './use.ts'
 
 /**
@@ -31,6 +34,8 @@ export interface GateKeeper {
   request(request: NewRequest, caller: Caller): Promise<GateRequest>
   get(id: string, scope: Scope): Promise<GateRequest>
   list(filter: RequestFilter, scope: Scope): Promise<GateRequest[]>
+  /** The newest requests, newest first, with what a review looks at. */
+  newest(limit: number, scope: Scope): Promise<DecidedRequest[]>
   /** How many requests wait, by gate. */
   pending(scope: Scope): Promise<Map<string, number>>
   /** Why a request that is open can never pass: its gate has other rules by now, or is gone. */
@@ -92,16 +97,23 @@ export const createGates = (parts: GateParts): GateKeeper => {
 
   const change = async (
     id: string,
-    { tenantId, by }: Caller,
+    attempt: Attempt,
+    { tenantId, by, person }: Caller,
     decide: (request: GateRequest) => Change | undefined,
   ): Promise<GateRequest> => {
     await settleClock()
-    const [before, after] = await ledger.sealed.write(async trx => {
-      const request = await readRequest(trx, id, { tenantId })
+    const { before, after, refusal } = await ledger.sealed.write(async trx => {
+      const before = await readRequest(trx, id, { tenantId })
       await settle(trx)
-      const decided = decide(request)
-      return [request, decided === undefined ? request : await apply(trx, request, decided, by)]
+      const decided = changeOrRefusal(() => decide(before))
+      if (!(decided instanceof ShoalError))
+        return { before, after: decided ? await apply(trx, before, decided, by) : before }
+      const entry = refusalOf(before, attempt, person, decided.message)
+      await appendAudit(trx, { ...by, ...entry, at: now() })
+      return { before, after: before, refusal: decided }
     })
+    // thrown after the transaction, which has put the refusal on record
+    if (refusal !== undefined) throw refusal
     tell(before, after)
     return after
   }
@@ -163,7 +175,8 @@ export const createGates = (parts: GateParts): GateKeeper => {
           : 'only who asked can use it'
       if (fault !== undefined) return { found, fault }
       const after = await useUp(trx, found, caller.by, now())
-      if (after !== undefined) await within?.(trx)
+      const approval = after && signedApproval(after, signer)
+      if (approval !== undefined) await within?.(trx, approval)
       return { found, after }
     })
     if (outcome.after !== undefined) {
@@ -177,24 +190,12 @@ export const createGates = (parts: GateParts): GateKeeper => {
   const approval: GateKeeper['approval'] = async (id, scope) => {
     await settleClock()
     const found = await readRequest(ledger.read, id, scope)
-    const { approvedAt, approvalExpiresAt } = found
     const state = stateAt(found, now())
-    if ((state !== 'approved' && state !== 'consumed') || approvedAt === undefined)
+    const signed = signedApproval(found, signer)
+    if ((state !== 'approved' && state !== 'consumed') || signed === undefined)
       throw new ShoalError('conflict', `request ${id} is ${state}`)
     requireSameRules(found)
-    return signApproval(
-      {
-        request_id: id,
-        gate_id: found.gateId,
-        plan_hash: found.planHash,
-        policy_hash: found.policyHash,
-        requester_id: found.requesterId,
-        approver_ids: found.votes.filter(isApproval).map(({ personId }) => personId),
-        approved_at: approvedAt,
-        expires_at: approvalExpiresAt ?? approvedAt,
-      },
-      signer,
-    )
+    return signed
   }
 
   const sweep: GateKeeper['sweep'] = async () => {
@@ -224,14 +225,14 @@ export const createGates = (parts: GateParts): GateKeeper => {
   }
 
   const approveAt: GateKeeper['approve'] = (id, caller, { reason = '' } = {}) =>
-    change(id, caller, found => {
+    change(id, 'approve', caller, found => {
       requireSameRules(found)
       const rules = definition(found.gateId)
       return approve(found, rules, caller.person, { now: now(), reason })
     })
 
   const rejectAt: GateKeeper['reject'] = (id, caller, { reason = '' } = {}) =>
-    change(id, caller, found =>
+    change(id, 'reject', caller, found =>
       reject(found, known(found.gateId), caller.person, { now: now(), reason }),
     )
 
@@ -243,15 +244,24 @@ export const createGates = (parts: GateParts): GateKeeper => {
     request,
     get: (id, scope) => readRequest(ledger.read, id, scope),
     list: (filter, scope) => readRequests(ledger.read, filter, scope),
+    newest: (limit, scope) => readDecided(ledger.read, limit, scope),
     pending: scope => countPending(ledger.read, scope, now()),
     rulesFault: faultOfRules,
     approve: approveAt,
     reject: rejectAt,
-    withdraw: (id, caller) => change(id, caller, found => withdraw(found, caller.person, now())),
+    withdraw: (id, caller) =>
+      change(id, 'withdrawn', caller, found => withdraw(found, caller.person, now())),
     consume,
     approval,
     sweep,
   }
 }
 
-const isApproval = ({ decision }: GateRequest['votes'][number]): boolean => decision === 'approve'
+const changeOrRefusal = (decide: () => Change | undefined): Change | ShoalError | undefined => {
+  try {
+    return decide()
+  } catch (error) {
+    if (error instanceof ShoalError) return error
+    throw error
+  }
+}

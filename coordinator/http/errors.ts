@@ -25,7 +25,10 @@ const fastifyCodes: Record<string, ErrorCode> = {
 export const toShoalError = (error: FastifyError | ShoalError): ShoalError => {
   if (error instanceof ShoalError) return error
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
-    return new ShoalError('unsupported_media_type', 'content-type must be application/json')
+    return new ShoalError(
+      'unsupported_media_type',
+      'content-type must be application/json in UTF-8',
+    )
   // its own message has the whole path
   if (error.code === 'FST_ERR_MAX_PARAM_LENGTH')
     return new ShoalError('invalid_request', 'a part of the path is too long', { cause: error })

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { ShoalError } from '../../shared/errors.ts'
+import { JSON_TYPE } from '../../shared/json-type.ts'
 import type { Key } from '../keys/key.ts'
-import { JSON_TYPE, requestId } from './safety.ts'
+import { requestId } from './safety.ts'
 
 /** One inference request: who asks what, and where its answer goes. */
 export interface Exchange {
@@ -75,6 +76,6 @@ const collect: typeof readBody = (request, limitBytes, done) => {
 }
 
 const wrongType = (): ShoalError =>
-  new ShoalError('unsupported_media_type', 'content-type must be application/json')
+  new ShoalError('unsupported_media_type', 'content-type must be application/json in UTF-8')
 
 const tooLarge = (): ShoalError => new ShoalError('payload_too_large', 'the body is too large')

@@ -3,6 +3,9 @@ import { ShoalError } from '../../shared/errors.ts'
 /** Deeper JSON than any of our shapes needs; recursion over the value stays harmless. */
 const MAX_DEPTH = 32
 
+/** A JSON Schema may be nested 32 deep, each level takes up to two of JSON, and it stands 5 deep. */
+export const SCHEMA_DEPTH = 80
+
 /** More items than the largest list of token ids has; each is looked at more than once. */
 const MAX_COMMAS = 150_000
 
@@ -42,11 +45,11 @@ const endOfString = (bytes: Uint8Array, start: number): number => {
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /** The value of a JSON body; an empty one is `{}`. Throws invalid_request. */
-export const parseJsonBody = (bytes: Buffer): unknown => {
+export const parseJsonBody = (bytes: Buffer, maxDepth = MAX_DEPTH): unknown => {
   if (bytes.length === 0) return {}
   const { depth, commas } = jsonShape(bytes)
-  if (depth > MAX_DEPTH)
-    throw new ShoalError('invalid_request', `the body is nested deeper than ${MAX_DEPTH} levels`)
+  if (depth > maxDepth)
+    throw new ShoalError('invalid_request', `the body is nested deeper than ${maxDepth} levels`)
   if (commas > MAX_COMMAS)
     throw new ShoalError('invalid_request', `the body has more than ${MAX_COMMAS} items`)
   try {

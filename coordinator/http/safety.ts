@@ -3,10 +3,11 @@ import type { FastifyHttpOptions, FastifyInstance, FastifyRequest } from 'fastif
 import fp from 'fastify-plugin'
 import { ShoalError } from '../../shared/errors.ts'
 import { randomId } from '../../shared/ids.ts'
+import { JSON_TYPE } from '../../shared/json-type.ts'
 import { HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { isLoopback } from '../config.ts'
-import { namesOf } from '../tls/server-identity.ts'
+import { listServerNames } from '../tls/server-identity.ts'
 import { parseJsonBody } from './json-body.ts'
 import { outcome } from './outcome.ts'
 import { isUpgrade } from './upgrades.ts'
@@ -41,12 +42,9 @@ export const serverLimits = ({ http }: CoordinatorConfig) =>
     genReqId: requestId,
   }) satisfies FastifyHttpOptions<Server>
 
-/** Media types of bodies. */
-export const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i
-
 /** Names a request may carry in Host: those that our own certificate is for. */
 export const allowedHosts = (config: CoordinatorConfig): ReadonlySet<string> =>
-  new Set(namesOf(config).map(name => (name.includes(':') ? `[${name}]` : name)))
+  new Set(listServerNames(config).map(name => (name.includes(':') ? `[${name}]` : name)))
 
 const hostName = (host: string): string => host.replace(/:\d+$/, '').toLowerCase()
 

@@ -8,7 +8,7 @@ import type { HttpFigures } from '../metrics/http-figures.ts'
 import { type AuthParts, keyRefusal, presentedKey, tenantOf } from './auth.ts'
 import { toShoalError, writeError } from './errors.ts'
 import { type Exchange, newExchange, readBody } from './exchange.ts'
-import { parseJsonBody } from './json-body.ts'
+import { parseJsonBody, SCHEMA_DEPTH } from './json-body.ts'
 import { watchAnswer } from './measure.ts'
 import type { RouteDocs } from './route-docs.ts'
 import { headerCheck } from './safety.ts'
@@ -136,5 +136,5 @@ const receive = (exchange: Exchange, error: Error | undefined, bytes: Buffer | u
   }
   if (bytes === undefined) return
   exchange.rawBody = bytes
-  exchange.body = parseJsonBody(bytes)
+  exchange.body = parseJsonBody(bytes, SCHEMA_DEPTH)
 }

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { Lru } from './lru.ts'
+import { LRUCache } from 'lru-cache'
 import { digestOf } from './secret.ts'
 
 /** One secret that is live now. */
@@ -40,8 +40,8 @@ export class Verifier<T> {
   readonly #load: VerifierOptions<T>['load']
   readonly #digestOf: (text: string) => Buffer
   readonly #isEqual: (a: Buffer, b: Buffer) => boolean
-  readonly #known: Lru<string, Known<T>>
-  readonly #unknown = new Lru<string, true>(4096)
+  readonly #known: LRUCache<string, Known<T>>
+  readonly #unknown = new LRUCache<string, true>({ max: 4096 })
   readonly #loading = new Map<string, Promise<Known<T>>>()
 
   constructor(options: VerifierOptions<T>) {
@@ -49,7 +49,7 @@ export class Verifier<T> {
     this.#load = load
     this.#digestOf = options.digestOf ?? digestOf
     this.#isEqual = isEqual
-    this.#known = new Lru(capacity)
+    this.#known = new LRUCache({ max: capacity })
   }
 
   /** The value when the secret is right. Synchronous when the id is in memory. */

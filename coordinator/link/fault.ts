@@ -1,5 +1,5 @@
 /** Error codes of RFC 9113, section 7. */
-export const CODE = {
+export const ERROR_CODE = {
   none: 0,
   protocol: 1,
   flowControl: 3,
@@ -9,11 +9,11 @@ export const CODE = {
   calm: 11,
 } as const
 
-/** What ends a whole session: the peer does not speak HTTP/2 as it should. */
+/** A violation of HTTP/2 by the peer that ends the whole session (RFC 9113, section 5.4.1). */
 export class SessionFault extends Error {
   readonly code: number
 
-  /** @param code of RFC 9113, told to the peer */
+  /** @param code error code (RFC 9113, section 7), sent to the peer */
   constructor(code: number, message: string) {
     super(message)
     this.name = 'SessionFault'
@@ -21,8 +21,8 @@ export class SessionFault extends Error {
   }
 }
 
-/** What ends one stream (RFC 9113, section 8.1.1). */
-export class Malformed extends Error {
+/** A malformed answer, which ends its stream only (RFC 9113, section 8.1.1). */
+export class StreamFault extends Error {
   constructor(message: string) {
     super(message)
     this.name = 'Malformed'

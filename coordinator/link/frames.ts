@@ -1,6 +1,6 @@
-import { CODE, SessionFault } from './fault.ts'
+import { ERROR_CODE, SessionFault } from './fault.ts'
 
-/** Types of frames, RFC 9113, section 6. */
+/** Frame types (RFC 9113, section 6). */
 export const FRAME = {
   data: 0,
   headers: 1,
@@ -17,21 +17,28 @@ export const FRAME = {
 export const FLAG = { ack: 1, endStream: 1, endHeaders: 4, padded: 8, priority: 0x20 } as const
 
 export const HEAD_BYTES = 9
-/** The largest payload that is taken, and the largest that a peer takes unless it says otherwise. */
+/** Largest payload that is accepted, and the default limit of a peer. */
 export const MAX_FRAME_BYTES = 16_384
 
 export interface FrameSink {
-  /** The payload is `bytes` from `start` to before `end`, which stays as it is. */
-  frame(type: number, flags: number, id: number, bytes: Buffer, start: number, end: number): void
+  /** Handles one frame. Its payload is `bytes` from `start` up to `end` and is never modified. */
+  handleFrame(
+    type: number,
+    flags: number,
+    id: number,
+    bytes: Buffer,
+    start: number,
+    end: number,
+  ): void
 }
 
 /**
- * Makes frames of what comes from a socket, in whatever pieces. What lies whole in a piece is not
- * copied; of a frame that does not, no more is kept than that frame.
+ * Splits the bytes of a socket into frames, however they are cut into pieces. A frame that lies
+ * within one piece is not copied; at most one incomplete frame is buffered.
  */
 export class FrameReader {
   readonly #sink: FrameSink
-  /** The beginning of a frame, with room for the rest of it or of its head. */
+  /** Buffer of an incomplete frame, with room for the rest of the frame or of its head. */
   #part: Buffer | undefined
   #partBytes = 0
   #isStopped = false
@@ -40,32 +47,32 @@ export class FrameReader {
     this.#sink = sink
   }
 
-  /** @throws SessionFault for a frame that is too large, and what the sink throws */
+  /** @throws SessionFault for a frame that is too large, and anything that the sink throws */
   read(piece: Buffer): void {
-    let at = this.#part === undefined ? 0 : this.#complete(piece)
+    let at = this.#part === undefined ? 0 : this.#completePart(piece)
     while (!this.#isStopped && piece.length - at >= HEAD_BYTES) {
-      const end = at + HEAD_BYTES + lengthAt(piece, at)
+      const end = at + HEAD_BYTES + readLength(piece, at)
       if (end > piece.length) break
-      this.#emit(piece, at, end)
+      this.#emitFrame(piece, at, end)
       at = end
     }
-    if (!this.#isStopped && at < piece.length) this.#keep(piece, at)
+    if (!this.#isStopped && at < piece.length) this.#keepPart(piece, at)
   }
 
-  /** No frame is told any more. */
+  /** Stops reading: the sink receives no further frame, not even of the current piece. */
   stop(): void {
     this.#isStopped = true
     this.#part = undefined
   }
 
-  #keep(piece: Buffer, at: number): void {
+  #keepPart(piece: Buffer, at: number): void {
     const isHead = piece.length - at < HEAD_BYTES
-    this.#part = Buffer.allocUnsafe(HEAD_BYTES + (isHead ? 0 : lengthAt(piece, at)))
+    this.#part = Buffer.allocUnsafe(HEAD_BYTES + (isHead ? 0 : readLength(piece, at)))
     this.#partBytes = piece.copy(this.#part, 0, at)
   }
 
-  /** Adds to what was kept; says how many bytes it took. */
-  #complete(piece: Buffer): number {
+  /** Completes the buffered frame; returns the number of bytes taken from the piece. */
+  #completePart(piece: Buffer): number {
     let taken = 0
     while (this.#part !== undefined) {
       const part = this.#part
@@ -73,38 +80,41 @@ export class FrameReader {
       taken += copied
       this.#partBytes += copied
       if (this.#partBytes < part.length) break
-      const bytes = HEAD_BYTES + lengthAt(part, 0)
+      const bytes = HEAD_BYTES + readLength(part, 0)
       if (bytes > part.length) {
         this.#part = Buffer.allocUnsafe(bytes)
         part.copy(this.#part)
       } else {
         this.#part = undefined
-        this.#emit(part, 0, bytes)
+        this.#emitFrame(part, 0, bytes)
       }
     }
     return taken
   }
 
-  #emit(bytes: Buffer, at: number, end: number): void {
+  #emitFrame(bytes: Buffer, at: number, end: number): void {
     const type = bytes[at + 3] as number
     const flags = bytes[at + 4] as number
-    const id = uint31At(bytes, at + 5)
-    this.#sink.frame(type, flags, id, bytes, at + HEAD_BYTES, end)
+    const id = readUint31(bytes, at + 5)
+    this.#sink.handleFrame(type, flags, id, bytes, at + HEAD_BYTES, end)
   }
 }
 
-/** The upper bit is reserved and ignored. */
-export const uint31At = (bytes: Buffer, at: number): number => bytes.readUInt32BE(at) & 0x7fffffff
+/** Reads 31 bits; the reserved upper bit is ignored. */
+export const readUint31 = (bytes: Buffer, at: number): number => bytes.readUInt32BE(at) & 0x7fffffff
 
-const lengthAt = (bytes: Buffer, at: number): number => {
+const readLength = (bytes: Buffer, at: number): number => {
   const length = bytes.readUIntBE(at, 3)
   if (length > MAX_FRAME_BYTES)
-    throw new SessionFault(CODE.frameSize, `a frame of ${length} bytes, more than was allowed`)
+    throw new SessionFault(
+      ERROR_CODE.frameSize,
+      `a frame of ${length} bytes, over the limit of ${MAX_FRAME_BYTES}`,
+    )
   return length
 }
 
-/** Where the content of a frame begins and ends, without its padding (RFC 9113, section 6.1). */
-export const withoutPadding = (
+/** Returns the bounds of a frame's content without its padding (RFC 9113, section 6.1). */
+export const stripPadding = (
   flags: number,
   bytes: Buffer,
   start: number,
@@ -113,6 +123,6 @@ export const withoutPadding = (
   if ((flags & FLAG.padded) === 0) return [start, end]
   const padding = bytes[start] as number
   if (start === end || padding >= end - start)
-    throw new SessionFault(CODE.protocol, 'more padding than there is frame')
+    throw new SessionFault(ERROR_CODE.protocol, 'more padding than payload')
   return [start + 1, end - padding]
 }

@@ -1,9 +1,9 @@
-import { CODE, SessionFault } from './fault.ts'
+import { ERROR_CODE, SessionFault } from './fault.ts'
 
 /**
- * Bits of the code of each byte, RFC 7541, appendix B; the last one is the end of the string. The
- * code is canonical: codes of one length follow each other in the order of their bytes, and begin
- * where the shorter ones have ended.
+ * Length in bits of the code of each byte (RFC 7541, appendix B); the last entry is the end of the
+ * string. The code is canonical: codes of one length follow each other in the order of their bytes,
+ * after those of the next shorter length.
  */
 const LENGTHS = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28,
@@ -19,8 +19,8 @@ const LENGTHS = [
 ]
 const END = 256
 
-/** The code of each byte, and how many bits of it count. */
-export const huffmanCodes = (): { code: number; bits: number }[] => {
+/** Builds the code of each byte with its length in bits. */
+export const buildHuffmanCodes = (): { code: number; bits: number }[] => {
   const order = LENGTHS.map((bits, symbol) => ({ bits, symbol }))
   order.sort((a, b) => a.bits - b.bits || a.symbol - b.symbol)
   const codes: { code: number; bits: number }[] = []
@@ -35,17 +35,17 @@ export const huffmanCodes = (): { code: number; bits: number }[] => {
   return codes
 }
 
-/** An entry of the table: a byte has ended, and which; or this cannot be. The rest is the next node. */
+/** Bits of a table entry: whether a byte is complete and which one, or failure; then the next node. */
 const HAS_BYTE = 0x10000
 const BYTE_SHIFT = 20
 const FAILS = 0x20000
 const NODE = 0xffff
 
-/** For each inner node of the tree and the next four bits: where they lead, and the byte they end. */
+/** `table`: for each inner node and four bits, the next node and the byte that they complete. */
 const { table, endings } = (() => {
   const nodes: [number, number][] = [[0, 0]]
   const leaves = new Map<string, number>()
-  for (const [symbol, { code, bits }] of huffmanCodes().entries()) {
+  for (const [symbol, { code, bits }] of buildHuffmanCodes().entries()) {
     let node = 0
     for (let bit = bits - 1; bit >= 0; bit--) {
       const side = Math.floor(code / 2 ** bit) % 2 === 1 ? 1 : 0
@@ -71,7 +71,7 @@ const { table, endings } = (() => {
     return entry | node
   }
   const table = Uint32Array.from({ length: nodes.length * 16 }, (_, at) => step(at >> 4, at & 15))
-  // a string ends on a border of bytes, or after up to seven bits of the end's code, all of them 1
+  // a string is padded with up to seven bits of the end-of-string code, all of them 1
   const endings = new Set([0])
   for (let node = 0, bits = 0; bits < 7; bits++) {
     node = (nodes[node] as [number, number])[1]
@@ -80,17 +80,18 @@ const { table, endings } = (() => {
   return { table, endings }
 })()
 
-/** The shortest code has five bits. */
-const room = (bytes: number): number => Math.ceil((bytes * 8) / 5)
+/** Upper bound of the decoded length: the shortest code has five bits. */
+const maxTextBytes = (bytes: number): number => Math.ceil((bytes * 8) / 5)
 let scratch = Buffer.allocUnsafeSlow(1024)
 
 /**
- * The text of a string in the Huffman code, one character for one byte.
+ * Decodes a Huffman-coded string, one character per byte.
  *
- * @throws SessionFault for what is no such string
+ * @throws SessionFault for bytes that are not a valid encoding
  */
-export const huffmanText = (bytes: Buffer, start: number, end: number): string => {
-  if (room(end - start) > scratch.length) scratch = Buffer.allocUnsafeSlow(room(end - start))
+export const decodeHuffman = (bytes: Buffer, start: number, end: number): string => {
+  if (maxTextBytes(end - start) > scratch.length)
+    scratch = Buffer.allocUnsafeSlow(maxTextBytes(end - start))
   const text = scratch
   let node = 0
   let length = 0
@@ -100,12 +101,12 @@ export const huffmanText = (bytes: Buffer, start: number, end: number): string =
     if (high & HAS_BYTE) text[length++] = high >>> BYTE_SHIFT
     const low = table[((high & NODE) << 4) | (byte & 15)] as number
     if (low & HAS_BYTE) text[length++] = low >>> BYTE_SHIFT
-    if ((high | low) & FAILS) throw noString()
+    if ((high | low) & FAILS) throw invalidString()
     node = low & NODE
   }
-  if (!endings.has(node)) throw noString()
+  if (!endings.has(node)) throw invalidString()
   return text.toString('latin1', 0, length)
 }
 
-const noString = (): SessionFault =>
-  new SessionFault(CODE.compression, 'a string that is no Huffman code')
+const invalidString = (): SessionFault =>
+  new SessionFault(ERROR_CODE.compression, 'an invalid Huffman-coded string')

@@ -2,49 +2,51 @@ import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { type CellLink, SILENCE_MS } from '../fleet/cell-link.ts'
+import { LinkSession } from './link-session.ts'
 import { Pings } from './pings.ts'
-import { Session } from './session.ts'
 
-export interface LinkOptions {
+export interface CellLinkOptions {
   cellId: string
   socket: Socket
   logger: Logger
-  /** How often the link is measured, and how long an answer may take. */
+  /** Interval of pings, and the time within which the cell must answer one. */
   pingEveryMs: number
+  /** Called once the cell has sent its settings. */
   up: (link: CellLink) => void
+  /** Called when the link takes no more requests, perhaps again when it has closed. */
   down: (link: CellLink) => void
 }
 
-/** A cell that has not begun to speak HTTP/2 by then is cut off. */
+/** Time within which a cell must send its settings. */
 const GREETING_MS = 5000
 
 /**
- * The link to one cell: an HTTP/2 session over the socket that the cell dialled, in which the
- * coordinator is the client. A cell that does not answer a ping in time is cut off.
+ * Opens the link to one cell: an HTTP/2 session over the socket that the cell dialled, in which the
+ * coordinator is the client. A cell that does not answer a ping in time is disconnected.
  */
-export const openLink = (options: LinkOptions): CellLink => {
+export const openLink = (options: CellLinkOptions): CellLink => {
   const { cellId, socket, logger, pingEveryMs, up, down } = options
   let roundTripMs: number | undefined
   let pings: Pings | undefined
 
-  const session = new Session(socket, {
-    greeted: () => {
+  const session = new LinkSession(socket, {
+    onReady: () => {
       clearTimeout(greeting)
       pings = new Pings({
         everyMs: pingEveryMs,
         send: payload => session.ping(payload),
-        measured: milliseconds => {
+        onMeasured: milliseconds => {
           roundTripMs = milliseconds
           session.beat(silentBeats)
         },
-        late: reason => session.destroy(reason),
+        onLate: reason => session.destroy(reason),
       })
       up(link)
     },
-    pong: payload => pings?.answered(payload),
-    leaving: () => down(link),
-    // what is on its streams now is sent elsewhere, and must not come back to it
-    closed: reason => {
+    onPong: payload => pings?.receiveAnswer(payload),
+    onLeaving: () => down(link),
+    // called before the streams close: their requests are retried and must not return to this link
+    onClosed: reason => {
       clearTimeout(greeting)
       pings?.stop()
       if (reason !== undefined) logger.info({ cell: cellId, reason: reason.message }, 'link failed')

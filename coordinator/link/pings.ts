@@ -2,18 +2,18 @@ import { randomBytes } from 'node:crypto'
 
 export interface PingsOptions {
   everyMs: number
-  /** @param payload 8 bytes that nobody can know before */
+  /** @param payload 8 random bytes, which the peer cannot predict */
   send: (payload: Buffer) => void
-  measured: (milliseconds: number) => void
-  /** The answer to one has not come when the next is due, nor waits to be read. */
-  late: (reason: Error) => void
+  onMeasured: (milliseconds: number) => void
+  /** Called when the next ping is due and the answer to the last one has not arrived. */
+  onLate: (reason: Error) => void
 }
 
-/** Measures a link again and again, from when it is made. */
+/** Pings a peer at an interval, beginning at once, and measures the round trip. */
 export class Pings {
   readonly #options: PingsOptions
   readonly #timer: NodeJS.Timeout
-  /** The one that is under way, and when it was sent. */
+  /** The unanswered ping and the monotonic time at which it was sent. */
   #sent: { payload: Buffer; atMs: number } | undefined
 
   constructor(options: PingsOptions) {
@@ -22,9 +22,9 @@ export class Pings {
     this.#send()
   }
 
-  answered(payload: Buffer): void {
+  receiveAnswer(payload: Buffer): void {
     if (this.#sent === undefined || !this.#sent.payload.equals(payload)) return
-    this.#options.measured(performance.now() - this.#sent.atMs)
+    this.#options.onMeasured(performance.now() - this.#sent.atMs)
     this.#sent = undefined
   }
 
@@ -36,13 +36,13 @@ export class Pings {
   #beat(): void {
     const sent = this.#sent
     if (sent === undefined) this.#send()
-    // timers come before sockets: after a standstill the answer may be there and not be read yet
+    // timers run before sockets: after a stall the answer may have arrived without being read yet
     else setImmediate(() => this.#judge(sent))
   }
 
   #judge(sent: object): void {
-    const { everyMs, late } = this.#options
-    if (this.#sent === sent) late(new Error(`no answer to a ping within ${everyMs} ms`))
+    const { everyMs, onLate } = this.#options
+    if (this.#sent === sent) onLate(new Error(`no answer to a ping within ${everyMs} ms`))
   }
 
   #send(): void {

@@ -1,4 +1,4 @@
-/** RFC 7541, appendix A: names and values by index, from 1. */
+/** Names and values by index, from 1 (RFC 7541, appendix A). */
 export const STATIC_TABLE: readonly (readonly [name: string, value: string])[] = [
   ['', ''],
   [':authority', ''],

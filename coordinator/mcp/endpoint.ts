@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShoalError } from '../../shared/errors.ts'
 import type { Access } from '../http/auth.ts'
 import type { RouteDocs } from '../http/route-docs.ts'
+import { methodFault } from '../http/rpc-method.ts'
 import type { Listening } from './listening.ts'
 
 export interface EndpointParts {
@@ -69,6 +70,8 @@ export const mcpEndpoint = (app: FastifyInstance, parts: EndpointParts): void =>
       config: { access: parts.access, docs: { ...parts.docs, id: `${parts.docs.id}${suffix}` } },
       handler: async (request, reply) => {
         const options = { authInfo: await parts.admit(request, reply), parsedBody: request.body }
+        const refusal = methodRefusal(request.body)
+        if (refusal !== undefined) return reply.code(400).send(refusal)
         const flush = () => setTimeout(() => reply.raw.destroy(), FLUSH_MS).unref()
         const listening = parts.listening(request, flush)
         const asked = webRequest(request, reply, {
@@ -83,6 +86,15 @@ export const mcpEndpoint = (app: FastifyInstance, parts: EndpointParts): void =>
           : stream(asked, listening, options)
       },
     })
+}
+
+/** The library answers a method of a wrong type as any unusable body, without its name. */
+const methodRefusal = (body: unknown): object | undefined => {
+  const { id, method } = Object(body)
+  const message = method === undefined ? undefined : methodFault(method)
+  if (message === undefined) return undefined
+  const isId = typeof id === 'string' || Number.isInteger(id)
+  return { jsonrpc: '2.0', id: isId ? id : null, error: { code: -32600, message } }
 }
 
 /** Its head alone, since the body is read already; it is aborted when the client leaves. */

@@ -1,6 +1,6 @@
 import type { Prompt, Resource, ResourceTemplateType, Tool } from '@modelcontextprotocol/server'
+import { LRUCache } from 'lru-cache'
 import type { Key } from '../keys/key.ts'
-import { Lru } from '../keys/lru.ts'
 import { mayCall } from '../operations/invoke/access.ts'
 import type { Operation } from '../operations/operation.ts'
 import { promptView } from './prompt-answer.ts'
@@ -35,7 +35,7 @@ const CAPACITY = 64
 export const createShown = (
   operations: readonly Operation[],
 ): ((query: unknown, key: Pick<Key, 'roles'>) => Shown) => {
-  const kept = new Lru<string, Shown>(CAPACITY)
+  const kept = new LRUCache<string, Shown>({ max: CAPACITY })
   return (query, key) => {
     const { toolsets } = (query ?? {}) as { toolsets?: unknown }
     const name = JSON.stringify([toolsets, key.roles.toSorted()])

@@ -4,97 +4,38 @@ import type {
   Task,
   TaskPushNotificationConfig,
 } from '@a2a-js/sdk'
-import type { Catalogue } from '../../shared/catalogue.ts'
-import type { AuditHead } from '../../shared/wire/audit-head.ts'
-import type { Agents } from '../agents/agents.ts'
 import type { Actor } from '../audit/audit.ts'
-import type { Commands } from '../control/commands.ts'
-import type { Configs } from '../control/configs.ts'
 import type { Conversations } from '../conversations/conversations.ts'
-import type { CellSettingsStore } from '../enrolment/cell-settings.ts'
-import type { Cells } from '../enrolment/cells.ts'
-import type { Fleet } from '../fleet/fleet.ts'
-import type { Monitor } from '../fleet/monitor.ts'
-import type { Router } from '../fleet/router.ts'
-import type { WaitQueue } from '../fleet/wait-queue.ts'
-import type { Declarations } from '../gates/compliance/report.ts'
-import type { GateKeeper } from '../gates/gates.ts'
-import type { Policies } from '../gates/policies.ts'
+import type { DomainViews } from '../domains.ts'
 import type { Key } from '../keys/key.ts'
-import type { Keys } from '../keys/keys.ts'
-import type { Vitals } from '../metrics/vitals.ts'
-import type { Queue } from '../queue/queue.ts'
-import type { TierSettings } from '../quota/tiers.ts'
-import type { FleetIdentity } from '../signing/fleet-identity.ts'
-import type { Store } from '../store/store.ts'
 import type { Tasks } from '../tasks/tasks.ts'
-import type { Visitors } from '../visitors/visitors.ts'
-import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { CallStats } from './call-stats.ts'
 import type { SkillFacts } from './declaration.ts'
 import type { Outcome } from './invoke/outcome.ts'
 
-/** What operations may look at and act on; narrow views of the parts, never the coordinator. */
-export interface Views {
-  fleet: Pick<Fleet, 'cell' | 'cells' | 'serves'>
-  /** Where requests go; `nowMs` is monotonic. */
-  routing: {
-    router: Pick<Router, 'all' | 'pools'>
-    queue: Pick<WaitQueue, 'lengths'>
-    nowMs: () => number
-  }
-  catalogue: Catalogue
-  tiers: TierSettings
-  /** Resolves when usage that was recorded before can be read. */
-  settleUsage: () => Promise<void>
-  cells: Pick<Cells, 'list' | 'get' | 'revoke' | 'release'>
-  identity: Omit<FleetIdentity, 'greeted'>
-  settings: CellSettingsStore
-  monitor: Monitor
-  commands: Pick<Commands, 'create' | 'get' | 'list'>
-  configs: Pick<Configs, 'set' | 'show'>
-  keys: Pick<
-    Keys,
-    | 'asNow'
-    | 'get'
-    | 'list'
-    | 'rotate'
-    | 'retire'
-    | 'revoke'
-    | 'foundTenant'
-    | 'enablePerson'
-    | 'enableTenant'
-  >
-  visitors: Visitors
-  gates: GateKeeper
-  policies: Omit<Policies, 'close'>
-  queue: Omit<Queue, 'add' | 'addWithin' | 'wake'>
-  webhooks: Omit<Webhooks, 'active' | 'onChange'>
-  /** What the operator says of controls that shoal cannot see. */
-  declarations: Declarations
-  /** Where the coordinator listens, and whether with TLS. */
-  listens: { loopbackOnly: boolean; encrypted: boolean }
-  /** How long rows of the audit are kept. */
-  auditDays: number
-  /** The newest row of it that was signed; undefined before the first. */
-  auditHead: () => AuditHead | undefined
-  store: Store
-  agents: Agents
+/** What operations may look at and act on: the views of all parts, never a store. */
+export type Views = DomainViews & CallViews & TaskViews & ConversationViews
+
+/** Operations themselves, as other operations see them. */
+export interface CallViews {
   /** The skills on the agent card, in its order. */
   skills: readonly SkillFacts[]
-  /** Ids of the skills on the agent card, in its order. */
-  skillIds: readonly string[]
   /** How operations were called since the start. */
   calls: CallStats
-  conversations: Omit<Conversations<Context>, 'close'>
-  tasks: TaskViews
-  vitals: Omit<Vitals, 'close'>
   /** Unix time, milliseconds. */
   now: () => number
 }
 
+export interface ConversationViews {
+  conversations: Omit<Conversations<Context>, 'close'>
+}
+
+export interface TaskViews {
+  tasks: SeenTasks
+}
+
 /** Tasks that the caller sees. */
-export interface TaskViews extends Pick<Tasks, 'run' | 'runs' | 'transitions'> {
+export interface SeenTasks extends Pick<Tasks, 'run' | 'runs' | 'transitions'> {
   get(taskId: string, by: TaskCaller): Promise<Task>
   list(request: ListTasksRequest, by: TaskCaller): Promise<ListTasksResponse>
   cancel(taskId: string, by: TaskCaller): Promise<Task>

@@ -1,30 +1,33 @@
-import { Lru } from '../keys/lru.ts'
+import { LRUCache } from 'lru-cache'
 import type { Account } from './account.ts'
 import type { AllowanceName } from './tiers.ts'
 
 /**
- * The accounts in memory, bounded. Addresses without a key are held apart, so that a flood of them
- * cannot push out keys.
+ * Bounded cache of the accounts in memory. Addresses without a key have a cache of their own, so
+ * that a flood of them cannot evict keys.
  */
 export class Subjects {
-  readonly #keys: Lru<string, Account>
-  readonly #anonymous: Lru<string, Account>
+  readonly #keys: LRUCache<string, Account>
+  readonly #anonymous: LRUCache<string, Account>
 
   constructor(capacity: number) {
-    this.#keys = new Lru(capacity)
-    this.#anonymous = new Lru(capacity)
+    this.#keys = new LRUCache({ max: capacity })
+    this.#anonymous = new LRUCache({ max: capacity })
   }
 
   get(id: string, tier: AllowanceName): Account | undefined {
     return this.#side(tier).get(id)
   }
 
-  /** Answers the account that had to go for it. */
+  /** Adds an account that is not in the cache; returns the account that was evicted for it. */
   add(account: Account, tier: AllowanceName): Account | undefined {
-    return this.#side(tier).set(account.id, account)
+    const side = this.#side(tier)
+    const evicted = side.size === side.max ? side.pop() : undefined
+    side.set(account.id, account)
+    return evicted
   }
 
-  /** False for an account that had to go while a request was still counted on it. */
+  /** False once the account was evicted with a request still in flight. */
   holds(account: Account, tier: AllowanceName): boolean {
     return this.#side(tier).get(account.id) === account
   }
@@ -39,7 +42,7 @@ export class Subjects {
     }
   }
 
-  #side(tier: AllowanceName): Lru<string, Account> {
+  #side(tier: AllowanceName): LRUCache<string, Account> {
     return tier === 'anonymous' ? this.#anonymous : this.#keys
   }
 }

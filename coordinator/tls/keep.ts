@@ -3,37 +3,32 @@ import { Server as TlsServer } from 'node:tls'
 import type { Logger } from 'pino'
 import type { ServerIdentity } from './own-certificate.ts'
 
-export interface KeepParts {
+export interface ServerIdentityKeeper {
   server: Server
-  /** What the server shows now. */
+  /** The identity that the server presents now. */
   shown: ServerIdentity | undefined
-  /** What it should show; asked again and again. */
+  /** Returns the identity that the server should present; called on every check. */
   identify: () => Promise<ServerIdentity | undefined>
   logger: Pick<Logger, 'info' | 'error'>
-  /** Calls again and again; returns how to stop. */
-  repeat?: (call: () => void) => () => void
 }
 
-const LOOK_EVERY_MS = 12 * 3_600_000
-
-const twiceADay = (call: () => void): (() => void) => {
-  const timer = setInterval(call, LOOK_EVERY_MS)
-  return () => clearInterval(timer)
-}
-
-/** Shows new connections a renewed certificate, our own or the operator's. Returns how to stop. */
-export const keepServerIdentity = (parts: KeepParts): (() => void) => {
-  const { server, identify, logger, repeat = twiceADay } = parts
-  if (!(server instanceof TlsServer)) return () => {}
+/**
+ * Returns a check that presents a renewed certificate, the coordinator's or the operator's, to new
+ * connections. Call it periodically; it never rejects.
+ */
+export const keepServerIdentity = (parts: ServerIdentityKeeper): (() => Promise<void>) => {
+  const { server, identify, logger } = parts
+  if (!(server instanceof TlsServer)) return async () => {}
   let shown = parts.shown?.cert
-  const look = async (): Promise<void> => {
-    const next = await identify()
-    if (next === undefined || next.cert === shown) return
-    server.setSecureContext({ cert: next.cert, key: next.key })
-    shown = next.cert
-    logger.info('the certificate was renewed')
+  return async () => {
+    try {
+      const next = await identify()
+      if (next === undefined || next.cert === shown) return
+      server.setSecureContext({ cert: next.cert, key: next.key })
+      shown = next.cert
+      logger.info('the certificate was renewed')
+    } catch (error) {
+      logger.error({ err: error }, 'the certificate could not be renewed')
+    }
   }
-  return repeat(() => {
-    look().catch(error => logger.error({ err: error }, 'the certificate could not be renewed'))
-  })
 }

@@ -4,117 +4,117 @@ import { join } from 'node:path'
 import { ShoalError } from '../../shared/errors.ts'
 import { createPrivate, readPrivate, replacePrivate } from '../../shared/private-file.ts'
 import { DAY_MS } from '../../shared/time.ts'
-import { type Authority, certify, newAuthority, pemOf } from './certificate.ts'
-import { plainAddress } from './der.ts'
+import { canonicalAddress } from './address.ts'
+import type { CertificateWithKey } from './certificate.ts'
 
-/** What the listener shows, and what those who trust it must know. */
+/** The certificate that the listener presents, and what clients need to trust it. */
 export interface ServerIdentity {
   /** Certificate chain, PEM. */
   cert: string
   /** Private key, PEM. */
   key: string
-  /** SHA-256 of the authority's certificate, base64url; cells pin it. */
+  /** SHA-256 digest of the authority's certificate, base64url; cells pin it. */
   fingerprint?: string
-  /** The authority's certificate, for clients that take a file. */
+  /** Path of the authority's certificate, for clients that read a file. */
   caFile?: string
 }
 
-/** Cells pin the authority for good, so it outlives them. */
+/** Cells pin the authority for life, so it outlives them. */
 const AUTHORITY_DAYS = 20 * 365
 const SERVER_DAYS = 90
-/** With less of its life left the certificate is made anew. */
+/** A certificate with a smaller share of its validity left is renewed. */
 const RENEW_BELOW = 1 / 3
-/** For clocks that are behind. */
+/** Tolerance for clients whose clock is behind. */
 const BACKDATE_MS = DAY_MS
 
 /**
- * The coordinator's own certificate for these names, signed by its own authority. Both are made
- * when they are not there; the certificate again when it ends soon or the names have changed. Kept
- * in the state folder, readable by their owner alone.
+ * Returns the coordinator's own certificate for these names, signed by its own authority. Both are
+ * created when missing; the certificate is renewed when it expires soon or the names have changed.
+ * The files are in the state folder, readable only by their owner.
  */
-export const ownCertificate = async (
+export const loadOwnCertificate = async (
   stateDir: string,
   names: readonly string[],
   now: number = Date.now(),
 ): Promise<ServerIdentity> => {
   const folder = join(stateDir, 'tls')
-  const authority = await authorityIn(folder, now)
+  const authority = await loadAuthority(folder, now)
   const caFile = join(folder, 'ca.crt')
-  const ca = pemOf(authority.certificate)
+  const ca = authority.certificate.toString()
   if ((await readPrivate(caFile)) !== ca) await replacePrivate(caFile, ca)
-  const server = await serverIn(folder, authority, names, now)
-  return { ...server, cert: server.cert + ca, fingerprint: fingerprintOf(ca), caFile }
+  const server = await loadServer(folder, authority, names, now)
+  const fingerprint = hash('sha256', authority.certificate.raw, 'base64url')
+  return { key: server.key, cert: server.cert + ca, fingerprint, caFile }
 }
 
-const fingerprintOf = (certificate: string): string =>
-  hash('sha256', new X509Certificate(certificate).raw, 'base64url')
-
-const authorityIn = async (folder: string, now: number): Promise<Authority> => {
+const loadAuthority = async (folder: string, now: number): Promise<CertificateWithKey> => {
   const path = join(folder, 'authority.pem')
-  const text = (await readPrivate(path)) ?? (await makeAuthority(path, now))
+  const text = (await readPrivate(path)) ?? (await createAuthority(path, now))
   try {
-    const certificate = new X509Certificate(text)
-    const name = certificate.subject.replace(/^CN=/, '')
-    return { name, key: createPrivateKey(text), certificate: certificate.raw }
+    return { certificate: new X509Certificate(text), key: createPrivateKey(text) }
   } catch (cause) {
     throw new ShoalError('store_unavailable', `${path} is damaged; restore it`, { cause })
   }
 }
 
-const makeAuthority = async (path: string, now: number): Promise<string> => {
-  const life = { from: now - BACKDATE_MS, to: now + AUTHORITY_DAYS * DAY_MS }
-  const { key, certificate } = newAuthority('shoal', life)
-  const text = privatePem(key) + pemOf(certificate)
+const createAuthority = async (path: string, now: number): Promise<string> => {
+  const { issueAuthority } = await import('./certificate.ts')
+  const issued = await issueAuthority('shoal', validityFrom(now, AUTHORITY_DAYS))
+  const text = encodeKey(issued.key) + issued.certificate.toString()
   return (await createPrivate(path, text)) ? text : ((await readPrivate(path)) ?? '')
 }
 
-const serverIn = async (
+const loadServer = async (
   folder: string,
-  authority: Authority,
+  authority: CertificateWithKey,
   names: readonly string[],
   now: number,
 ): Promise<{ cert: string; key: string }> => {
   const path = join(folder, 'server.pem')
-  const kept = split(await readPrivate(path))
-  if (kept !== undefined && isGood(kept.cert, authority, names, now)) return kept
-  const life = { from: now - BACKDATE_MS, to: now + SERVER_DAYS * DAY_MS }
-  const { key, certificate } = certify(authority, names, life)
-  const made = { key: privatePem(key), cert: pemOf(certificate) }
+  const kept = splitPem(await readPrivate(path))
+  if (kept !== undefined && isUsable(kept.cert, authority, names, now)) return kept
+  const { issueServerCertificate } = await import('./certificate.ts')
+  const issued = await issueServerCertificate(authority, names, validityFrom(now, SERVER_DAYS))
+  const made = { key: encodeKey(issued.key), cert: issued.certificate.toString() }
   await replacePrivate(path, made.key + made.cert)
   return made
 }
 
-const split = (text: string | undefined): { cert: string; key: string } | undefined => {
+const validityFrom = (now: number, days: number) => ({
+  from: now - BACKDATE_MS,
+  to: now + days * DAY_MS,
+})
+
+const splitPem = (text: string | undefined): { cert: string; key: string } | undefined => {
   const [, key, cert] = /^(-----BEGIN PRIVATE.*-----\n)(-----BEGIN CERT.*)$/s.exec(text ?? '') ?? []
   return key === undefined || cert === undefined ? undefined : { key, cert }
 }
 
-/** What cannot be read is made anew: nobody has pinned it. */
-const isGood = (
+/** False for a damaged certificate too: clients pin the authority, so it can be replaced. */
+const isUsable = (
   cert: string,
-  authority: Authority,
+  authority: CertificateWithKey,
   names: readonly string[],
   now: number,
 ): boolean => {
   try {
     const certificate = new X509Certificate(cert)
-    const issuer = new X509Certificate(authority.certificate)
     const leftMs = Date.parse(certificate.validTo) - now
     return (
-      certificate.checkIssued(issuer) &&
-      certificate.verify(issuer.publicKey) &&
+      certificate.checkIssued(authority.certificate) &&
+      certificate.verify(authority.certificate.publicKey) &&
       Date.parse(certificate.validFrom) <= now &&
       leftMs > SERVER_DAYS * DAY_MS * RENEW_BELOW &&
-      names.every(name => isFor(certificate, name))
+      names.every(name => isValidFor(certificate, name))
     )
   } catch {
     return false
   }
 }
 
-const isFor = (certificate: X509Certificate, name: string): boolean =>
-  (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(plainAddress(name))) !==
+const isValidFor = (certificate: X509Certificate, name: string): boolean =>
+  (isIP(name) === 0 ? certificate.checkHost(name) : certificate.checkIP(canonicalAddress(name))) !==
   undefined
 
-const privatePem = (key: KeyObject): string =>
+const encodeKey = (key: KeyObject): string =>
   key.export({ type: 'pkcs8', format: 'pem' }).toString()

@@ -2,20 +2,23 @@ import { readFile } from 'node:fs/promises'
 import { hostname, networkInterfaces } from 'node:os'
 import { ShoalError } from '../../shared/errors.ts'
 import { type CoordinatorConfig, isLoopback } from '../config.ts'
-import { ownCertificate, type ServerIdentity } from './own-certificate.ts'
+import { loadOwnCertificate, type ServerIdentity } from './own-certificate.ts'
 
 /**
- * What the listener proves itself with: the operator's files, else on any address that is not
- * loopback a certificate of its own, else nothing. Ask again to learn of a renewed one.
+ * Returns what the listener presents: the operator's files; without them, on any address other than
+ * loopback, the coordinator's own certificate; on loopback undefined. Each call reads the files
+ * again and renews a certificate that is due.
  */
-export const serverIdentity = async (
+export const loadServerIdentity = async (
   config: CoordinatorConfig,
   now?: number,
 ): Promise<ServerIdentity | undefined> => {
   const { tls_cert_file: cert, tls_key_file: key, host } = config.http
   if (cert !== undefined && key !== undefined)
     return { cert: await readPem(cert), key: await readPem(key) }
-  return isLoopback(host) ? undefined : ownCertificate(config.state_dir, namesOf(config), now)
+  return isLoopback(host)
+    ? undefined
+    : loadOwnCertificate(config.state_dir, listServerNames(config), now)
 }
 
 const readPem = (path: string): Promise<string> =>
@@ -23,13 +26,13 @@ const readPem = (path: string): Promise<string> =>
     throw new ShoalError('config_invalid', `cannot read ${path}: ${cause.message}`, { cause })
   })
 
-/** Every name and address under which this machine may be reached. */
-export const namesOf = ({ http, public: { base_url } }: CoordinatorConfig): string[] => {
+/** Lists every name and address under which clients may reach this machine. */
+export const listServerNames = ({ http, public: { base_url } }: CoordinatorConfig): string[] => {
   const names = [
     ...(base_url === undefined ? [] : [new URL(base_url).hostname]),
     ...http.allowed_hosts,
     http.host,
-    ...(isUnspecified(http.host) ? ownAddresses() : []),
+    ...(isUnspecified(http.host) ? listOwnAddresses() : []),
     hostname(),
     'localhost',
     '127.0.0.1',
@@ -40,8 +43,8 @@ export const namesOf = ({ http, public: { base_url } }: CoordinatorConfig): stri
 
 const isUnspecified = (host: string): boolean => ['0.0.0.0', '::', '[::]'].includes(host)
 
-/** Without those that hold on one link only, and mean nothing elsewhere. */
-const ownAddresses = (): string[] =>
+/** Link-local addresses are left out: they identify the machine on a single link only. */
+const listOwnAddresses = (): string[] =>
   Object.values(networkInterfaces())
     .flatMap(found => found ?? [])
     .map(({ address }) => address)

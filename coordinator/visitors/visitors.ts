@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
-import { Lru } from '../keys/lru.ts'
 import { digestOf, newSecret, parseSecret } from '../keys/secret.ts'
 import { getTenant } from '../people/tenants.ts'
 import { count } from '../store/count.ts'
@@ -71,8 +71,8 @@ const ADDRESSES = 10_000
 const UNKNOWN = Buffer.alloc(32)
 
 export const createVisitors = ({ ledger, settings, now }: VisitorsParts): Visitors => {
-  /** When each address has asked, oldest first. */
-  const asked = new Lru<string, number[]>(ADDRESSES)
+  /** Times of the requests of each address, oldest first. */
+  const asked = new LRUCache<string, number[]>({ max: ADDRESSES })
 
   const count = (address: string): void => {
     const at = now()

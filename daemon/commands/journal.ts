@@ -1,6 +1,12 @@
-import { crc32 } from 'node:zlib'
-import * as z from 'zod'
-import { Ack, Command, FINAL_STATES } from '../../shared/wire/command.ts'
+import { FINAL_STATES } from '../../shared/wire/command.ts'
+import {
+  decode,
+  type Entry,
+  encode,
+  type JournalLine,
+  laneOf,
+  type UsedLine,
+} from './journal-line.ts'
 
 /** Where the journal's lines are; tests put a disk that fails or tears in its place. */
 export interface JournalFile {
@@ -13,36 +19,33 @@ export interface JournalFile {
   close(): Promise<void>
 }
 
-/** One command as far as this cell has come with it. */
-const Entry = z.object({
-  id: z.string(),
-  fence: z.int(),
-  /** Unix milliseconds by the cell's clock. */
-  at: z.int(),
-  ack: Ack,
-  /** Kept until it is done. */
-  command: Command.exactOptional(),
-})
-export type Entry = z.infer<typeof Entry>
-
-const Line = z.union([z.object({ fence: z.int() }).strict(), Entry])
-
 /** Ids are known for a day, and at most so many. */
 const KEPT_MS = 24 * 3600 * 1000
 const KEPT_ENTRIES = 1000
-/** Lines after which the file is written anew. */
+/** Results are large: ends that take more than this are forgotten, oldest first. */
+const KEPT_BYTES = 8 * 1024 * 1024
+/** Lines and bytes after which the file is rewritten. */
 const MAX_LINES = 5000
+const MAX_BYTES = 4 * KEPT_BYTES
+/** Lanes whose fence is kept apart; the lowest are kept as one. */
+const MAX_FENCES = 1024
 
 /**
- * What this cell was commanded, on the disk before it acts. The highest fence outlives the
- * entries, so a command whose id was forgotten is refused too.
+ * What this cell was commanded, on the disk before it acts. The highest fence of each lane outlives
+ * the entries, so a command whose id was forgotten is refused too, and so is an approval that was
+ * used, as long as it lasts.
  */
 export class Journal {
   readonly #file: JournalFile
   readonly #now: () => number
   readonly #entries = new Map<string, Entry>()
-  #fence = 0
+  /** Who used a part of an approved plan, by request and part. */
+  readonly #used = new Map<string, UsedLine>()
+  readonly #fences = new Map<string, number>()
+  /** Holds for every lane that is not in the map. */
+  #floor = 0
   #lines = 0
+  #bytes = 0
   /** The file may end in half a line. */
   #torn = true
   #last: Promise<unknown> = Promise.resolve()
@@ -62,9 +65,15 @@ export class Journal {
     this.#now = now
   }
 
-  /** The highest fence of all commands that ever came. */
-  get fence(): number {
-    return this.#fence
+  /** The highest fence of all commands that ever came for a lane. */
+  fenceOf(lane: string): number {
+    return Math.max(this.#floor, this.#fences.get(lane) ?? 0)
+  }
+
+  /** True when another command than `commandId` has used this part of an approved plan. */
+  isUsed(requestId: string, partHash: string, commandId: string): boolean {
+    const used = this.#used.get(`${requestId} ${partHash}`)
+    return used !== undefined && used.by !== commandId
   }
 
   find(id: string): Entry | undefined {
@@ -83,7 +92,9 @@ export class Journal {
   write(entry: Entry): Promise<void> {
     this.#take(entry)
     return this.#inTurn(() =>
-      this.#torn || this.#lines >= MAX_LINES ? this.#rewrite() : this.#append(entry),
+      this.#torn || this.#lines >= MAX_LINES || this.#bytes >= MAX_BYTES
+        ? this.#rewrite()
+        : this.#append(entry),
     )
   }
 
@@ -100,25 +111,50 @@ export class Journal {
 
   async #append(entry: Entry): Promise<void> {
     this.#torn = true
-    await this.#file.append(encode(entry))
+    const line = encode(entry)
+    await this.#file.append(line)
     this.#torn = false
     this.#lines++
+    this.#bytes += line.length
   }
 
   async #rewrite(): Promise<void> {
     this.#forgetOld()
-    const lines = [{ fence: this.#fence }, ...this.#entries.values()]
-    await this.#file.replace(lines.map(encode).join(''))
-    this.#lines = lines.length
+    const fences = [...this.#fences].map(([lane, fence]) => ({ fence, lane }))
+    const lines = [{ fence: this.#floor }, ...fences, ...this.#used.values()].map(encode)
+    const entries = this.#newestOf([...this.#entries.values()].map(entry => [entry, encode(entry)]))
+    const text = [...lines, ...entries].join('')
+    await this.#file.replace(text)
+    this.#lines = lines.length + entries.length
+    this.#bytes = text.length
     this.#torn = false
+  }
+
+  /** The lines of entries; ends that are too much in bytes are forgotten, oldest first. */
+  #newestOf(entries: [Entry, string][]): string[] {
+    let bytes = 0
+    const kept = entries.reverse().filter(([{ id, ack }, line]) => {
+      bytes += line.length
+      const isKept = bytes <= KEPT_BYTES || !FINAL_STATES.includes(ack.state)
+      if (!isKept) this.#entries.delete(id)
+      return isKept
+    })
+    return kept.reverse().map(([, line]) => line)
   }
 
   #forgetOld(): void {
     const finals = this.entries().filter(entry => FINAL_STATES.includes(entry.ack.state))
     const surplus = this.#entries.size - KEPT_ENTRIES
+    const oldest = this.#now() - KEPT_MS
     finals.forEach((entry, index) => {
-      if (index < surplus || entry.at < this.#now() - KEPT_MS) this.#entries.delete(entry.id)
+      if (index < surplus || entry.at < oldest) this.#entries.delete(entry.id)
     })
+    for (const [key, { until }] of this.#used) if (until < oldest) this.#used.delete(key)
+    const lowest = [...this.#fences].sort(([, a], [, b]) => b - a).slice(MAX_FENCES)
+    for (const [lane, fence] of lowest) {
+      this.#fences.delete(lane)
+      this.#floor = Math.max(this.#floor, fence)
+    }
   }
 
   /** A last line that a crash tore was never acted on: acting waits until it is on the disk. */
@@ -129,25 +165,26 @@ export class Journal {
       const decoded = decode(line)
       const isEnd = index === lines.length - 1 && last === ''
       if (decoded === undefined) this.damaged ||= !isEnd
-      else if ('id' in decoded) this.#take(decoded)
-      else this.#fence = Math.max(this.#fence, decoded.fence)
+      else this.#takeLine(decoded)
     })
   }
 
-  #take(entry: Entry): void {
-    this.#entries.set(entry.id, entry)
-    this.#fence = Math.max(this.#fence, entry.fence)
+  #takeLine(line: JournalLine): void {
+    if ('id' in line) this.#take(line)
+    else if ('by' in line) this.#used.set(`${line.request_id} ${line.part_hash}`, line)
+    else if (line.lane === undefined) this.#floor = Math.max(this.#floor, line.fence)
+    else this.#raiseFence(line.lane, line.fence)
   }
-}
 
-/** A line is the CRC-32 of its JSON, then the JSON. */
-const encode = (line: object): string => {
-  const text = JSON.stringify(line)
-  return `${crc32(text).toString(16).padStart(8, '0')} ${text}\n`
-}
+  #take(entry: Entry): void {
+    const { id, fence, used } = entry
+    this.#entries.set(id, entry)
+    this.#raiseFence(laneOf(entry), fence)
+    if (used !== undefined)
+      this.#used.set(`${used.request_id} ${used.part_hash}`, { ...used, by: id })
+  }
 
-const decode = (line: string): z.infer<typeof Line> | undefined => {
-  const text = line.slice(9)
-  if (crc32(text).toString(16).padStart(8, '0') !== line.slice(0, 8)) return undefined
-  return Line.safeParse(JSON.parse(text)).data
+  #raiseFence(lane: string, fence: number): void {
+    this.#fences.set(lane, Math.max(this.#fences.get(lane) ?? 0, fence))
+  }
 }

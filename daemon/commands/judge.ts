@@ -1,52 +1,90 @@
-import { type Command, type Hazard, MAX_TTL_SECONDS } from '../../shared/wire/command.ts'
-import type { Bounds } from './clock.ts'
+import { approvedPlanFault } from '../../shared/wire/approved-plan.ts'
+import { type Command, isHarmless, MAX_TTL_SECONDS } from '../../shared/wire/command.ts'
+import { LIVE_GATE, type PlanPart, partHash } from '../../shared/wire/plan-part.ts'
+import type { CoordinatorClock } from './clock.ts'
+import type { Journal } from './journal.ts'
 import { type Refusal, rejected } from './outcome.ts'
+import { isRefusal, type Planned, planCommand } from './plan-command.ts'
+import { untimely } from './untimely.ts'
+import type { Verb } from './verb.ts'
 
-/** How far the cell's clock and the coordinator's may be apart for an unsafe command, ms. */
-export const MAX_OFFSET_MS = 2000
-
-export interface Moment {
-  /** Unix milliseconds by the cell's own clock. */
-  now: number
-  /** Time since the command came, by a clock that never goes back, milliseconds. */
-  elapsedMs: number
-  /** Where the coordinator's clock stands; undefined when it was not measured. */
-  bounds: Bounds | undefined
+export interface JudgeParts {
+  cellId: string
+  /** Public keys of the coordinator that this cell has pinned. */
+  trusted: () => readonly string[]
+  verbs: readonly Verb[]
+  journal: Journal
+  clock: Pick<CoordinatorClock, 'bounds'>
+  /** Unix milliseconds. */
+  now: () => number
+  /** Milliseconds of a clock that never goes back. */
+  nowMs: () => number
+  /** When the journal was opened, by that clock. */
+  openedAtMs: number
 }
 
-type Timed = Pick<Command, 'hazard' | 'issued_at' | 'not_before' | 'expires_at'>
+/** Decides whether a genuine command may be carried out, and what it would do. */
+export class Judge {
+  readonly #parts: JudgeParts
+  readonly #verbs: ReadonlyMap<string, Verb>
 
-/** Why a command must not be carried out at this moment, or undefined when it may. */
-export const untimely = (command: Timed, moment: Moment): Refusal | undefined => {
-  const { hazard, issued_at, not_before, expires_at } = command
-  const lifeMs = expires_at - issued_at
-  if (lifeMs <= 0 || lifeMs > MAX_TTL_SECONDS * 1000)
-    return rejected('invalid_lifetime', `a life of ${lifeMs} ms is not between 0 and an hour`)
-  if (hazard === 'unsafe' && !isTrusted(moment))
-    return rejected('clock_untrusted', 'the clocks of cell and coordinator may be over 2 s apart')
-  if (isExpired(hazard, { lifeMs, expires_at }, moment))
-    return { state: 'expired', reason: 'expired', message: `its life of ${lifeMs} ms is over` }
-  const latest = Math.max(moment.now, moment.bounds?.latest ?? 0)
-  if (latest + MAX_OFFSET_MS < not_before) return rejected('too_early', 'its time has not come')
-  return undefined
+  constructor(parts: JudgeParts) {
+    this.#parts = parts
+    this.#verbs = new Map(parts.verbs.map(verb => [verb.verb, verb]))
+  }
+
+  /** True for what must not wait for anything. Only what reduces risk may pass the others. */
+  isUrgent(command: Command): boolean {
+    const { urgent = false } = this.#verbs.get(command.verb) ?? {}
+    return urgent && command.mode === 'live' && isHarmless(command)
+  }
+
+  /** For a command that has just come. */
+  admit(command: Command, cameMs: number): Planned | Refusal {
+    const planned = this.judge(command, cameMs)
+    if (isRefusal(planned) || isHarmless(command) || !this.#mayHaveForgotten()) return planned
+    return rejected('journal_damaged', 'commands of the last hour may have been forgotten')
+  }
+
+  /** Plans the command as of now. */
+  judge(command: Command, cameMs: number): Planned | Refusal {
+    const verb = this.#verbs.get(command.verb)
+    if (verb === undefined)
+      return rejected('unknown_verb', `this cell does not know ${command.verb}`)
+    const planned = planCommand(verb, command)
+    if (isRefusal(planned)) return planned
+    return this.refusalNow(command, cameMs, planned.part) ?? planned
+  }
+
+  /** Why a command must not begin at this moment, or undefined when it may. */
+  refusalNow(command: Command, cameMs: number, part: PlanPart): Refusal | undefined {
+    const { now, nowMs, clock } = this.#parts
+    const moment = { now: now(), elapsedMs: nowMs() - cameMs, bounds: clock.bounds() }
+    return untimely(command, moment) ?? this.#unapproved(command, part)
+  }
+
+  #unapproved(command: Command, part: PlanPart): Refusal | undefined {
+    const { id, hazard, mode, approval } = command
+    if (mode === 'dry') return undefined
+    const { gate: gateId = this.#verbs.get(command.verb)?.gate ?? LIVE_GATE } = part
+    if (approval === undefined)
+      return hazard === 'unsafe'
+        ? rejected('approval_missing', `${command.verb} is unsafe and needs ${gateId}`)
+        : undefined
+    const { cellId, trusted, journal, now, clock } = this.#parts
+    const fault = approvedPlanFault(approval, {
+      cellId,
+      trusted: trusted(),
+      gateId,
+      partHash: partHash(part),
+      now: Math.max(now(), clock.bounds()?.latest ?? 0),
+      isUsed: (requestId, hash) => journal.isUsed(requestId, hash, id),
+    })
+    return fault && rejected(fault.reason, fault.message)
+  }
+
+  #mayHaveForgotten(): boolean {
+    const { journal, nowMs, openedAtMs } = this.#parts
+    return journal.damaged && nowMs() - openedAtMs < MAX_TTL_SECONDS * 1000
+  }
 }
-
-/**
- * Over when any clock says so. What acts must surely be in time, so the latest possible time of
- * the coordinator counts; for the others the earliest.
- */
-const isExpired = (
-  hazard: Hazard,
-  { lifeMs, expires_at }: { lifeMs: number; expires_at: number },
-  { now, elapsedMs, bounds }: Moment,
-): boolean => {
-  if (elapsedMs >= lifeMs || now > expires_at + MAX_OFFSET_MS) return true
-  if (bounds === undefined) return false
-  const acts = hazard === 'caution' || hazard === 'unsafe'
-  return (acts ? bounds.latest : bounds.earliest) >= expires_at
-}
-
-const isTrusted = ({ now, bounds }: Moment): boolean =>
-  bounds !== undefined &&
-  Math.abs(bounds.earliest - now) <= MAX_OFFSET_MS &&
-  Math.abs(bounds.latest - now) <= MAX_OFFSET_MS

@@ -12,7 +12,8 @@ export const modelVerbs = (models: ModelControl): Verb[] => {
     description,
     timeout_seconds: 30,
     params: Params,
-    run: params => models[act](Params.parse(params).model),
+    plan: params => ({ operations: [Params.parse(params)], bounds: {} }),
+    run: ({ operations: [operation] }) => models[act](Params.parse(operation).model),
   })
   return [
     verb('load', 'Loads a model of the catalogue.'),

@@ -1,4 +1,4 @@
-import type { Ack, AckState } from '../../shared/wire/command.ts'
+import { type Ack, type AckState, type Command, isHarmless } from '../../shared/wire/command.ts'
 
 /** How a command ended, or where it stands. */
 export type Outcome = Pick<Ack, 'state' | 'reason' | 'message' | 'result'>
@@ -23,3 +23,12 @@ export const interrupted = (state: AckState): Outcome =>
   state === 'executing'
     ? { state: 'unknown', reason: 'interrupted', message: 'the daemon ended while it ran' }
     : { state: 'failed', reason: 'interrupted', message: 'the daemon ended before it began' }
+
+/** What an urgent command means for one of the same device that came before it. */
+export const overtakenOutcome = (command: Command, hasBegun: boolean): Outcome => ({
+  state: hasBegun && !isHarmless(command) ? 'unknown' : 'failed',
+  reason: 'overtaken',
+  message: hasBegun
+    ? 'an urgent command of the device ended it'
+    : 'an urgent command of the device came before it began',
+})

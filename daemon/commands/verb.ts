@@ -1,50 +1,51 @@
-import * as z from 'zod'
-import type { Hazard, VerbFacts } from '../../shared/wire/command.ts'
+import type * as z from 'zod'
+import type { Hazard, Progress, VerbFacts } from '../../shared/wire/command.ts'
+import type { PlanPart, Precondition } from '../../shared/wire/plan-part.ts'
+
+type Json = z.core.util.JSONType
+
+export type Params = Record<string, unknown>
+
+/** What a verb would do: operations as they go out, and the bounds that they keep. */
+export type VerbPlan = Pick<PlanPart, 'operations' | 'bounds'>
+
+export interface RunContext {
+  /** Aborts when the time is up, an urgent command overtakes, or the daemon stops. */
+  signal: AbortSignal
+  /** Reports how far it has come; more than one report a second is dropped. */
+  report: (progress: Partial<Progress>) => void
+}
 
 /** One thing that this cell can be commanded to do. */
 export interface Verb extends VerbFacts {
   params: z.ZodObject
-  /** The signal aborts when the time is up or the daemon stops. */
-  run(params: Record<string, unknown>, signal: AbortSignal): Promise<z.core.util.JSONType>
+  /** Gate that approves it where it is unsafe; `LIVE_GATE` by default. */
+  gate?: string
+  /** Present for a verb of devices: whether the cell has this one. */
+  hasDevice?(deviceId: string): boolean
+  /** Hazard of these parameters, at most `hazard`; absent: always `hazard`. */
+  hazardOf?(params: Params): Hazard
+  /**
+   * Resolves parameters without touching anything: the same call answers the same plan, whatever
+   * moves meanwhile. Throws ShoalError for what the device cannot do.
+   */
+  plan(params: Params, deviceId: string | undefined): VerbPlan
+  /** Reads what the plan takes for granted, just before it runs; a dry run shows it too. */
+  check?(part: PlanPart, signal: AbortSignal): Promise<Precondition[]>
+  /** Carries out what is in the plan, and nothing else. */
+  run(part: PlanPart, context: RunContext): Promise<Json>
 }
 
-export interface BuiltInParts {
-  /** Announces the cell again. */
-  announce: () => Promise<void>
-  /** Ends the engines and begins to start them again; what they were doing is lost. */
-  restartEngines: () => void
-}
-
-const NOTHING = z.strictObject({})
-
-const verb = (
-  name: string,
-  hazard: Hazard,
-  description: string,
-  run: () => Promise<z.core.util.JSONType>,
-): Verb => ({ verb: name, hazard, description, timeout_seconds: 30, params: NOTHING, run })
-
-/** What every cell can be commanded to do. */
-export const builtInVerbs = ({ announce, restartEngines }: BuiltInParts): Verb[] => [
-  verb('ping', 'safe', 'Answers, and changes nothing.', async () => ({ pong: true })),
-  verb('announce', 'safe', 'Says again what the cell is.', async () => {
-    await announce()
-    return { announced: true }
-  }),
-  verb(
-    'engine-restart',
-    'caution',
-    'Restarts the inference engines; running requests fail.',
-    async () => {
-      restartEngines()
-      return { restarting: true }
-    },
-  ),
-]
-
-export const factsOf = ({ verb, description, hazard, timeout_seconds }: Verb): VerbFacts => ({
+export const factsOf = ({
   verb,
   description,
   hazard,
   timeout_seconds,
+  urgent,
+}: Verb): VerbFacts => ({
+  verb,
+  description,
+  hazard,
+  timeout_seconds,
+  ...(urgent === undefined ? {} : { urgent }),
 })

@@ -115,7 +115,7 @@ export class Helper {
   }
 
   #limitWait(job: Job): void {
-    job.stopTimer = this.#clock.after(MAX_WAIT_MS, () => {
+    job.stopTimer = this.#clock.callAfter(MAX_WAIT_MS, () => {
       job.end(new HelperFailure('busy', `its turn did not come within ${MAX_WAIT_MS / 1000} s`))
       this.#leave(job)
     })
@@ -130,7 +130,7 @@ export class Helper {
     for (let job = this.#next(); job !== undefined; job = this.#next()) this.#run(job)
     if (this.#running.size + this.#leaving.size > 0) return
     this.#stopIdleTimer()
-    this.#stopIdleTimer = this.#clock.after(this.#idleMs, () => this.#endProcess())
+    this.#stopIdleTimer = this.#clock.callAfter(this.#idleMs, () => this.#endProcess())
   }
 
   /** Takes the next call out of the line, if it may run now. */
@@ -147,7 +147,7 @@ export class Helper {
     this.#stopIdleTimer()
     job.stopTimer()
     this.#running.set(job.id, job)
-    job.stopTimer = this.#clock.after(deadlineSeconds * 1000, () => {
+    job.stopTimer = this.#clock.callAfter(deadlineSeconds * 1000, () => {
       job.end(new HelperFailure('hung', `it did not end within ${deadlineSeconds} s`))
       this.#leave(job)
     })
@@ -162,7 +162,7 @@ export class Helper {
     if (at !== -1 || wasRunning) job.stopTimer()
     if (!wasRunning) return
     this.#leaving.set(job.id, job)
-    job.stopTimer = this.#clock.after(this.#cancelMs, () => this.#replace())
+    job.stopTimer = this.#clock.callAfter(this.#cancelMs, () => this.#replace())
     this.#process?.send({ type: 'cancel', id: job.id })
   }
 

@@ -16,7 +16,7 @@ export interface HostProbeParts {
   /** Unix time, milliseconds. */
   now: () => number
   /** Runs something later; used to forget answers. */
-  after?: Clock['after']
+  after?: Clock['callAfter']
 }
 
 /** The probes of this machine, for callers that the coordinator has admitted. */
@@ -40,7 +40,7 @@ interface Kept {
 }
 
 export const createHostProbes = (parts: HostProbeParts): HostProbes => {
-  const { now, after = systemClock.after } = parts
+  const { now, after = systemClock.callAfter } = parts
   const kept = new Map<string, Kept>()
 
   const forgetOld = (): void => {

@@ -8,9 +8,9 @@ import type { Verb } from '../commands/verb.ts'
 import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 
-export interface CommandsOptions {
+interface CommandsOptions {
   cellId: string
-  uplink: Pick<Uplink, 'on' | 'onReady' | 'deliver'>
+  uplink: Pick<Uplink, 'on' | 'onReady' | 'deliver' | 'publish'>
   file: JournalFile
   signer: Signer
   /** Public keys of the coordinator that this cell has pinned. */
@@ -24,7 +24,7 @@ export interface CommandsOptions {
   logger: Logger
 }
 
-/** Obeys the coordinator's commands and tells what became of them until it knows. */
+/** Executes the coordinator's commands and repeats their results until they are acknowledged. */
 export const commandsService = (options: CommandsOptions): Service => ({
   name: 'commands',
   start: async ({ signal }) => {
@@ -37,7 +37,7 @@ export const commandsService = (options: CommandsOptions): Service => ({
         () => {
           if (unconfirmed.get(command_id) === ack) unconfirmed.delete(command_id)
         },
-        // neither the coordinator nor the disk has it: it is told after the next connect
+        // Neither the coordinator nor the disk accepted it: it is published after the next connect
         () => {},
       )
     }
@@ -46,16 +46,21 @@ export const commandsService = (options: CommandsOptions): Service => ({
       tell(ack)
     }
 
+    /** Progress that waited for a connection could overtake the end: without one it is dropped. */
+    const report = (ack: Ack): void => {
+      uplink.publish('ack', ack, ack.command_id).catch(() => {})
+    }
+
     const open = async () => {
       const journal = await Journal.open(file, now)
-      const executor = new Executor({ ...options, journal, acknowledge, signal })
+      const executor = new Executor({ ...options, journal, acknowledge, report, signal })
       await executor.recover()
       return { journal, executor }
     }
     const opened = open()
     const obey = async (body: unknown): Promise<void> => (await opened).executor.receive(body)
     const undo = [
-      // what comes before the journal is open waits for it
+      // Commands that arrive before the journal is open wait for it
       uplink.on('cmd', ({ body }) => void obey(body).catch(() => {})),
       uplink.onReady(() => {
         for (const ack of unconfirmed.values()) tell(ack)

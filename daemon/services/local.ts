@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { errorBody, httpStatus, ShoalError } from '../../shared/errors.ts'
+import { closeWithLinger } from '../../shared/lingering-close.ts'
 import { HEADER_JUDGE } from '../../shared/wire/link.ts'
 import type { Service } from '../service.ts'
 import type { Handle } from './link.ts'
@@ -9,18 +10,18 @@ const ADDRESS = '127.0.0.1'
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i
 
 /**
- * The same answers for programs on this machine, without a key. Web pages that a person of this
- * machine looks at must not reach it: neither under a name that was made to point here, nor from
- * another origin.
+ * The same API for programs on this machine, without a key. Web pages opened on this machine must
+ * not reach it: neither by DNS rebinding nor from another origin.
  */
 export const localService = (port: number, handle: Handle): Service => ({
   name: 'local server',
   start: async ({ signal, fail }) => {
     const server = createServer({ headersTimeout: 10_000, requestTimeout: 60_000 })
     server.maxConnections = 256
+    closeWithLinger(server)
     server.on('request', (request, response) => {
       const fault = faultOf(request)
-      // what only the coordinator may ask
+      // Headers reserved for the coordinator
       delete request.headers[HEADER_JUDGE]
       if (fault) refuse(response, fault)
       else handle(request, response)
@@ -47,7 +48,7 @@ const faultOf = ({ headers }: IncomingMessage): ShoalError | undefined => {
     return new ShoalError('host_not_allowed', 'this server answers for loopback names only')
   const { origin } = headers
   if (origin !== undefined && !LOOPBACK.test(origin.replace(/^https?:\/\//, '')))
-    return new ShoalError('forbidden', 'this server answers no pages of other origins')
+    return new ShoalError('forbidden', 'this server rejects pages of other origins')
   return undefined
 }
 

@@ -32,6 +32,8 @@ export const Announce = z.object({
   name: z.string().min(1).max(253),
   version: z.string().max(64),
   protocol: z.int().positive(),
+  /** Level of the daemon's build, see `capability.ts`; absent means the first. */
+  capability: z.int().positive().exactOptional(),
   host: HostFacts,
   gpus: z.array(GpuFacts).max(256),
   engines: z.array(EngineReport).max(256),

@@ -45,21 +45,47 @@ export interface ApprovalFacts {
   now: number
 }
 
+type Fault =
+  | 'missing'
+  | 'malformed'
+  | 'not_genuine'
+  | 'other_gate'
+  | 'other_cell'
+  | 'other_plan'
+  | 'expired'
+  | 'not_counted'
+  | 'used'
+
+export interface ApprovalFault {
+  /** For programs. */
+  reason: `approval_${Fault}`
+  message: string
+}
+
+export const approvalFaultOf = (fault: Fault, message: string): ApprovalFault => ({
+  reason: `approval_${fault}`,
+  message: `the approval does not count: ${message}`,
+})
+
 /**
- * Why an approval does not allow this plan now; undefined when it does. Single use is not seen
- * here: the coordinator counts it, and a cell by the command's fence.
+ * Why an approval does not allow this plan now; undefined when it does. Single use is not judged
+ * here: the coordinator counts it, and a cell keeps the requests that were used on it.
  */
 export const approvalFault = (
   approval: Approval,
   { publicKey, gateId, planHash, now }: ApprovalFacts,
-): string | undefined => {
+): ApprovalFault | undefined => {
   const { signature, ...body } = approval
-  if (!isSignedBy(publicKey, PURPOSE, body, signature)) return 'the signature is not genuine'
-  if (approval.gate_id !== gateId) return 'it is of another gate'
-  if (approval.plan_hash !== planHash) return 'it is for another plan'
-  if (now >= approval.expires_at) return 'it has expired'
+  if (!isSignedBy(publicKey, PURPOSE, body, signature))
+    return approvalFaultOf('not_genuine', 'its signature is wrong')
+  if (approval.gate_id !== gateId)
+    return approvalFaultOf('other_gate', `it is of ${approval.gate_id}, not of ${gateId}`)
+  if (approval.plan_hash !== planHash)
+    return approvalFaultOf('other_plan', 'it is for another plan')
+  if (now >= approval.expires_at) return approvalFaultOf('expired', 'it has expired')
   if (new Set(approval.approver_ids).size !== approval.approver_ids.length)
-    return 'one person is named twice'
-  if (approval.approver_ids.includes(approval.requester_id)) return 'who asked has approved'
+    return approvalFaultOf('not_counted', 'one person is named twice')
+  if (approval.approver_ids.includes(approval.requester_id))
+    return approvalFaultOf('not_counted', 'the requester is among the approvers')
   return undefined
 }

@@ -1,18 +1,31 @@
-import { hash as digest } from 'node:crypto'
 import * as z from 'zod'
-import { canonicalJson } from '../canonical-json.ts'
-import { Approval, approvalFault } from './approval.ts'
+import { canonicalHash } from '../canonical-hash.ts'
+import { CELL_ID } from '../ids.ts'
+import { Approval, type ApprovalFault, approvalFault, approvalFaultOf } from './approval.ts'
+
+/** Parts that one approval can cover; as many as fit into a plan that people can read. */
+export const MAX_PARTS = 512
+
+/** Which cell carries out which part of a plan. */
+export const PlanPartRef = z.strictObject({
+  cell_id: z.string().regex(CELL_ID),
+  /** SHA-256 of the part in canonical JSON, hexadecimal. */
+  part_hash: z.string().regex(/^[0-9a-f]{64}$/),
+})
+export type PlanPartRef = z.infer<typeof PlanPartRef>
 
 /**
- * A plan as it travels to the one cell that may carry it out, with the approval that allows it.
- * Strict: a cell must understand every word of what it is to do.
+ * A plan as it travels to each cell that carries out a part of it, with the approval that allows
+ * it. Strict: a cell must understand every word of what it is to do.
  */
 export const ApprovedPlan = z.strictObject({
-  /** Names the cell; everything else is for who carries it out. */
+  /** `parts` lists what is approved for which cell; everything else in it is for people. */
   plan: z.record(z.string().max(128), z.json()),
   approval: Approval,
 })
 export type ApprovedPlan = z.infer<typeof ApprovedPlan>
+
+const Parts = z.array(PlanPartRef).min(1).max(MAX_PARTS)
 
 export interface CellFacts {
   /** This cell. */
@@ -21,39 +34,46 @@ export interface CellFacts {
   trusted: readonly string[]
   /** The gate that what the plan does must pass, as the cell itself says. */
   gateId: string
+  /** Hash of the part as this cell has just planned it again. */
+  partHash: string
   /** Unix milliseconds by the coordinator's clock; the latest that it may be. */
   now: number
-  /** True for a request of which this cell has begun to carry out the plan, also in an earlier life. */
-  isUsed: (requestId: string) => boolean
+  /** True for a request whose part another command has used on this cell, also in an earlier life. */
+  isUsed: (requestId: string, partHash: string) => boolean
 }
 
 /**
- * Why a cell must not carry out this plan now; undefined when it may. Asks nobody. Who carries it out
- * keeps the id of the request on the disk before the first step: that makes it once.
+ * Why a cell must not carry out its part of this plan now; undefined when it may. It asks nobody.
+ * The executor keeps the id of the request on the disk before the first step: that makes it once.
  */
 export const approvedPlanFault = (
   message: unknown,
-  { cellId, trusted, gateId, now, isUsed }: CellFacts,
-): string | undefined => {
+  { cellId, trusted, gateId, partHash, now, isUsed }: CellFacts,
+): ApprovalFault | undefined => {
   const { data } = ApprovedPlan.safeParse(message)
-  if (data === undefined) return 'it is no approved plan'
+  const parts = Parts.safeParse(data?.plan.parts).data
+  if (data === undefined || parts === undefined)
+    return approvalFaultOf('malformed', 'it is not an approved plan')
   const { plan, approval } = data
-  if (!trusted.includes(approval.key_id)) return 'nobody signed it whom this cell follows'
-  const hash = hashOf(plan)
-  if (hash === undefined) return 'the plan has no canonical JSON'
-  const fault = approvalFault(approval, {
-    ...{ publicKey: approval.key_id, gateId, now },
-    planHash: hash,
-  })
+  if (!trusted.includes(approval.key_id))
+    return approvalFaultOf('not_genuine', 'its key is not one that this cell follows')
+  const planHash = hashOf(plan)
+  if (planHash === undefined) return approvalFaultOf('malformed', 'the plan has no canonical JSON')
+  const fault = approvalFault(approval, { publicKey: approval.key_id, gateId, planHash, now })
   if (fault !== undefined) return fault
-  if (!Object.hasOwn(plan, 'cell_id') || plan.cell_id !== cellId) return 'it is for another cell'
-  return isUsed(approval.request_id) ? 'it was used before' : undefined
+  const own = parts.filter(part => part.cell_id === cellId)
+  if (own.length === 0) return approvalFaultOf('other_cell', 'it has no part for this cell')
+  if (!own.some(part => part.part_hash === partHash))
+    return approvalFaultOf('other_plan', 'what this cell would do now is not what was approved')
+  if (isUsed(approval.request_id, partHash))
+    return approvalFaultOf('used', `request ${approval.request_id} was used before`)
+  return undefined
 }
 
-/** Worked out here: a hash that came along would say nothing of the plan beside it. */
+/** The hash is computed here: one that is sent along would prove nothing of the plan beside it. */
 const hashOf = (plan: ApprovedPlan['plan']): string | undefined => {
   try {
-    return digest('sha256', canonicalJson(plan))
+    return canonicalHash(plan)
   } catch {
     return undefined
   }

@@ -53,13 +53,11 @@ export const MAX_COMPLETIONS = 128
 export const unservedCompletion = (
   request: CompletionRequest,
 ): { param: string; message: string } | undefined => {
-  const { suffix, n, best_of: bestOf, stream, echo, logprobs } = request
+  const { suffix, n, best_of: bestOf, stream } = request
   const made = bestOf ?? n ?? 1
   if (suffix) return { param: 'suffix', message: 'suffix is not served: no model inserts text' }
   if (made > 1 && stream && made > (n ?? 1))
     return { param: 'best_of', message: 'best_of above n is not served in a stream' }
-  if (echo && typeof logprobs === 'number')
-    return { param: 'logprobs', message: 'logprobs of the prompt are not served: echo' }
   return undefined
 }
 
@@ -85,9 +83,11 @@ export const promptsOf = ({ prompt }: CompletionRequest): (string | number[])[] 
 
 export const CompletionLogprobs = z.object({
   tokens: z.array(z.string()),
-  token_logprobs: z.array(z.number().nullable()),
+  token_logprobs: z
+    .array(z.number().nullable())
+    .describe('Null for the first token of a prompt that `echo` puts before the answer.'),
   top_logprobs: z.array(z.record(z.string(), z.number()).nullable()).nullable(),
-  text_offset: z.array(z.int()).describe('Characters before each token, the prompt not counted.'),
+  text_offset: z.array(z.int()).describe('Characters of `text` before each token.'),
 })
 export type CompletionLogprobs = z.infer<typeof CompletionLogprobs>
 

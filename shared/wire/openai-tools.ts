@@ -27,15 +27,27 @@ export const FunctionTool = z.strictObject({
 })
 export type FunctionTool = z.infer<typeof FunctionTool>
 
+const NamedFunction = z.strictObject({
+  type: z.literal('function'),
+  function: z.strictObject({ name: FunctionName }),
+})
+
 export const ToolChoice = z.union(
   [
     z.enum(['none', 'auto', 'required']),
+    NamedFunction,
     z.strictObject({
-      type: z.literal('function'),
-      function: z.strictObject({ name: FunctionName }),
+      type: z.literal('allowed_tools'),
+      allowed_tools: z.strictObject({
+        mode: z.enum(['auto', 'required']),
+        tools: z.array(NamedFunction).min(1).max(MAX_TOOLS),
+      }),
     }),
   ],
-  { error: 'tool_choice is none, auto, required or {type: "function", function: {name}}' },
+  {
+    error:
+      'tool_choice is none, auto, required, {type: "function", function: {name}} or {type: "allowed_tools", allowed_tools: {mode, tools}}',
+  },
 )
 export type ToolChoice = z.infer<typeof ToolChoice>
 

@@ -10,6 +10,7 @@ import {
   ToolChoice,
 } from './openai-tools.ts'
 import { optional } from './optional.ts'
+import { PROMPT_CACHE } from './prompt-cache.ts'
 
 /**
  * The request and answer shapes of the OpenAI REST API as far as shoal serves them
@@ -103,6 +104,7 @@ const Refused = {
   web_search_options: optional(z.unknown()),
   reasoning_effort: optional(z.string()),
   verbosity: optional(z.string()),
+  moderation: optional(z.unknown()),
 }
 
 /** Fields that only label or route a request; accepted and not used. */
@@ -112,7 +114,7 @@ const Labels = {
   service_tier: optional(z.string().max(64)),
   store: optional(z.boolean()),
   safety_identifier: optional(z.string().max(512)),
-  prompt_cache_key: optional(z.string().max(512)),
+  ...PROMPT_CACHE,
 }
 
 export const ChatRequest = z.strictObject({
@@ -144,8 +146,9 @@ const neutral: Record<keyof typeof Refused, (value: unknown) => boolean> = {
   audio: () => false,
   prediction: () => false,
   web_search_options: () => false,
-  reasoning_effort: () => false,
-  verbosity: () => false,
+  reasoning_effort: value => value === 'none',
+  verbosity: value => value === 'medium',
+  moderation: () => false,
 }
 
 const NEUTRAL = Object.entries(neutral)

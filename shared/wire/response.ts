@@ -47,7 +47,10 @@ export type OutputItem = z.infer<typeof OutputItem>
 
 export const ResponseUsage = z.object({
   input_tokens: z.int().nonnegative(),
-  input_tokens_details: z.object({ cached_tokens: z.int().nonnegative() }),
+  input_tokens_details: z.object({
+    cached_tokens: z.int().nonnegative(),
+    cache_write_tokens: z.int().nonnegative().describe('Always 0: nothing is stored for a fee.'),
+  }),
   output_tokens: z.int().nonnegative(),
   output_tokens_details: z.object({ reasoning_tokens: z.int().nonnegative() }),
   total_tokens: z.int().nonnegative(),

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { firstIssue } from '../first-issue.ts'
 import { optional } from './optional.ts'
+import { PROMPT_CACHE } from './prompt-cache.ts'
 
 /**
  * The request of OpenAI's Responses API as far as shoal serves it (openai/openai-openapi,
@@ -147,8 +148,7 @@ export const ResponsesRequest = z.strictObject({
   user: optional(z.string().max(512)),
   service_tier: optional(z.string().max(64)),
   safety_identifier: optional(z.string().max(512)),
-  prompt_cache_key: optional(z.string().max(512)),
-  prompt_cache_retention: optional(z.string().max(64)),
+  ...PROMPT_CACHE,
 })
 export type ResponsesRequest = z.infer<typeof ResponsesRequest>
 

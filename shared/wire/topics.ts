@@ -79,5 +79,5 @@ export const parseTopic = (topic: string): ParsedTopic | undefined => {
   return endsWithId(name) && COMMAND_ID.test(id) ? { name, cellId, id } : undefined
 }
 
-/** Largest MQTT packet either side accepts, bytes. */
-export const MAX_PACKET_BYTES = 256 * 1024
+/** Largest MQTT packet either side accepts, bytes: the largest result, and what is around it. */
+export const MAX_PACKET_BYTES = 320 * 1024

@@ -1,6 +1,8 @@
 import t from 'tap'
+import { jsonSchema } from '../../coordinator/operations/json-schema.ts'
 import { missingInput } from '../../coordinator/operations/missing-input.ts'
 import { skills } from '../../coordinator/skills/index.ts'
+import type { Skill } from '../../coordinator/skills/skill.ts'
 import { a2aScene, caller, type Json, message } from '../support/a2a.ts'
 
 /* Nothing behind the views is asked for: what counts is that a call gets there and comes back. */
@@ -16,6 +18,24 @@ const send = async (skill: string, input: object): Promise<Json> => {
   if (error !== undefined) throw new Error(`${skill}: ${JSON.stringify(error)}`)
   return result.task
 }
+
+const required = ({ input }: Skill): unknown[] => (jsonSchema(input).required as string[]) ?? []
+
+t.test('a field that only the schema leaves optional is asked for, all of them at once', t => {
+  const lacking = skills.map(skill => [
+    skill.id,
+    ...(missingInput(skill, {})?.names.filter(name => !required(skill).includes(name)) ?? []),
+  ])
+  t.strictSame(
+    lacking.filter(([, name]) => name !== undefined),
+    [
+      ['agent-capability-check', 'agent_id', 'skill'],
+      ['hitl-gate', 'gate_id'],
+      ['policy-check', 'action_type'],
+    ],
+  )
+  t.end()
+})
 
 for (const skill of skills)
   t.test(`${skill.id} is called over A2A`, async t => {

@@ -16,7 +16,7 @@ import net, { type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { certify, newAuthority, pemOf } from '../../coordinator/tls/certificate.ts'
+import { issueAuthority, issueServerCertificate } from '../../coordinator/tls/certificate.ts'
 import { addressFault, coordinatorPath } from '../../daemon/coordinator-url.ts'
 import { enrol } from '../../daemon/enrol.ts'
 import { beginEpoch, readIdentity, writeIdentity } from '../../daemon/identity.ts'
@@ -227,11 +227,11 @@ t.test('enrolment', async t => {
     'a token with a fingerprint goes to nobody else, however the address is written',
     async t => {
       const life = { from: Date.now() - 1000, to: Date.now() + 60_000 }
-      const authority = newAuthority('shoal', life)
-      const { certificate, key } = certify(authority, ['127.0.0.1'], life)
+      const authority = await issueAuthority('shoal', life)
+      const { certificate, key } = await issueServerCertificate(authority, ['127.0.0.1'], life)
       const other = https.createServer({
         key: key.export({ type: 'pkcs8', format: 'pem' }),
-        cert: pemOf(certificate) + pemOf(authority.certificate),
+        cert: certificate.toString() + authority.certificate.toString(),
       })
       other.listen(0, '127.0.0.1')
       await once(other, 'listening')

@@ -2,12 +2,14 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { TOPICS, topicOf } from '../../coordinator/events/topics.ts'
+import { CAPABILITIES, CAPABILITY } from '../../shared/wire/capability.ts'
 
 /* docs/events.md names every family of events, and every one that is published is in one. */
 
 const PUBLISHED = /publish\(\s*['`](shoal\.[\w.-]*)/g
 const root = join(import.meta.dirname, '..', '..')
 const page = readFileSync(join(root, 'docs', 'events.md'), 'utf8')
+const protocol = readFileSync(join(root, 'docs', 'protocol.md'), 'utf8')
 
 t.test('every family is in docs/events.md as it is', async t => {
   const rows = page.split('\n').filter(line => line.startsWith('| `shoal.'))
@@ -29,5 +31,18 @@ t.test('every event that is published is of a family', async t => {
   t.strictSame(
     types.filter(type => topicOf(type) === undefined),
     [],
+  )
+})
+
+t.test('docs/protocol.md has each capability level with its date, in order', async t => {
+  const [, history = ''] = protocol.split('## History')
+  const rows = history.split('\n').filter(line => /^\| \d/.test(line))
+  t.strictSame(
+    rows,
+    CAPABILITIES.map(({ level, since, adds }) => `| ${level} | ${since} | ${adds} |`),
+  )
+  t.strictSame(
+    CAPABILITIES.map(({ level }) => level),
+    Array.from({ length: CAPABILITY }, (_, index) => index + 1),
   )
 })

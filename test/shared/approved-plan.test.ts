@@ -1,5 +1,6 @@
 import t from 'tap'
 import { planHash } from '../../coordinator/gates/plan-hash.ts'
+import { newId } from '../../shared/ids.ts'
 import { newPrivateKey, signerOf } from '../../shared/signing.ts'
 import { type Approval, signApproval } from '../../shared/wire/approval.ts'
 import { approvedPlanFault, type CellFacts } from '../../shared/wire/approved-plan.ts'
@@ -8,7 +9,16 @@ const NOW = 1_800_000_000_000
 const signer = signerOf(newPrivateKey())
 const stranger = signerOf(newPrivateKey())
 const GATE = 'gate.device-command-live'
-const plan = { cell_id: 'cell_a', device: 'arm-1', verb: 'move', params: { to: [1, 2, 3] } }
+const CELL = newId('cell')
+const OTHER = newId('cell')
+const [OWN, OTHERS] = ['1'.repeat(64), '2'.repeat(64)]
+const plan = {
+  summary: 'two arms meet',
+  parts: [
+    { cell_id: OTHER, part_hash: OTHERS },
+    { cell_id: CELL, part_hash: OWN },
+  ],
+}
 const body = {
   request_id: 'gate_1',
   gate_id: GATE,
@@ -21,9 +31,10 @@ const body = {
 }
 const approval = signApproval(body, signer)
 const facts: CellFacts = {
-  cellId: 'cell_a',
+  cellId: CELL,
   trusted: [stranger.publicKey, signer.publicKey],
   gateId: GATE,
+  partHash: OWN,
   now: NOW,
   isUsed: () => false,
 }
@@ -41,45 +52,45 @@ t.test('a cell carries out what was approved for it, once, without asking anybod
     return fault
   }
   t.equal(once(), undefined)
-  t.equal(once(), 'it was used before')
+  t.match(once(), { reason: 'approval_used' })
+  const others = { ...facts, cellId: OTHER, partHash: OTHERS }
+  t.equal(approvedPlanFault({ plan, approval }, others), undefined, 'nor does another cell')
 })
 
-t.test('what is not for this cell, now, at this gate', async t => {
-  const away = { ...plan, cell_id: 'cell_b' }
-  const nobody = { device: 'arm-1' }
+t.test('each fault of an approval has a reason of its own', async t => {
   const signed = (parts: object) => signApproval({ ...body, ...parts }, signer)
-  for (const [what, message, seen, fault] of [
-    ['the end', { plan, approval }, { now: NOW + 1000 }, /expired/],
-    ['another gate', { plan, approval }, { gateId: 'gate.swarm-formation-live' }, /another gate/],
-    ['another cell', { plan, approval }, { cellId: 'cell_b' }, /another cell/],
+  const away = { ...plan, parts: [{ cell_id: OTHER, part_hash: OWN }] }
+  const whole = { plan, approval }
+  const found = (
     [
-      'another cell in the plan',
-      { plan: away, approval: signed({ plan_hash: planHash(away) }) },
-      {},
-      /another cell/,
-    ],
-    [
-      'no cell in the plan',
-      { plan: nobody, approval: signed({ plan_hash: planHash(nobody) }) },
-      {},
-      /another cell/,
-    ],
-    [
-      'a coordinator that is not followed',
-      { plan, approval: signApproval(body, signerOf(newPrivateKey())) },
-      {},
-      /whom this cell follows/,
-    ],
-    ['nobody who is followed', { plan, approval }, { trusted: [] }, /whom this cell follows/],
-    [
-      'an approver twice',
-      { plan, approval: signed({ approver_ids: ['ada', 'ada'] }) },
-      {},
-      /twice/,
-    ],
-    ['who asked', { plan, approval: signed({ approver_ids: ['bea'] }) }, {}, /who asked/],
-  ] as const)
-    t.match(approvedPlanFault(message, { ...facts, ...seen }), fault, what)
+      [whole, { now: NOW + 1000 }],
+      [whole, { gateId: 'gate.swarm-formation-live' }],
+      [whole, { cellId: newId('cell') }],
+      [{ plan: away, approval: signed({ plan_hash: planHash(away) }) }, {}],
+      [whole, { partHash: OTHERS }],
+      [{ plan: away, approval }, {}],
+      [{ plan, approval: signApproval(body, signerOf(newPrivateKey())) }, {}],
+      [whole, { trusted: [] }],
+      [{ plan, approval: { ...approval, signature: 'A'.repeat(86) } }, {}],
+      [{ plan, approval: signed({ approver_ids: ['ada', 'ada'] }) }, {}],
+      [{ plan, approval: signed({ approver_ids: ['bea'] }) }, {}],
+      [whole, { isUsed: () => true }],
+    ] as [unknown, Partial<CellFacts>][]
+  ).map(([message, seen]) => approvedPlanFault(message, { ...facts, ...seen })?.reason)
+  t.strictSame(found, [
+    'approval_expired',
+    'approval_other_gate',
+    'approval_other_cell',
+    'approval_other_cell',
+    'approval_other_plan',
+    'approval_other_plan',
+    'approval_not_genuine',
+    'approval_not_genuine',
+    'approval_not_genuine',
+    'approval_not_counted',
+    'approval_not_counted',
+    'approval_used',
+  ])
 })
 
 t.test('every altered field is seen', async t => {
@@ -96,24 +107,23 @@ t.test('every altered field is seen', async t => {
     signature: `${approval.signature.startsWith('A') ? 'B' : 'A'}${approval.signature.slice(1)}`,
   }
   t.strictSame(Object.keys(other).toSorted(), Object.keys(approval).toSorted())
-  for (const [name, value] of Object.entries(other))
-    t.type(
-      approvedPlanFault({ plan, approval: { ...approval, [name]: value } }, facts),
-      'string',
-      name,
-    )
-  for (const altered of [
-    { ...plan, verb: 'drop' },
-    { ...plan, params: { to: [1, 2, 4] } },
+  const reasons = Object.entries(other).map(
+    ([name, value]) =>
+      approvedPlanFault({ plan, approval: { ...approval, [name]: value } }, facts)?.reason,
+  )
+  t.ok(reasons.every(reason => reason === 'approval_not_genuine'))
+  const altered = [
+    { ...plan, summary: 'one arm drops' },
     { ...plan, more: null },
-    { ...plan, device: 'arm-1\u200b' },
-  ])
-    t.match(approvedPlanFault({ plan: altered, approval }, facts), /another plan/)
+    { ...plan, parts: plan.parts.slice(1) },
+    { ...plan, summary: 'two arms meet\u200b' },
+  ].map(changed => approvedPlanFault({ plan: changed, approval }, facts)?.reason)
+  t.ok(altered.every(reason => reason === 'approval_other_plan'))
 })
 
-t.test('what is no approved plan is refused, not thrown at', async t => {
+t.test('what is not an approved plan is refused, not thrown at', async t => {
   const { signature: _, ...unsigned } = approval
-  for (const message of [
+  const messages = [
     undefined,
     null,
     'x',
@@ -121,10 +131,14 @@ t.test('what is no approved plan is refused, not thrown at', async t => {
     { plan },
     { approval },
     { plan: [], approval },
+    { plan: {}, approval },
+    { plan: { parts: [] }, approval },
+    { plan: { parts: [{ cell_id: CELL }] }, approval },
     { plan, approval: unsigned },
     { plan, approval, more: 1 },
     { plan, approval: { ...approval, more: 1 } },
-    { plan: { ...plan, device: '\ud800' }, approval },
-  ])
-    t.type(approvedPlanFault(message, facts), 'string')
+    { plan: { ...plan, summary: '\ud800' }, approval },
+  ]
+  const reasons = messages.map(message => approvedPlanFault(message, facts)?.reason)
+  t.ok(reasons.every(reason => reason === 'approval_malformed'))
 })

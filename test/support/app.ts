@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { type AppParts, buildApp } from '../../coordinator/assembly/app.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
 import { createEvents } from '../../coordinator/events/bus.ts'
 import type { Key } from '../../coordinator/keys/key.ts'
 import { createFigures } from '../../coordinator/metrics/figures.ts'
-import { createCallStats } from '../../coordinator/operations/call-stats.ts'
+import { createCallViews } from '../../coordinator/operations/call-views.ts'
 import type { Views } from '../../coordinator/operations/context.ts'
 import { createPipeline, type PipelineParts } from '../../coordinator/operations/invoke/invoke.ts'
 import { createCallLimits } from '../../coordinator/quota/call-limits.ts'
@@ -54,14 +54,10 @@ const fine: Views['vitals'] = {
 /** What operations see; what is not given here must not be looked at. */
 export const views = (parts: Partial<Views> = {}): Views => ({
   ...({} as Views),
-  skills,
-  skillIds: skills.map(skill => skill.id),
-  calls: createCallStats(),
+  ...createCallViews(skills, () => 0),
   catalogue: config().catalogue,
   tiers: config().tiers,
   vitals: fine,
-  settleUsage: async () => {},
-  now: () => 0,
   ...parts,
 })
 
@@ -119,4 +115,21 @@ export const rawRequest = async (address: AddressInfo, text: string): Promise<st
   })
   await once(socket, 'close')
   return answer
+}
+
+/** Sends the head and a large body to its end before it reads anything, and gives the status line. */
+export const statusAfterWriting = async (
+  socket: Socket,
+  head: readonly string[],
+  bytes = 8 * 1024 * 1024,
+): Promise<string> => {
+  socket.write([...head, `content-length: ${bytes}`, '', ''].join('\r\n'))
+  await new Promise<void>((resolve, reject) =>
+    socket
+      .once('error', reject)
+      .write(Buffer.alloc(bytes, ' '), error => (error ? reject(error) : resolve())),
+  )
+  const [answer] = await once(socket, 'data')
+  socket.destroy()
+  return String(answer).split('\r\n', 1)[0] as string
 }

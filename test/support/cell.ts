@@ -28,14 +28,14 @@ export interface LinkedCell {
 }
 
 const listening = async (): Promise<{ server: Server; port: number }> => {
-  const server = createServer()
+  const server = createServer({ noDelay: true })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return { server, port: (server.address() as AddressInfo).port }
 }
 
 const dial = async (server: Server, port: number): Promise<[Socket, Socket]> => {
-  const dialled = connect(port, '127.0.0.1')
+  const dialled = connect({ port, host: '127.0.0.1', noDelay: true })
   dialled.on('error', () => {})
   const [accepted] = (await once(server, 'connection')) as [Socket]
   accepted.on('error', () => {})
@@ -58,6 +58,7 @@ export const linkCell = async (
   cellId: string,
   handler: CellHandler,
   pingEveryMs = 5000,
+  open: typeof openLink = openLink,
 ): Promise<LinkedCell> => {
   const { cellEnd, coordinatorEnd: socket, freeze } = await wire()
   const cellServer = createHttp2Server(handler)
@@ -68,7 +69,7 @@ export const linkCell = async (
     down = resolve
   })
   const link = await new Promise<CellLink>(up =>
-    openLink({ cellId, socket, logger: silent, pingEveryMs, up, down: () => down() }),
+    open({ cellId, socket, logger: silent, pingEveryMs, up, down: () => down() }),
   )
   const close = async (): Promise<void> => {
     link.close()

@@ -3,13 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Logger, pino } from 'pino'
 import t, { type Test } from 'tap'
+import * as z from 'zod'
 import { serve } from '../../coordinator/assembly/serve.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
+import type { Verb } from '../../daemon/commands/verb.ts'
 import { DaemonConfig } from '../../daemon/config.ts'
-import { daemon, type Inference } from '../../daemon/daemon.ts'
+import { daemon } from '../../daemon/daemon.ts'
+import type { Inference } from '../../daemon/daemon-parts.ts'
+import { MAX_RESULT_BYTES } from '../../shared/wire/command.ts'
 import { silent } from '../support/cell.ts'
 import { Process, pause } from '../support/stack.ts'
 
@@ -51,6 +55,27 @@ const place = async (t: Test) => {
 
 type Place = Awaited<ReturnType<typeof place>>
 
+const plain = (name: string, parts: Pick<Verb, 'run'> & Partial<Verb>): Verb => ({
+  verb: name,
+  hazard: 'safe',
+  description: '',
+  timeout_seconds: 60,
+  params: z.strictObject({}),
+  plan: () => ({ operations: [name], bounds: {} }),
+  ...parts,
+})
+
+const verbs = [
+  plain('dump', { run: async () => 'x'.repeat(MAX_RESULT_BYTES - 2) }),
+  plain('hang', {
+    run: async (_part, { report }) => {
+      report({ percent: 50 })
+      return new Promise(() => {})
+    },
+  }),
+  plain('halt', { urgent: true, run: async () => null }),
+]
+
 /** A daemon in this process that notes when its engines are restarted. */
 const startDaemon = (t: Test, { folder, url, token }: Place) => {
   const stop = new AbortController()
@@ -72,7 +97,7 @@ const startDaemon = (t: Test, { folder, url, token }: Place) => {
   })
   const logger: Logger = pino({ level: 'silent' })
   const env = { PATH: '/none' }
-  const ended = daemon({ config, env, inference, logger, signal: stop.signal })
+  const ended = daemon({ config, env, inference, verbs, logger, signal: stop.signal })
   const end = async (): Promise<void> => {
     stop.abort()
     await ended
@@ -102,9 +127,10 @@ t.test('a cell is commanded and configured', async t => {
     t.match(done, { state: 'succeeded', hazard: 'safe', result: { pong: true } })
   })
 
-  t.test('without a word for live it is a dry run', async t => {
+  t.test('without a word for live it is a dry run, which answers the plan', async t => {
     const done = await command({ verb: 'engine-restart' })
-    t.match(done, { state: 'succeeded', mode: 'dry', result: { would_run: 'engine-restart' } })
+    const part = { verb: 'engine-restart', hazard: 'caution', operations: ['engine-restart'] }
+    t.match(done, { state: 'succeeded', mode: 'dry', result: { part, checks: [] } })
     t.strictSame(cell.restarts, [])
   })
 
@@ -119,16 +145,34 @@ t.test('a cell is commanded and configured', async t => {
     t.match(error, { code: 'invalid_request', param: 'verb', message: /it can ping, announce/ })
   })
 
+  t.test('a result of 256 KiB comes through the broker', async t => {
+    const done = await command({ verb: 'dump', mode: 'live' })
+    t.equal(done.state, 'succeeded')
+    t.equal(String(done.result).length, MAX_RESULT_BYTES - 2)
+  })
+
+  t.test('a stop is carried out while another verb hangs, which it ends', async t => {
+    const hanging = await at.ask('POST', `${path}/commands`, { verb: 'hang', mode: 'live' })
+    const isRunning = ({ progress }: Json) => progress !== null
+    const running = await at.until(`/v1/commands/${hanging.body.id}`, isRunning)
+    t.match(running, { state: 'executing', progress: { percent: 50 } })
+    t.match(await command({ verb: 'halt', mode: 'live' }), { state: 'succeeded' })
+    const ended = await at.until(`/v1/commands/${hanging.body.id}`, ({ state }) => {
+      return state !== 'executing'
+    })
+    t.match(ended, { state: 'failed', reason: 'overtaken' })
+  })
+
   t.test('wrong parameters are refused by the cell', async t => {
     const done = await command({ verb: 'ping', mode: 'live', params: { high: 1 } })
     t.match(done, { state: 'rejected', reason: 'invalid_params' })
   })
 
   t.test('the list shows them all, newest first, a page at a time', async t => {
-    const { body } = await at.ask('GET', '/v1/commands?limit=3')
-    t.equal((body.commands as Json[]).length, 3)
-    const rest = await at.ask('GET', `/v1/commands?limit=3&before=${body.next}`)
-    t.equal((rest.body.commands as Json[]).length, 1)
+    const { body } = await at.ask('GET', '/v1/commands?limit=4')
+    t.equal((body.commands as Json[]).length, 4)
+    const rest = await at.ask('GET', `/v1/commands?limit=4&before=${body.next}`)
+    t.equal((rest.body.commands as Json[]).length, 3)
     t.equal(rest.body.next, null)
   })
 

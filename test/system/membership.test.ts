@@ -21,13 +21,14 @@ import { CoordinatorConfig } from '../../coordinator/config.ts'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
-import { ownCertificate } from '../../coordinator/tls/own-certificate.ts'
+import { loadOwnCertificate } from '../../coordinator/tls/own-certificate.ts'
 import type { DaemonCommand } from '../../daemon/cli/command.ts'
 import { doctorCommand } from '../../daemon/cli/doctor.ts'
 import { joinCommand } from '../../daemon/cli/join.ts'
 import { leaveCommand } from '../../daemon/cli/leave.ts'
 import { DaemonConfig } from '../../daemon/config.ts'
-import { daemon, type Inference } from '../../daemon/daemon.ts'
+import { daemon } from '../../daemon/daemon.ts'
+import type { Inference } from '../../daemon/daemon-parts.ts'
 import { joinTokenText } from '../../shared/join-token.ts'
 import { createLogger } from '../../shared/logger.ts'
 import { silent } from '../support/cell.ts'
@@ -155,7 +156,7 @@ const isUp = (cell: Record<string, unknown>): boolean =>
 t.test('over TLS with a certificate of its own', async t => {
   const at = await place(t, '0.0.0.0')
   t.match(at.url, /^https:/)
-  const { fingerprint = '' } = await ownCertificate(at.stateDir, ['localhost'])
+  const { fingerprint = '' } = await loadOwnCertificate(at.stateDir, ['localhost'])
 
   t.test('a machine joins, and the pin holds', async t => {
     const { code, text } = await join_(at, 'first', await newToken(at, fingerprint))
@@ -210,7 +211,7 @@ t.test('over TLS with a certificate of its own', async t => {
   t.test('a coordinator with another authority is refused, in plain words', async t => {
     const state = stateOf(at, 'first')
     const identity = identityIn(state)
-    const other = await ownCertificate(join(at.folder, 'other'), ['localhost'])
+    const other = await loadOwnCertificate(join(at.folder, 'other'), ['localhost'])
     const moved = stateOf(at, 'moved')
     mkdirSync(moved, { mode: 0o700 })
     const coordinator_ca = readFileSync(other.caFile ?? '', 'utf8')

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { queryAudit } from '../../audit/query.ts'
 import { lastOfFullPage, numberedPage } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { AUDIT_FILTER, AuditView, auditViewOf, filterOf } from './audit-view.ts'
@@ -16,14 +15,14 @@ export default defineOperation({
     ...numberedPage(1000, 100),
   }),
   output: z.object({ rows: z.array(AuditView), next: z.int().nullable() }),
-  run: async ({ before, limit, ...filter }, { store, tenantId = '', now }) => {
+  run: async ({ before, limit, ...filter }, { audit, tenantId = '', now }) => {
     const asked = {
       ...filterOf(filter, now()),
       order: 'newest' as const,
       limit,
       ...(before === undefined ? {} : { after: before }),
     }
-    const rows = await queryAudit(store.ledger, asked, { tenantId })
+    const rows = await audit.query(asked, { tenantId })
     return {
       rows: rows.map(auditViewOf),
       next: lastOfFullPage(rows, limit)?.seq ?? null,

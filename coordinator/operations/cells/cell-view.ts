@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { GpuFacts, HostFacts } from '../../../shared/wire/announce.ts'
+import { FIRST_CAPABILITY } from '../../../shared/wire/capability.ts'
 import { VerbFacts } from '../../../shared/wire/command.ts'
 import { EngineReport, GpuSample, HostSample } from '../../../shared/wire/telemetry.ts'
 import type { CellSettings } from '../../enrolment/cell-settings.ts'
@@ -53,6 +54,8 @@ export const CellDetails = CellSummary.extend({
   gpus: z.array(GpuFacts),
   tags: z.array(z.string()),
   engines: z.array(EngineReport),
+  /** Capability level of its daemon; null before it was heard of. */
+  capability: z.int().nullable(),
   /** What it can be commanded to do. */
   verbs: z.array(VerbFacts),
   sample: z
@@ -124,6 +127,7 @@ export const detailsOf = (
   gpus: live?.announce?.gpus ?? [],
   tags: tagsOf(cell, live),
   engines: live ? engineReports(live) : [],
+  capability: live?.announce ? (live.announce.capability ?? FIRST_CAPABILITY) : null,
   verbs: live?.announce?.verbs ?? [],
   sample: live?.sample
     ? {

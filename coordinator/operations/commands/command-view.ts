@@ -1,11 +1,13 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
-import { AckState, Hazard } from '../../../shared/wire/command.ts'
+import { AckState, Hazard, Progress } from '../../../shared/wire/command.ts'
 import type { CommandRecord } from '../../control/command.ts'
 
 export const CommandView = z.object({
   id: z.string(),
   cell_id: z.string(),
+  /** Null for a command to the cell itself. */
+  device_id: z.string().nullable(),
   verb: z.string(),
   params: z.record(z.string(), z.json()),
   hazard: Hazard,
@@ -14,7 +16,10 @@ export const CommandView = z.object({
   state: z.enum(['queued', 'sent', ...AckState.options]),
   reason: z.string().nullable(),
   message: z.string().nullable(),
+  /** Null in lists where it is larger than 32 KiB. */
   result: z.json(),
+  /** Null unless it is executing and has reported some. */
+  progress: Progress.nullable(),
   requested_by: z.string(),
   issued_at: z.iso.datetime(),
   expires_at: z.iso.datetime(),
@@ -24,6 +29,7 @@ export const CommandView = z.object({
 export const viewOf = (command: CommandRecord): z.input<typeof CommandView> => ({
   id: command.id,
   cell_id: command.cellId,
+  device_id: command.deviceId ?? null,
   verb: command.verb,
   params: command.signed.params,
   hazard: command.hazard,
@@ -32,6 +38,7 @@ export const viewOf = (command: CommandRecord): z.input<typeof CommandView> => (
   reason: command.reason ?? null,
   message: command.message ?? null,
   result: (command.result ?? null) as z.core.util.JSONType,
+  progress: command.progress ?? null,
   requested_by: command.requestedBy,
   issued_at: iso(command.issuedAt),
   expires_at: iso(command.expiresAt),

@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import type { ApprovedPlan } from '../../../shared/wire/approved-plan.ts'
 import { MAX_TTL_SECONDS, VerbName } from '../../../shared/wire/command.ts'
+import { LIVE_GATE } from '../../../shared/wire/plan-part.ts'
 import type { CommandRequest } from '../../control/commands.ts'
 import { bounded } from '../bounded-json.ts'
 import { Id } from '../fields.ts'
@@ -34,13 +36,29 @@ export default defineOperation({
   }),
   examples: [{ verb: 'ping' }],
   output: CommandView,
-  plan: async ({ cell_id, verb, params, mode, ttl_seconds }, { cells }) => {
+  plan: async ({ cell_id, verb, params, mode, ttl_seconds }, context) => {
+    const { cells, commands, actor, signal } = context
     const cell = await cells.get(cell_id)
     if (cell === undefined || cell.revokedAt !== undefined)
       throw new ShoalError('not_found', `no cell ${cell_id}`)
-    const plan = { cellId: cell_id, verb, params, mode, ttlSeconds: ttl_seconds }
-    return { plan, summary: `${verb} on ${cell_id}` }
+    const request = { cellId: cell_id, verb, params, mode, ttlSeconds: ttl_seconds }
+    const summary = `${verb} on ${cell_id}`
+    if (!commands.needsApproval(request)) return { plan: { request, covers: {} }, summary }
+    // the cell says what it would do: that is what people approve, and what it compares
+    const { plan: covers, gate = LIVE_GATE } = await commands.plan(request, actor, signal)
+    return { plan: { request, covers }, covers, summary, gate }
   },
-  run: async (plan: CommandRequest, { commands, actor }) =>
-    viewOf(await commands.create(plan, actor)),
+  run: async ({ request, covers }: CreatePlan, { commands, actor }, approval) =>
+    viewOf(
+      approval === undefined
+        ? await commands.create(request, actor)
+        : await approval.use((trx, signed) =>
+            commands.createWithin(trx, request, actor, { plan: covers, approval: signed }),
+          ),
+    ),
 })
+
+interface CreatePlan {
+  request: CommandRequest
+  covers: ApprovedPlan['plan']
+}

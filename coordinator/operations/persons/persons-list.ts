@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { listPeople } from '../../people/people.ts'
 import { defineOperation } from '../operation.ts'
 import { PersonView, personViewOf } from './person-view.ts'
 
@@ -14,7 +13,7 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({}),
   output: z.object({ persons: z.array(PersonView) }),
-  run: async (_input, { store, tenantId = '' }) => ({
-    persons: (await listPeople(store.ledger, { tenantId })).map(personViewOf),
+  run: async (_input, { people, tenantId = '' }) => ({
+    persons: (await people.list({ tenantId })).map(personViewOf),
   }),
 })

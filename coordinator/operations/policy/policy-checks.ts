@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { runChecks } from '../../gates/checks.ts'
-import type { PolicyAsker } from '../../gates/policy.ts'
+import type { PolicyAsker } from '../../gates/decide.ts'
 import { defineOperation } from '../operation.ts'
 import { gatherFacts } from './governance-facts.ts'
 import { POLICY_QUESTION, PolicyAnswer, policyAnswer } from './policy-question.ts'

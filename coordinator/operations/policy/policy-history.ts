@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { readPolicies } from '../../gates/policy-store.ts'
 import { lastOfFullPage, numberedPage } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { PolicyRecord, recordOf } from './policy-view.ts'
@@ -16,8 +15,8 @@ export default defineOperation({
     ...numberedPage(),
   }),
   output: z.object({ policies: z.array(PolicyRecord), next: z.int().nullable() }),
-  run: async ({ before, limit }, { store }) => {
-    const rows = await readPolicies(store.ledger.read, { before, limit })
+  run: async ({ before, limit }, { policies }) => {
+    const rows = await policies.history({ before, limit })
     const next = lastOfFullPage(rows, limit)?.number ?? null
     return { policies: rows.map(recordOf), next }
   },

@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Policy, PolicyAsker } from '../../gates/policy.ts'
+import type { PolicyAsker } from '../../gates/decide.ts'
+import type { Policy } from '../../gates/policy.ts'
+
+/** Description of `action_type`. */
+export const ACTION_TYPE = 'What is to be done, such as `device.command.unsafe` or `release.major`.'
 
 /** What the policy can be asked. */
 export const POLICY_QUESTION = {
-  action_type: z
-    .string()
-    .max(128)
-    .exactOptional()
-    .describe('What is to be done, such as `device.command.unsafe` or `release.major`.'),
+  action_type: z.string().max(128).exactOptional().describe(ACTION_TYPE),
   actor_id: z
     .string()
     .max(128)

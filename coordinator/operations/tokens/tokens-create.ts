@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { joinTokenText } from '../../../shared/join-token.ts'
-import { addToken, createToken, type NewToken } from '../../enrolment/join-tokens.ts'
+import type { NewToken } from '../../enrolment/join-tokens.ts'
 import { defineOperation } from '../operation.ts'
 import { Tags, TokenView, viewOf } from './token-view.ts'
 
@@ -34,11 +34,11 @@ export default defineOperation({
     if (uses === 1) return { plan, summary }
     return { plan, covers: { action: 'cell.enrol-many', ...plan }, summary, gate: ENROL_GATE }
   },
-  run: async (plan: NewToken, { store, identity, actor }, approval) => {
+  run: async (plan: NewToken, { tokens, identity, actor }, approval) => {
     const { token, secret } =
       approval === undefined
-        ? await createToken(store.ledger, plan, actor)
-        : await approval.use(trx => addToken(trx, plan, actor))
+        ? await tokens.create(plan, actor)
+        : await approval.use(trx => tokens.createWithin(trx, plan, actor))
     const fingerprint = identity.fingerprint()
     return { ...viewOf(token), secret: joinTokenText({ secret, fingerprint }) }
   },

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { revokeToken } from '../../enrolment/join-tokens.ts'
 import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 
@@ -14,8 +13,8 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({ token_id: Id }),
   output: z.object({ id: z.string() }),
-  run: async ({ token_id }, { store, actor }) => {
-    await revokeToken(store.ledger, token_id, actor)
+  run: async ({ token_id }, { tokens, actor }) => {
+    await tokens.revoke(token_id, actor)
     return { id: token_id }
   },
 })

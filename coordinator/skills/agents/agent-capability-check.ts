@@ -7,6 +7,7 @@ import type { SkillFacts } from '../../operations/declaration.ts'
 import { Id } from '../../operations/fields.ts'
 import { callerOf } from '../../operations/gates/gate-view.ts'
 import { accessFault } from '../../operations/invoke/access.ts'
+import { neededField } from '../../operations/needed-field.ts'
 import { defineSkill } from '../skill.ts'
 
 const LOOKED_AT = 200
@@ -19,8 +20,8 @@ export default defineSkill({
   access: 'operator',
   effect: 'read',
   input: z.strictObject({
-    agent_id: z.string().max(128).exactOptional().describe('The agent.'),
-    skill: Id.exactOptional().describe('Id of the skill.'),
+    agent_id: neededField(z.string().max(128), 'Id of the agent.'),
+    skill: neededField(Id, 'Id of the skill.'),
   }),
   output: z.object({
     agent_id: z.string(),
@@ -38,8 +39,6 @@ export default defineSkill({
   }),
   examples: [{ agent_id: 'fixer', skill: 'policy-check' }],
   run: async ({ agent_id, skill: id }, context) => {
-    if (agent_id === undefined) throw missing('agent_id')
-    if (id === undefined) throw missing('skill')
     const skill = context.skills.find(each => each.id === id)
     if (skill === undefined) throw new ShoalError('not_found', `no skill ${id}`, { param: 'skill' })
     const { tenantId } = callerOf(context)
@@ -63,10 +62,7 @@ export default defineSkill({
   },
 })
 
-const missing = (param: string): ShoalError =>
-  new ShoalError('invalid_request', `${param} is missing`, { param })
-
-/** Looked at anew: the key may have been revoked since the agent has docked. */
+/** Reads the key again: it may have been revoked since the agent docked. */
 const whyNot = async (
   { keyId, roles }: AgentSession,
   skill: SkillFacts,

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../shared/errors.ts'
 import { callerOf, Status, viewFor } from '../../operations/gates/gate-view.ts'
+import { neededField } from '../../operations/needed-field.ts'
 import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
@@ -11,11 +11,7 @@ export default defineSkill({
   access: 'operator',
   effect: 'write',
   input: z.strictObject({
-    gate_id: z
-      .string()
-      .max(128)
-      .exactOptional()
-      .describe('The gate, such as `gate.production-deploy`.'),
+    gate_id: neededField(z.string().max(128), 'The gate, such as `gate.production-deploy`.'),
     requester: z
       .string()
       .max(128)
@@ -40,8 +36,6 @@ export default defineSkill({
   waitsFor: ({ status, request_id }) => (status === 'pending' ? request_id : undefined),
   examples: [{ gate_id: 'gate.minor-release-approve', evidence: 'release 1.4.0, all tests pass' }],
   run: async ({ gate_id, requester, evidence }, context) => {
-    if (gate_id === undefined)
-      throw new ShoalError('invalid_request', 'gate_id is missing', { param: 'gate_id' })
     const plan = { gate_id, evidence: evidence ?? null, requester: requester ?? null }
     const summary = (evidence ?? gate_id).slice(0, 200)
     const asked = await context.gates.request({ gateId: gate_id, plan, summary }, callerOf(context))

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../shared/errors.ts'
+import { neededField } from '../../operations/needed-field.ts'
 import {
+  ACTION_TYPE,
   POLICY_QUESTION,
   PolicyAnswer,
   policyAnswer,
@@ -15,12 +16,13 @@ export default defineSkill({
   tags: ['governance', 'policy'],
   access: 'operator',
   effect: 'read',
-  input: z.strictObject(POLICY_QUESTION),
+  input: z.strictObject({
+    ...POLICY_QUESTION,
+    action_type: neededField(z.string().max(128), ACTION_TYPE),
+  }),
   output: PolicyAnswer,
   examples: [{ action_type: 'release.major' }],
   run: ({ action_type, actor_id, context }, { policies, key }) => {
-    if (action_type === undefined)
-      throw new ShoalError('invalid_request', 'action_type is missing', { param: 'action_type' })
     const asker = { kind: key?.kind ?? ('autonomous' as const), roles: key?.roles ?? [] }
     return policyAnswer({ action_type, actor_id, context }, policies.current(), asker)
   },

@@ -7,6 +7,7 @@ import type {
 } from 'node-llama-cpp'
 import type { Batching } from './batching.ts'
 import type { Sampled } from './chances.ts'
+import { NO_TOP_K } from './sampling.ts'
 import type { SlotView } from './slots.ts'
 import type { Turnstile } from './turnstile.ts'
 
@@ -43,20 +44,20 @@ export class Slot implements SlotView {
 
   /**
    * Drops what the cache holds beyond the first `length` tokens and returns how many it holds now.
-   * Models whose cache cannot be cut in the middle start anew.
+   * Models whose cache cannot be truncated lose all of it.
    */
   async keep(length: number): Promise<number> {
     const held = this.#sequence.nextTokenIndex
     const kept = length < held && this.#sequence.needsCheckpoints ? 0 : length
     if (kept === held) return kept
-    await this.#turnstile.whileClosed(() =>
+    await this.#turnstile.runClosed(() =>
       this.#sequence.eraseContextTokenRanges([{ start: kept, end: held }]),
     )
     return this.#sequence.nextTokenIndex
   }
 
   /** Runs `work` as one of the slots that the batching waits for. */
-  async whileActive(work: () => Promise<void>): Promise<void> {
+  async runActive(work: () => Promise<void>): Promise<void> {
     await this.#turnstile.closed
     this.#batching.active++
     try {
@@ -66,7 +67,7 @@ export class Slot implements SlotView {
     }
   }
 
-  /** To be called between steps. Undefined when nobody asks the slots to stand still. */
+  /** Must be awaited between steps. Undefined unless the slots are asked to pause. */
   pause(): Promise<void> | undefined {
     const closed = this.#turnstile.closed
     if (closed === undefined) return undefined
@@ -79,6 +80,18 @@ export class Slot implements SlotView {
   /** Reads a part of the prompt. */
   read(tokens: Token[]): Promise<void> {
     return this.#sequence.evaluateWithoutGeneratingNewTokens(tokens, this.#options)
+  }
+
+  /**
+   * Reads a part of the prompt, and resolves to the chances of what follows each of its tokens, the
+   * likeliest first, before temperature and everything else that shapes an answer.
+   */
+  async readWithChances(tokens: Token[]): Promise<Map<Token, number>[]> {
+    const outputs = await this.#sequence.controlledEvaluate(
+      tokens.map(token => [token, { generateNext: { probabilities: true, options: UNSHAPED } }]),
+      this.#options,
+    )
+    return outputs.map(output => output?.next.probabilities ?? new Map())
   }
 
   /** Reads the rest of the prompt and yields the tokens of the answer, the ending one included. */
@@ -94,6 +107,8 @@ export class Slot implements SlotView {
     })
   }
 }
+
+const UNSHAPED = { temperature: 1, topP: 1, minP: 0, topK: NO_TOP_K }
 
 const refuseShift = (): never => {
   throw new Error('the context is full; its beginning is never dropped silently')

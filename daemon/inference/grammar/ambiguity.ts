@@ -83,12 +83,15 @@ class Ways {
 const beginningOf = (leaf: Leaf): string => {
   if (leaf.kind === 'map') return 'object'
   if (leaf.kind === 'format') return 'string'
+  if (leaf.kind === 'integer') return 'number'
   if (leaf.kind !== 'literal') return leaf.kind
   return leaf.texts.some(text => text.startsWith('"')) ? 'string' : 'number'
 }
 
-/** Keys that may come next, for objects with properties that may be left out. */
+/** Lengths of a bounded integer; keys that may come next, where properties may be left out. */
 const ownWays = (leaf: Leaf): number => {
+  if (leaf.kind === 'integer')
+    return 1 + Number(leaf.min !== undefined) + Number(leaf.max !== undefined)
   if (leaf.kind !== 'object') return 1
   let run = 1
   let longest = 1

@@ -11,7 +11,6 @@ export const BASICS = {
   string: String.raw`"\"" char* "\""`,
   whole: '"0" | [1-9] [0-9]{0,14}',
   integer: '"-"? whole',
-  positive: '[1-9] [0-9]{0,14}',
   tail: '("." [0-9]{1,16})? ([eE] [-+]? [0-9]{1,2})?',
   number: '"-"? whole tail',
   'least-number': 'whole tail',

@@ -1,5 +1,6 @@
-import { BASICS, type Basic } from './basics.ts'
+import { BASICS } from './basics.ts'
 import { list, literal, NOTHING, oneOf, times } from './gbnf.ts'
+import { type IntegerBounds, integerRange } from './integer-range.ts'
 import { Leaves } from './leaves.ts'
 import type { Leaf, Node, Property, Shape } from './node.ts'
 
@@ -8,6 +9,7 @@ export class Rules {
   readonly #rules = new Map<string, string>()
   readonly #leaves = new Map<Leaf, string>()
   readonly #unions = new Map<readonly Leaf[], string>()
+  readonly #ranges = new Map<string, string>()
 
   /** The name of the rule for a value of this shape. */
   value({ root, defs }: Shape): string {
@@ -58,7 +60,9 @@ export class Rules {
       case 'format':
         return leaf.format
       case 'number':
-        return NUMBERS[`${leaf.whole} ${leaf.least}`] as string
+        return leaf.least === 'zero' ? 'least-number' : 'number'
+      case 'integer':
+        return this.#integer(leaf)
       case 'literal':
         return oneOf(leaf.texts.map(text => ({ text, after: '' })))
       case 'object':
@@ -70,6 +74,20 @@ export class Rules {
       case 'array':
         return `"[" ws ${this.#items(leaf, defs)} ws "]"`
     }
+  }
+
+  #integer({ min, max }: IntegerBounds): string {
+    if (min === undefined && max === undefined) return 'integer'
+    return this.#shared(`${min} to ${max}`, () =>
+      integerRange({ min, max }, count => this.#shared(`${count}`, () => `[0-9]{${count}}`)),
+    )
+  }
+
+  /** The name of a rule that is written once, however often it is referred to. */
+  #shared(key: string, write: () => string): string {
+    const known = this.#ranges.get(key) ?? this.#add(write())
+    this.#ranges.set(key, known)
+    return known
   }
 
   /** Properties come in their order; those that are not required may be left out. */
@@ -118,12 +136,4 @@ export class Rules {
     this.#rules.set(name, '')
     return name
   }
-}
-
-const NUMBERS: Record<string, Basic> = {
-  'true any': 'integer',
-  'true zero': 'whole',
-  'true positive': 'positive',
-  'false any': 'number',
-  'false zero': 'least-number',
 }

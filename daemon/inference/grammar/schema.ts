@@ -1,7 +1,8 @@
+import { integerBounds, leastNumber } from './bounds.ts'
 import { invalid, unserved } from './faults.ts'
 import { Keywords, MAX_NAME_LENGTH } from './keywords.ts'
 import { type Node, type Property, type Shape, STRING_FORMATS, type StringFormat } from './node.ts'
-import { impliedTypes, isOfType, type JsonType, leastNumber, typesOf } from './types.ts'
+import { impliedTypes, isOfType, type JsonType, typesOf } from './types.ts'
 
 /** An engine copies repeated rules; it refuses 2000 (MAX_REPETITION_THRESHOLD in llama-grammar.cpp). */
 const MAX_COUNT = 1024
@@ -116,8 +117,9 @@ class Reader {
       case 'string':
         return this.#string(at)
       case 'number':
+        return { kind: 'number', least: leastNumber(at) }
       case 'integer':
-        return { kind: 'number', whole: type === 'integer', least: leastNumber(at, type) }
+        return this.#integer(at)
       case 'boolean':
         return { kind: 'literal', texts: ['true', 'false'] }
       case 'null':
@@ -127,6 +129,13 @@ class Reader {
       case 'array':
         return this.#array(at, depth)
     }
+  }
+
+  #integer(at: Keywords): Node {
+    const bounds = integerBounds(at)
+    for (const bound of [bounds.min, bounds.max])
+      if (bound !== undefined) this.#spend('characters', rangeCost(bound), at.place('type'))
+    return { kind: 'integer', ...bounds }
   }
 
   #string(at: Keywords): Node {
@@ -149,7 +158,7 @@ class Reader {
         at.place('required'),
         `${String(absent).slice(0, MAX_NAME_LENGTH)} is not among the properties`,
       )
-    // What may come besides named properties need not come, so it does not.
+    // Additional properties next to named ones are optional and are never generated
     const isOpen = additional === undefined ? !at.has('properties') : additional !== false
     if (properties.length === 0 && isOpen) return this.#map(at, additional, depth)
     return { kind: 'object', properties: this.#properties(at, properties, required, depth) }
@@ -220,6 +229,9 @@ class Reader {
     if (this.#budget[what] < 0) throw unserved(param, `the schema has too many ${what}`)
   }
 }
+
+/** The rules of a range grow with the square of its digits. */
+const rangeCost = (bound: bigint): number => Math.ceil(String(bound).length ** 2 / 16)
 
 const isFormat = (format: string): format is StringFormat =>
   (STRING_FORMATS as readonly string[]).includes(format)

@@ -1,4 +1,4 @@
-import { invalid, unserved } from './faults.ts'
+import { invalid } from './faults.ts'
 import type { Keywords } from './keywords.ts'
 
 const JSON_TYPES = ['string', 'number', 'integer', 'boolean', 'null', 'object', 'array'] as const
@@ -25,24 +25,4 @@ export const isOfType = (value: unknown, type: JsonType): boolean => {
   if (type === 'array') return Array.isArray(value)
   if (type === 'object') return typeof value === 'object' && value !== null && !Array.isArray(value)
   return typeof value === type
-}
-
-/** The most digits before the point that a number of the grammar has: 15. */
-const BEYOND = 1e15
-
-/** Bounds at zero and bounds that no number of the grammar reaches. */
-export const leastNumber = (at: Keywords, type: JsonType): 'any' | 'zero' | 'positive' => {
-  const minimum = at.take('minimum', 'number')
-  const above = at.take('exclusiveMinimum', 'number')
-  for (const name of ['maximum', 'exclusiveMaximum']) {
-    const most = at.take(name, 'number')
-    const isOut = type === 'integer' && most !== undefined && most >= BEYOND
-    if (most !== undefined && !isOut) throw unserved(at.place(name), 'is not served')
-  }
-  if (type === 'integer' && (minimum === 1 || above === 0)) return 'positive'
-  if (above !== undefined) throw unserved(at.place('exclusiveMinimum'), 'is not served')
-  if (minimum === 0) return 'zero'
-  const isOut = minimum === undefined || (type === 'integer' && minimum <= -BEYOND)
-  if (!isOut) throw unserved(at.place('minimum'), 'is served for 0 only')
-  return 'any'
 }

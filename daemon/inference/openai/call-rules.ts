@@ -15,12 +15,15 @@ import type { ActiveTools } from './tools.ts'
  * @throws ShoalError for a forced call: unsupported_parameter with the place of what cannot be
  *   held, invalid_request for what is no schema
  */
-export const callRules = ({ tools, forced, parallel }: ActiveTools, rules: Rules): CallRules => {
+export const callRules = (
+  { tools, places, forced, parallel }: ActiveTools,
+  rules: Rules,
+): CallRules => {
   const budget = newBudget()
-  const places = forced ?? tools.map((_, index) => index)
-  const functions = places.map(index => {
+  const callable = forced ?? tools.map((_, index) => index)
+  const functions = callable.map(index => {
     const { name, parameters } = tools[index] as PlainTool
-    const param = `tools.${index}.function.parameters`
+    const param = `tools.${places[index]}.function.parameters`
     const read = () => safeShape(objectSchema(parameters), param, budget)
     return { name, rule: rules.value(forced ? read() : orAnyObject(read)) }
   })

@@ -2,7 +2,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { CompletionChunk, CompletionRequest } from '../../../shared/wire/completions.ts'
 import { HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
 import type { FinishReason } from '../../../shared/wire/openai.ts'
-import type { TokenInfo } from '../protocol.ts'
+import type { ScoredToken } from '../protocol.ts'
 import { type AnswerHead, promptHeaders } from './answer-head.ts'
 import { completionLogprobs } from './completion-choice.ts'
 import type { CompletionPlan, Runner } from './completion-order.ts'
@@ -69,7 +69,7 @@ export class StreamedCompletion {
           this.#totals.count(event, answer === 0)
           if (event.type === 'start' && !isAlive) this.#stream.keepAlive()
           isAlive = true
-          if (event.type === 'text') {
+          if (event.type === 'text' || event.type === 'echo') {
             this.#send(index, event.text, event.tokens ?? [], offset, null)
             offset += event.text.length
           } else if (event.type === 'end')
@@ -83,7 +83,7 @@ export class StreamedCompletion {
   #send(
     index: number,
     text: string,
-    tokens: readonly TokenInfo[],
+    tokens: readonly ScoredToken[],
     offset: number,
     finish: FinishReason | null,
   ): void {

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable, Writable } from 'node:stream'
 import { errorBody, httpStatus, ShoalError } from '../../../shared/errors.ts'
+import { JSON_TYPE } from '../../../shared/json-type.ts'
 import { TRAILER_USAGE } from '../../../shared/wire/link.ts'
 import type { Usage } from '../../../shared/wire/openai.ts'
 
@@ -30,9 +31,8 @@ export const readJson = async (
   request: HttpRequest,
   maxBytes = MAX_BODY_BYTES,
 ): Promise<unknown> => {
-  if (!isJson(request.headers['content-type'])) {
-    throw new ShoalError('unsupported_media_type', 'the body must be application/json')
-  }
+  if (!JSON_TYPE.test(request.headers['content-type'] ?? ''))
+    throw new ShoalError('unsupported_media_type', 'content-type must be application/json in UTF-8')
   const body = await readBody(request, maxBytes)
   try {
     return JSON.parse(body.toString('utf8'))
@@ -41,14 +41,12 @@ export const readJson = async (
   }
 }
 
-const isJson = (contentType: string | undefined): boolean =>
-  /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType ?? '')
-
 const readBody = async (request: HttpRequest, maxBytes: number): Promise<Buffer> => {
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of request) {
+  // a request that is destroyed takes its connection along, and the answer with it
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     length += chunk.length
     if (length > maxBytes) throw tooLarge(maxBytes)
     chunks.push(chunk)
@@ -64,7 +62,7 @@ export const sendJson = (response: HttpResponse, value: unknown): void => {
   response.end(JSON.stringify(value))
 }
 
-/** Also when it is aborted already. */
+/** Runs on abort, also when the signal is aborted already. */
 export const whenAborted = (signal: AbortSignal, run: () => void): void => {
   if (signal.aborted) run()
   else signal.addEventListener('abort', run, { once: true })

@@ -3,7 +3,7 @@ import type { ModelResponse, OutputItem, ResponseUsage } from '../../../shared/w
 import type { ResponsesRequest } from '../../../shared/wire/responses.ts'
 import type { AnswerHead } from './answer-head.ts'
 
-/** How far a response has come; what is not said yet is null or empty on the wire. */
+/** State of a response; fields that are not known yet are null or empty on the wire. */
 export interface Progress {
   status: ModelResponse['status']
   output: readonly OutputItem[]
@@ -69,13 +69,16 @@ const toolsOf = ({ tools }: ResponsesRequest): ModelResponse['tools'] =>
 
 const responseUsage = (usage: Usage): ResponseUsage => ({
   input_tokens: usage.prompt_tokens,
-  input_tokens_details: { cached_tokens: usage.prompt_tokens_details?.cached_tokens ?? 0 },
+  input_tokens_details: {
+    cached_tokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+    cache_write_tokens: 0,
+  },
   output_tokens: usage.completion_tokens,
   output_tokens_details: { reasoning_tokens: 0 },
   total_tokens: usage.total_tokens,
 })
 
-/** What a finish of the chat path makes of the response and of its last item. */
+/** Effect of a finish reason of the chat path on the response and its last item. */
 export const ending = (
   finish: string,
 ): Pick<Progress, 'reason'> & { status: 'completed' | 'incomplete' } => {

@@ -90,14 +90,15 @@ const toolsOf = ({ tools, tool_choice: choice }: ResponsesRequest): Record<strin
   const functions = (tools ?? []).filter(isFunction)
   if (typeof choice !== 'object' || choice === null)
     return known({ tools: chatTools(functions), tool_choice: choice })
+  const named = (name: string) => ({ type: 'function', function: { name } })
   if ('mode' in choice && Array.isArray(choice.tools)) {
-    const allowed = new Set(choice.tools.map(tool => tool.name))
-    const some = functions.filter(({ name }) => allowed.has(name))
-    return known({ tools: chatTools(some), tool_choice: choice.mode })
+    const allowed = { mode: choice.mode, tools: choice.tools.map(({ name }) => named(name)) }
+    return known({
+      tools: chatTools(functions),
+      tool_choice: { type: 'allowed_tools', allowed_tools: allowed },
+    })
   }
-  const { name } = choice as { name: string }
-  const named = { type: 'function', function: { name } }
-  return { tools: chatTools(functions), tool_choice: named }
+  return { tools: chatTools(functions), tool_choice: named((choice as { name: string }).name) }
 }
 
 const isFunction = (
@@ -121,6 +122,9 @@ export const responsesParam = (param: string): string => {
   if (first === 'max_completion_tokens' || first === 'max_tokens') return 'max_output_tokens'
   if (first === 'response_format')
     return ['text.format', ...rest.filter(name => name !== 'json_schema')].join('.')
-  if (first === 'tools') return [first, ...rest.filter(name => name !== 'function')].join('.')
+  if (first === 'tools' || first === 'tool_choice')
+    return [first, ...rest.filter(name => name !== 'function' && name !== 'allowed_tools')].join(
+      '.',
+    )
   return param
 }

@@ -6,7 +6,9 @@ import type { PlainTool } from '../protocol.ts'
 /** The functions that an answer may call. */
 export interface ActiveTools {
   tools: readonly PlainTool[]
-  /** The answer is a call, of one of these, named by their place in the request. */
+  /** Index of each in the request. */
+  places: readonly number[]
+  /** The answer must be a call of one of these indices of `tools`. */
   forced: readonly number[] | undefined
   /** More than one call in an answer. */
   parallel: boolean
@@ -20,23 +22,42 @@ export const activeTools = (request: ChatRequest): ActiveTools | undefined => {
   if (tools.length === 0 && choice !== 'none' && choice !== 'auto')
     throw invalid('tool_choice', 'tool_choice needs tools')
   if (tools.length === 0 || choice === 'none') return undefined
+  const places = allowedPlaces(choice, tools)
   return {
-    tools: tools.map(plainTool),
+    tools: places.map(place => plainTool(tools[place] as FunctionTool)),
+    places,
     forced: forcedBy(choice, tools),
     parallel: request.parallel_tool_calls !== false,
   }
 }
 
+type Choice = NonNullable<ChatRequest['tool_choice']>
+
+const isAllowed = (choice: Choice): choice is Extract<Choice, { type: 'allowed_tools' }> =>
+  typeof choice === 'object' && choice.type === 'allowed_tools'
+
+const allowedPlaces = (choice: Choice, tools: readonly FunctionTool[]): readonly number[] => {
+  if (!isAllowed(choice)) return tools.map((_, index) => index)
+  const places = choice.allowed_tools.tools.map((tool, index) =>
+    placeOf(tool.function.name, tools, `tool_choice.allowed_tools.tools.${index}.function.name`),
+  )
+  return [...new Set(places)].toSorted((a, b) => a - b)
+}
+
 const forcedBy = (
-  choice: NonNullable<ChatRequest['tool_choice']>,
+  choice: Choice,
   tools: readonly FunctionTool[],
 ): readonly number[] | undefined => {
-  if (choice === 'required') return tools.map((_, index) => index)
-  if (typeof choice === 'string') return undefined
-  const { name } = choice.function
+  const mode = isAllowed(choice) ? choice.allowed_tools.mode : choice
+  if (mode === 'required') return allowedPlaces(choice, tools).map((_, index) => index)
+  if (typeof mode === 'string') return undefined
+  return [placeOf(mode.function.name, tools, 'tool_choice.function.name')]
+}
+
+const placeOf = (name: string, tools: readonly FunctionTool[], param: string): number => {
   const index = tools.findIndex(tool => tool.function.name === name)
-  if (index >= 0) return [index]
-  throw invalid('tool_choice.function.name', `${name} is not among the tools`)
+  if (index >= 0) return index
+  throw invalid(param, `${name} is not among the tools`)
 }
 
 const checkNames = (tools: readonly FunctionTool[]): void => {

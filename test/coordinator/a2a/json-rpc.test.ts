@@ -1,7 +1,9 @@
+import { connect } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
 import { a2aScene, caller, type Json, message } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
+import { statusAfterWriting } from '../../support/app.ts'
 
 const { skills, done, release } = testSkills()
 const scene = await a2aScene(t, { moreSkills: skills })
@@ -328,6 +330,10 @@ t.test('faults of the envelope have the codes of JSON-RPC', async t => {
     JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'x'.repeat(300_000) }),
   )
   t.strictSame([big.status, big.json.error.code], [413, -32600])
+  const head = ['POST /a2a HTTP/1.1', 'host: localhost', 'content-type: application/json']
+  t.match(await statusAfterWriting(connect(Number(new URL(url).port)), head), /413/)
+  const wrong = await json('/a2a', { jsonrpc: '2.0', id: 4, method: 5, params: {} })
+  t.match(wrong.json, { id: 4, error: { code: -32600, message: 'method must be a string' } })
 })
 
 t.test('a version that is not spoken is refused; a later patch of one that is, is not', async t => {

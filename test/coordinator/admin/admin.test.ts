@@ -14,7 +14,7 @@ import { createKeys } from '../../../coordinator/keys/keys.ts'
 import { listPeople } from '../../../coordinator/people/people.ts'
 import { openSigning } from '../../../coordinator/signing/signing.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
-import { ownCertificate } from '../../../coordinator/tls/own-certificate.ts'
+import { loadOwnCertificate } from '../../../coordinator/tls/own-certificate.ts'
 import { parseJoinToken } from '../../../shared/join-token.ts'
 import { printed } from '../../../shared/print.ts'
 import { lockState } from '../../../shared/state-lock.ts'
@@ -205,7 +205,7 @@ t.test(
   'a token carries the fingerprint of the authority that the coordinator has made',
   async t => {
     const folder = await temporaryFolder(t)
-    const identity = await ownCertificate(folder, ['localhost'])
+    const identity = await loadOwnCertificate(folder, ['localhost'])
     const run = async (...argv: string[]) => {
       let out = ''
       const write = (more: string) => {

@@ -99,7 +99,6 @@ export const contract = (name: string, makeBus: MakeBus, skip: string | false = 
       ['no password', { username: A, password: undefined }],
       ['a last will on another cell', { will: willOn(topicFor('state', B)) }],
       ['a session that outlives it', { clean: false }],
-      ['no keep alive', { keepalive: 0 }],
     ] as const)
       t.test(`that connects with ${title} is refused`, async t => {
         const client = await dial(A)
@@ -111,6 +110,20 @@ export const contract = (name: string, makeBus: MakeBus, skip: string | false = 
         await client.closed
         t.strictSame(await heardUntilMarker(rig), [])
       })
+
+    for (const keepalive of [0, 61])
+      t.test(
+        `that connects with a keep alive of ${keepalive} s is closed without CONNACK`,
+        async t => {
+          const client = await dial(A)
+          await t.rejects(client.connect({ ...loginOf(A), keepalive }), /ended before CONNACK/)
+        },
+      )
+
+    t.test('that connects with the longest keep alive is accepted', async t => {
+      const client = await dial(A)
+      t.equal((await client.connect({ ...loginOf(A), keepalive: 60 })).returnCode, 0)
+    })
 
     t.test('that speaks before CONNECT is cut off', async t => {
       const client = await dial(A)

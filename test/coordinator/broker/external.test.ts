@@ -12,7 +12,7 @@ import { brokerLogins } from '../../../coordinator/broker/logins.ts'
 import { mosquittoFiles } from '../../../coordinator/broker/mosquitto-files.ts'
 import { openBus } from '../../../coordinator/broker/open-bus.ts'
 import { CoordinatorConfig } from '../../../coordinator/config.ts'
-import { ownCertificate } from '../../../coordinator/tls/own-certificate.ts'
+import { loadOwnCertificate } from '../../../coordinator/tls/own-certificate.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createLogger } from '../../../shared/logger.ts'
 import { TOPICS, type TopicName, topicFor } from '../../../shared/wire/topics.ts'
@@ -214,9 +214,9 @@ t.test('a mosquitto outside', { skip: mosquittoMissing }, async t => {
   })
 
   t.test('with a certificate carries cells over TLS, and only the right one', async t => {
-    const { cert, key, caFile = '' } = await ownCertificate(temporary(t), ['127.0.0.1'])
-    const other = await ownCertificate(temporary(t), ['127.0.0.1'])
-    const elsewhere = await ownCertificate(temporary(t), ['broker.example'])
+    const { cert, key, caFile = '' } = await loadOwnCertificate(temporary(t), ['127.0.0.1'])
+    const other = await loadOwnCertificate(temporary(t), ['127.0.0.1'])
+    const elsewhere = await loadOwnCertificate(temporary(t), ['broker.example'])
     const port = await freePort()
     const mosquitto = await startBroker(port, { cert, key })
     t.teardown(mosquitto.stop)

@@ -8,6 +8,7 @@ import {
 import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
 import { newId } from '../../../shared/ids.ts'
 import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import {
   type Ack,
   type AckState,
@@ -18,6 +19,7 @@ import {
 } from '../../../shared/wire/command.ts'
 import { silent } from '../../support/cell.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
+import { addCell } from './cell-row.ts'
 
 const CELL = newId('cell')
 const coordinator = signerOf(newPrivateKey())
@@ -34,41 +36,23 @@ const facts = (verb: string, hazard: VerbFacts['hazard']): VerbFacts => ({
 /** Commands on a real store, with a clock, a network and a cell that the test moves. */
 const rig = async (t: Test, given: Partial<CommandsParts> = {}) => {
   const store = await temporaryStore(t)
-  await store.ledger.sealed.write(async trx => {
-    const token = { id: 't', digest: '', uses: 1, uses_left: 0, created_at: 0, expires_at: 0 }
-    const rest = { revoked_at: null, role: 'cell', tags_json: '[]' }
-    await trx
-      .insertInto('join_tokens')
-      .values({ ...token, ...rest })
-      .execute()
-    await trx
-      .insertInto('cells')
-      .values({
-        id: CELL,
-        name: 'n',
-        digest: '',
-        token_id: 't',
-        enrolled_at: 0,
-        revoked_at: null,
-        epoch: 1,
-        next_digest: null,
-        renewed_at: 0,
-        public_key: cell.publicKey,
-        tags_json: '[]',
-        quarantined_at: null,
-      })
-      .execute()
-  })
+  await addCell(store.ledger, CELL, cell.publicKey)
   const failing = { writes: false }
   const ledger = withChangeHook(store.ledger, async (work, commit) => {
     if (failing.writes) throw new Error('disk full')
     return commit(work)
   })
-  const world = { now: 1_800_000_000_000, here: true, sent: [] as Command[] }
+  const world = { now: 1_800_000_000_000, here: true, level: CAPABILITY, sent: [] as Command[] }
   const parts: CommandsParts = {
     ledger,
     signer: coordinator,
-    verbs: () => [facts('ping', 'safe'), facts('open', 'caution'), facts('fly', 'unsafe')],
+    verbs: () => [
+      facts('ping', 'safe'),
+      facts('open', 'caution'),
+      facts('fly', 'unsafe'),
+      { ...facts('stop', 'safe'), urgent: true },
+    ],
+    capability: () => world.level,
     isHere: () => world.here,
     cellKey: async () => cell.publicKey,
     publish: async command => void world.sent.push(command),
@@ -169,6 +153,78 @@ t.test('a command', async t => {
     const { commands } = await rig(t)
     await Promise.all(Array.from({ length: 100 }, () => commands.create(ping, BY)))
     await t.rejects(commands.create(ping, BY), { code: 'rate_limited' })
+  })
+
+  t.test('of another device, or a stop, has room when one device has none', async t => {
+    const { commands } = await rig(t)
+    const arm = { ...ping, deviceId: 'arm' }
+    await Promise.all(Array.from({ length: 100 }, () => commands.create(arm, BY)))
+    await t.rejects(commands.create(arm, BY), { code: 'rate_limited', message: /arm/ })
+    t.match(await commands.create({ ...ping, deviceId: 'rover' }, BY), { state: 'sent' })
+    t.match(await commands.create({ ...arm, verb: 'stop' }, BY), { state: 'sent' })
+  })
+
+  t.test('that follows one that acts waits for it in its lane; a stop does not', async t => {
+    const { commands, world } = await rig(t)
+    const arm = { ...ping, deviceId: 'arm' }
+    world.here = false
+    const created = []
+    for (const verb of ['open', 'ping', 'stop'])
+      created.push(await commands.create({ ...arm, verb }, BY))
+    const other = await commands.create(ping, BY)
+    world.here = true
+    commands.connected(CELL)
+    t.strictSame(
+      world.sent.map(({ verb }) => verb),
+      ['stop', 'ping'],
+      'before the disk has answered',
+    )
+    t.equal(world.sent[1]?.id, other.id)
+    await commands.close()
+    t.strictSame(
+      world.sent.slice(2).map(({ id }) => id),
+      created.slice(0, 2).map(({ id }) => id),
+    )
+  })
+
+  t.test('that a cell of an older level could not verify is refused, and names it', async t => {
+    const { commands, world, audit } = await rig(t)
+    world.level = 1
+    const refused = (more: object) => commands.create({ ...ping, ...more }, BY)
+    await t.rejects(refused({ deviceId: 'arm' }), { code: 'conflict', message: /needs level 2/ })
+    await t.rejects(refused({ verb: 'fly' }), { code: 'conflict', message: /needs level 3/ })
+    const { mode, ttlSeconds, ...wanted } = ping
+    await t.rejects(commands.plan({ ...wanted, verb: 'fly' }, BY), { message: /needs level 3/ })
+    t.match(
+      await commands.plan(wanted, BY),
+      { hazard: 'safe', checks: [] },
+      'what it can is planned',
+    )
+    await commands.create(ping, BY)
+    t.equal(world.sent.length, 1)
+    t.notOk(
+      world.sent.some(sent => 'max_result_bytes' in sent),
+      'newer fields are withheld',
+    )
+    await commands.close()
+    t.strictSame(await audit(), ['command.create done'])
+  })
+
+  t.test('that waited for a cell which came back older is not sent', async t => {
+    const { commands, world } = await rig(t)
+    world.here = false
+    const newer = await commands.create({ ...ping, deviceId: 'arm' }, BY)
+    const plain = await commands.create(ping, BY)
+    Object.assign(world, { here: true, level: 1 })
+    commands.connected(CELL)
+    t.match(await commands.get(newer.id), { state: 'rejected', reason: 'capability' })
+    t.strictSame(
+      world.sent.map(({ id }) => id),
+      [plain.id],
+    )
+    const [sent] = world.sent
+    t.ok(sent && isGenuineCommand(sent, coordinator.publicKey))
+    t.notOk(sent && 'max_result_bytes' in sent)
   })
 
   t.test('waits for a cell that is away', async t => {
@@ -356,6 +412,35 @@ t.test('an ack', async t => {
     await commands.acknowledge(CELL, { ...ack(id, 'failed'), state: 'succeeded' })
     await commands.acknowledge(CELL, { ...ack(id, 'succeeded'), extra: 1 })
     t.equal(await stateOf(commands, id), 'sent')
+  })
+
+  t.test('of progress is known until the end, and changes no end', async t => {
+    const { commands } = await rig(t)
+    const { id } = await commands.create(ping, BY)
+    const progressOf = async () => (await commands.get(id))?.progress
+    for (const percent of [10, 40]) {
+      const progress = { percent, message: null }
+      await commands.acknowledge(CELL, ack(id, 'executing', cell, { progress }))
+      t.strictSame(await progressOf(), progress)
+    }
+    await commands.acknowledge(CELL, ack(id, 'succeeded'))
+    const progress = { percent: 90, message: null }
+    await commands.acknowledge(CELL, ack(id, 'executing', cell, { progress }))
+    t.match(await commands.get(id), { state: 'succeeded', progress: undefined })
+  })
+
+  t.test('with a large result is shown with its command, and not in the list', async t => {
+    const { commands, restart } = await rig(t)
+    const result = 'x'.repeat(256 * 1024 - 2)
+    const { id } = await commands.create(ping, BY)
+    await commands.acknowledge(CELL, ack(id, 'succeeded', cell, { result }))
+    await commands.close()
+    const again = await restart()
+    t.equal((await again.get(id))?.result, result)
+    t.strictSame(
+      (await again.list({ limit: 1 })).map(({ result }) => result),
+      [undefined],
+    )
   })
 
   t.test('of a cell without a key is dropped', async t => {

@@ -4,6 +4,7 @@ import type { Cell } from '../../../coordinator/enrolment/cell.ts'
 import type { Cell as LiveCell } from '../../../coordinator/fleet/cell.ts'
 import { newId } from '../../../shared/ids.ts'
 import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { withholdKeys } from '../../../shared/wire/capability.ts'
 import { Desired, isGenuineDesired } from '../../../shared/wire/desired.ts'
 import { silent } from '../../support/cell.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
@@ -49,4 +50,11 @@ t.test('a cell is told what it is to be, signed for it alone', async t => {
   t.match(desired, { version: 1, cell_id: id, answers: 'birth', issued_at: 1234 })
   t.ok(isGenuineDesired(desired, id, signer.publicKey))
   t.notOk(isGenuineDesired(desired, newId('cell'), signer.publicKey))
+})
+
+t.test('a cell is not sent the settings that it does not know', async t => {
+  const document = { log: { level: 'info' }, devices: { arm: {} } }
+  const levels = { devices: 5 }
+  t.strictSame(withholdKeys(document, levels, 4), { log: { level: 'info' } })
+  t.strictSame(withholdKeys(document, levels, 5), document)
 })

@@ -31,10 +31,14 @@ const begun = async (t: Test, conversing: TestConversing) => {
   return { store, clock, conversations, id }
 }
 
-const say = (conversations: Conversations<Context>, id: string, content: string, who = caller()) =>
-  conversations.send(id, { content, autoRoute: false, tell: () => {} }, who)
+const say = (
+  conversations: Pick<Conversations<Context>, 'send' | 'get'>,
+  id: string,
+  content: string,
+  who = caller(),
+) => conversations.send(id, { content, autoRoute: false, tell: () => {} }, who)
 
-const messages = async (conversations: Conversations<Context>, id: string) =>
+const messages = async (conversations: Pick<Conversations<Context>, 'send' | 'get'>, id: string) =>
   (await conversations.get(id, { limit: 50 }, caller())).messages
 
 /** A model that answers when it is let, and ends when nobody waits any more. */

@@ -23,7 +23,7 @@ import {
   linkCell,
   USAGE,
 } from '../../support/cell.ts'
-import { ask as askLink } from '../link/asking.ts'
+import { collectAnswer } from '../../support/link-requests.ts'
 
 interface Rig {
   cells: Record<string, LinkedCell>
@@ -322,7 +322,9 @@ t.test('a cell that is frozen is cut off by the ping', async t => {
   const cell = await linkCell('a', never, 20)
   cell.freeze()
   await cell.isDown
-  await t.rejects(askLink(cell.link, { method: 'GET', path: '/' }), { code: 'cell_unavailable' })
+  await t.rejects(collectAnswer(cell.link, { method: 'GET', path: '/' }), {
+    code: 'cell_unavailable',
+  })
   await cell.close()
 })
 
@@ -344,7 +346,7 @@ t.test('a cell that tells of more tokens than a request can have is not believed
 t.test('a link that is cut off is down before its streams end', async t => {
   const cell = await linkCell('a', never)
   const order: string[] = []
-  const isClosed = askLink(cell.link, { method: 'GET', path: '/' })
+  const isClosed = collectAnswer(cell.link, { method: 'GET', path: '/' })
   cell.isDown.then(() => order.push('link'))
   isClosed.then(() => order.push('stream'))
   cell.link.close()

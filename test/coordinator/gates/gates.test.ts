@@ -98,6 +98,7 @@ t.test('a gate that asks two people', async t => {
     rows.map(({ action, outcome }) => `${action} ${outcome}`),
     [
       'gate.request done',
+      'gate.approve refused',
       'gate.approve done',
       'gate.consumed refused',
       'gate.approve done',
@@ -110,7 +111,7 @@ t.test('a gate that asks two people', async t => {
 })
 
 t.test('who may decide', async t => {
-  const { gates, builder, architect, admin, enter } = await scene(t)
+  const { gates, builder, architect, admin, enter, store } = await scene(t)
   const second = await enter('bea', ['operator_admin'])
   const agent = await enter('bot', ['operator_admin'], { kind: 'ai_agent' })
   const pipeline = await enter('ci', ['operator_admin'], { kind: 'ci_pipeline' })
@@ -125,6 +126,21 @@ t.test('who may decide', async t => {
       await t.rejects(gates.approve(id, as(person)), { code: 'forbidden' })
       await t.rejects(gates.reject(id, as(person)), { code: 'forbidden' })
     })
+  await t.test('each refused vote is in the audit, with the person and the reason', async t => {
+    const rows = (await auditRows(store)).filter(({ outcome }) => outcome === 'refused')
+    t.strictSame(
+      rows.map(({ action, subject }) => [action, subject]),
+      Array.from({ length: 4 }, () => [
+        ['gate.approve', id],
+        ['gate.reject', id],
+      ]).flat(),
+    )
+    t.match(rows[0]?.details, {
+      state: 'pending',
+      person: second.personId,
+      why: /who asks cannot decide/,
+    })
+  })
   await t.test('another tenant does not even learn that there is such a request', async t => {
     const gone = { code: 'not_found', message: `no request ${id}` }
     await t.rejects(gates.approve(id, as(admin, 'two')), gone)

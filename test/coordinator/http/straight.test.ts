@@ -1,13 +1,26 @@
 import { once } from 'node:events'
-import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import t, { type Test } from 'tap'
+import { acceptUpgrades } from '../../../coordinator/http/upgrades.ts'
 import { createFigures } from '../../../coordinator/metrics/figures.ts'
-import { appWith, config } from '../../support/app.ts'
+import { closeWithLinger } from '../../../shared/lingering-close.ts'
+import { ENROL_PATH, LINK_PATH, LINK_PROTOCOL } from '../../../shared/wire/link.ts'
+import { appWith, config, statusAfterWriting } from '../../support/app.ts'
+import { silent } from '../../support/cell.ts'
 
 const LIMIT_BYTES = 4096
 const PATH = '/v1/chat/completions'
 const VALID = JSON.stringify({ model: 'model-a:7b', messages: [{ role: 'user', content: 'hi' }] })
+
+/** A request whose answer is held to a schema of objects within objects. */
+const schemaOf = (depth: number): Sent => {
+  let schema: object = { type: 'null' }
+  for (let level = 0; level < depth; level++)
+    schema = { type: 'object', properties: { a: schema }, required: ['a'] }
+  const format = { type: 'json_schema', json_schema: { name: 'deep', schema } }
+  return { pieces: [JSON.stringify({ ...JSON.parse(VALID), response_format: format })] }
+}
 
 interface Answer {
   status: number | undefined
@@ -69,6 +82,18 @@ t.test('an inference request is refused in front of Fastify as behind it', async
       415,
       'unsupported_media_type',
     ],
+    [
+      'in another charset',
+      { headers: { 'content-type': 'application/json; charset=iso-8859-1' } },
+      415,
+      'unsupported_media_type',
+    ],
+    [
+      'in UTF-8 by name, that no cell can serve',
+      { headers: { 'content-type': 'application/json;a=b; charset="UTF-8"' } },
+      503,
+      'cell_unavailable',
+    ],
     ['that is broken JSON', { pieces: ['{"mod', 'el":'] }, 422, 'invalid_request'],
     ['that is too large', { pieces: [VALID, big] }, 413, 'payload_too_large'],
     [
@@ -79,6 +104,8 @@ t.test('an inference request is refused in front of Fastify as behind it', async
     ],
     ['for another model', { pieces: [VALID.replace('model-a:7b', 'none')] }, 422, 'invalid_model'],
     ['that no cell can serve', {}, 503, 'cell_unavailable'],
+    ['with a schema 32 deep, that no cell can serve', schemaOf(32), 503, 'cell_unavailable'],
+    ['with a schema of any depth', schemaOf(40), 422, 'invalid_request'],
     ['by another method', { method: 'PUT' }, 405, 'method_not_allowed'],
   ]
   for (const [title, sent, status, code] of cases)
@@ -97,6 +124,69 @@ t.test('an inference request is refused in front of Fastify as behind it', async
       const names = ({ headers }: Answer) => Object.keys(headers).sort()
       t.strictSame(names(front), names(behind), 'the same headers on both ways')
     })
+})
+
+t.test('a client that reads nothing before its body is sent still gets the refusal', async t => {
+  const app = await appWith({ config: config({ http: { body_limit_bytes: LIMIT_BYTES } }) })
+  const draining = () => true
+  acceptUpgrades(app.server, { draining, logger: silent } as never)
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(() => app.close())
+  const { port } = app.server.address() as AddressInfo
+  const statusOf = async (path: string, ...more: string[]): Promise<string> => {
+    const head = [`POST ${path} HTTP/1.1`, 'host: localhost', 'authorization: Bearer free-key']
+    const line = await statusAfterWriting(connect(port), [
+      ...head,
+      'content-type: application/json',
+      ...more,
+    ])
+    return `${path}: ${line.split(' ')[1]}`
+  }
+  t.strictSame(
+    [
+      await statusOf(PATH),
+      await statusOf(`${PATH}?odd`),
+      await statusOf('/v1/skills/vram-guard'),
+      await statusOf('/mcp'),
+      await statusOf(ENROL_PATH),
+      await statusOf('/v1/models', `x-long: ${'x'.repeat(20_000)}`),
+      await statusOf(LINK_PATH, 'connection: upgrade', `upgrade: ${LINK_PROTOCOL}`),
+    ],
+    [
+      `${PATH}: 413`,
+      `${PATH}?odd: 413`,
+      '/v1/skills/vram-guard: 413',
+      '/mcp: 413',
+      `${ENROL_PATH}: 413`,
+      '/v1/models: 431',
+      `${LINK_PATH}: 503`,
+    ],
+  )
+})
+
+t.test('a connection that is closed takes no more requests and a bounded rest', async t => {
+  const server = createServer((request, response) => {
+    asked.push(request.url)
+    response.writeHead(413, { connection: 'close' }).end()
+  })
+  const asked: unknown[] = []
+  closeWithLinger(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const socket = connect(port, '127.0.0.1')
+  socket.write('POST /1 HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nfirst')
+  await once(socket, 'data')
+  socket.end('rest\r\nPOST /2 HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n')
+  await once(socket, 'close')
+  t.strictSame(asked, ['/1'])
+  const endless = statusAfterWriting(
+    connect(port),
+    ['POST /3 HTTP/1.1', 'host: a'],
+    64 * 1024 * 1024,
+  )
+  await t.rejects(endless, { code: /EPIPE|ECONNRESET/ })
 })
 
 t.test('a body that nobody reads to its end closes the connection', async t => {

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { Lru } from '../../../coordinator/keys/lru.ts'
 import {
   digestOf,
   KEY_PREFIX,
@@ -141,18 +140,4 @@ t.test('a verifier', async t => {
       await verifier.verify(id, 'right')
     t.strictSame(loads, ['known 1', 'known 2', 'known 3', 'known 2'])
   })
-})
-
-t.test('a bounded map tells what had to go', async t => {
-  const map = new Lru<string, number>(2)
-  t.equal(map.set('a', 1), undefined)
-  t.equal(map.set('b', 2), undefined)
-  map.get('a')
-  t.equal(map.set('c', 3), 2)
-  t.equal(map.set('c', 4), undefined)
-  t.strictSame(map.values(), [1, 4])
-  map.delete('a')
-  t.equal(map.size, 1)
-  map.clear()
-  t.equal(map.get('c'), undefined)
 })

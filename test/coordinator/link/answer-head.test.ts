@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readAnswerHead } from '../../../coordinator/link/answer-head.ts'
-import { huffmanCodes, huffmanText } from '../../../coordinator/link/huffman.ts'
+import { buildHuffmanCodes, decodeHuffman } from '../../../coordinator/link/huffman.ts'
 import { field, OK } from './raw-cell.ts'
 
 const read = (hex: string) => {
@@ -11,12 +11,12 @@ const read = (hex: string) => {
 
 const text = (hex: string): string => {
   const bytes = Buffer.from(hex.replaceAll(' ', ''), 'hex')
-  return huffmanText(bytes, 0, bytes.length)
+  return decodeHuffman(bytes, 0, bytes.length)
 }
 
-/** The bits of a text in the code, filled up with those of the end. */
+/** Encodes bytes with the Huffman code, padded with bits of the end of the string. */
 const huffman = (bytes: Buffer): Buffer => {
-  const codes = huffmanCodes()
+  const codes = buildHuffmanCodes()
   let bits = ''
   for (const byte of bytes) {
     const { code, bits: length } = codes[byte] ?? { code: 0, bits: 0 }
@@ -60,8 +60,8 @@ t.test('the examples of RFC 7541, appendix C', async t => {
 })
 
 t.test('the Huffman code', async t => {
-  t.test('uses up all its codes, and has each byte', async t => {
-    const codes = huffmanCodes()
+  t.test('is complete and has a code for each byte', async t => {
+    const codes = buildHuffmanCodes()
     t.equal(codes.length, 257)
     t.equal(
       codes.reduce((sum, { bits }) => sum + 2 ** -bits, 0),
@@ -69,13 +69,16 @@ t.test('the Huffman code', async t => {
     )
     t.strictSame(codes[256], { code: 0x3fffffff, bits: 30 }, 'the end')
   })
-  t.test('gives back every byte, alone and among others', async t => {
-    for (let byte = 0; byte < 256; byte++)
-      for (const bytes of [[byte], [byte, byte, byte], [0x61, byte, 0x7a, byte, 0x20]]) {
-        const wanted = Buffer.from(bytes)
-        t.equal(text(huffman(wanted).toString('hex')), wanted.toString('latin1'))
-      }
-    const all = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
+  t.test('decodes every byte, alone and among others', async t => {
+    const single = Array.from({ length: 256 }, (_, byte) => byte)
+    const texts = single
+      .flatMap(byte => [[byte], [byte, byte, byte], [0x61, byte, 0x7a, byte, 0x20]])
+      .map(bytes => Buffer.from(bytes))
+    t.strictSame(
+      texts.map(bytes => text(huffman(bytes).toString('hex'))),
+      texts.map(bytes => bytes.toString('latin1')),
+    )
+    const all = Buffer.from(single)
     t.equal(text(huffman(all).toString('hex')), all.toString('latin1'))
   })
   t.test('ends with less than a byte of ones', async t => {
@@ -86,7 +89,7 @@ t.test('the Huffman code', async t => {
   })
 })
 
-t.test('a head is read', async t => {
+t.test('a head is decoded', async t => {
   t.strictSame(read(OK), { status: 200, headers: {} })
   t.strictSame(read('8d'), { status: 404, headers: {} })
   t.strictSame(read(`20${OK}`), { status: 200, headers: {} }, 'after an empty table')
@@ -101,46 +104,49 @@ t.test('a head is read', async t => {
   t.strictSame(read(block.toString('hex')).headers, { a: long }, 'with a number of three bytes')
 })
 
-t.test('a block that cannot be read ends the session', async t => {
+t.test('a block that cannot be decoded ends the session', async t => {
   for (const [hex, why] of [
-    ['80', 'the place 0'],
-    ['be', 'a place of the table that there is not'],
-    ['7e00', 'a name from there'],
-    ['3fe11f', 'a table of 4096 bytes'],
-    [`${OK}20`, 'a table in the middle'],
+    ['80', 'index 0'],
+    ['be', 'an index outside the table'],
+    ['7e00', 'a name at such an index'],
+    ['3fe11f', 'a dynamic table of 4096 bytes'],
+    [`${OK}20`, 'a table update in the middle'],
     ['00', 'no name'],
     ['000161', 'no value'],
     ['0001610562', 'a value that ends too early'],
     ['000161ff', 'a length that ends too early'],
     ['000161ffffffffffff7f', 'a length that is too large'],
-    ['00016181ff', 'a text that is no code'],
+    ['00016181ff', 'an invalid Huffman code'],
   ] as const)
     t.throws(() => read(hex), { name: 'SessionFault', code: 9 }, why)
 })
 
-t.test('a head that must not be used ends its stream', async t => {
+t.test('a malformed head ends its stream only', async t => {
   const many = '90'.repeat(1100)
   for (const [hex, why] of [
     [field(':status', '20'), 'a status of two digits'],
-    [field(':status', '099'), 'a status that is none'],
+    [field(':status', '099'), 'an invalid status'],
     [OK + OK, 'two of them'],
     [field('a', 'b') + OK, 'one after a header'],
-    [OK + field(':path', '/'), 'what is of requests'],
-    [OK + field(':x', '/'), 'what nobody knows'],
+    [OK + field(':path', '/'), 'a pseudo-header of requests'],
+    [OK + field(':x', '/'), 'an unknown pseudo-header'],
     [OK + field('', 'x'), 'no name'],
-    [OK + field('Upper', 'x'), 'large letters'],
+    [OK + field('Upper', 'x'), 'upper case'],
     [OK + field('a b', 'x'), 'a space in a name'],
     [OK + field('a', 'b\r\nc: d'), 'a line end'],
     [OK + field('a', 'b\0'), 'a zero'],
     [OK + field('a', 'b\x7f'), 'a control character'],
-    [OK + field('connection', 'close'), 'what is of connections'],
-    [OK + field('transfer-encoding', 'chunked'), 'what is of HTTP/1.1'],
+    [OK + field('connection', 'close'), 'a connection-specific header'],
+    [OK + field('transfer-encoding', 'chunked'), 'a header of HTTP/1.1'],
     [OK + many, 'a small block that is a long list'],
   ] as const)
     t.throws(() => read(hex), { name: 'Malformed' }, why)
 })
 
-t.test('what is kept of heads has a bound, and is what it was', async t => {
-  for (let round = 0; round < 3; round++)
-    for (let i = 0; i < 600; i++) t.equal(read(OK + field('n', `${i}`)).headers.n, `${i}`)
+t.test('the cache of heads is bounded and returns what was decoded', async t => {
+  const numbers = Array.from({ length: 1800 }, (_, i) => `${i % 600}`)
+  t.strictSame(
+    numbers.map(n => read(OK + field('n', n)).headers.n),
+    numbers,
+  )
 })

@@ -1,17 +1,7 @@
 import t from 'tap'
 import { FLAG, FRAME } from '../../../coordinator/link/frames.ts'
-import { ask, open } from './asking.ts'
-import {
-  answer,
-  field,
-  frame,
-  greetedCell,
-  OK,
-  rawCell,
-  setting,
-  settings,
-  uint32,
-} from './raw-cell.ts'
+import { collectAnswer, openRequest } from '../../support/link-requests.ts'
+import { answer, field, frame, greetedCell, OK, setting, settings, uint32 } from './raw-cell.ts'
 
 const GET = { method: 'GET', path: '/' } as const
 const { endHeaders, endStream } = FLAG
@@ -19,21 +9,21 @@ const head = (id: number, hex: string, flags: number = endHeaders) =>
   frame(FRAME.headers, flags, id, hex)
 const times = (count: number, piece: Buffer) => Buffer.concat(Array(count).fill(piece))
 
-/** What is said, while a request waits on stream 1, and the code with which the session ends. */
-const ENDS_THE_SESSION: [what: string, said: Buffer, code: number][] = [
+/** Bytes sent while a request is open on stream 1, and the error code with which the session ends. */
+const ENDS_THE_SESSION: [what: string, bytes: Buffer, code: number][] = [
   ['a frame of more than 16 KiB', frame(FRAME.data, 0, 1, Buffer.alloc(16_385)), 6],
-  ['data of the session', frame(FRAME.data, 0, 0, 'aa'), 1],
-  ['data on a stream of its own', frame(FRAME.data, 0, 2, 'aa'), 1],
+  ['data on the session', frame(FRAME.data, 0, 0, 'aa'), 1],
+  ['data on a stream of the cell', frame(FRAME.data, 0, 2, 'aa'), 1],
   ['data on a stream that was not opened', frame(FRAME.data, 0, 3, 'aa'), 1],
   ['more padding than data', frame(FRAME.data, FLAG.padded, 1, '02aa'), 1],
   ['a head on a stream that was not opened', head(3, OK), 1],
-  ['a head of the session', head(0, OK), 1],
+  ['a head on the session', head(0, OK), 1],
   ['more padding than head', head(1, '02aa', endHeaders | FLAG.padded), 1],
   ['half a priority', head(1, 'aabbccdd', endHeaders | FLAG.priority), 6],
   ['padding that leaves half a priority', head(1, '0300000000aabbcc', 0x2c), 6],
-  ['a head that cannot be read', head(1, 'ff'), 9],
-  ['a place in a table that there is not', head(1, 'be'), 9],
-  ['a table', head(1, `3fe11f${OK}`), 9],
+  ['a head that cannot be decoded', head(1, 'ff'), 9],
+  ['an index outside the static table', head(1, 'be'), 9],
+  ['a dynamic table', head(1, `3fe11f${OK}`), 9],
   ['a pushed stream', frame(FRAME.pushPromise, endHeaders, 1, `00000002${OK}`), 1],
   ['a continuation of nothing', frame(FRAME.continuation, endHeaders, 1, OK), 1],
   ['data within a head', Buffer.concat([head(1, OK, 0), frame(FRAME.data, 0, 1, 'aa')]), 1],
@@ -61,8 +51,8 @@ const ENDS_THE_SESSION: [what: string, said: Buffer, code: number][] = [
     ]),
     11,
   ],
-  ['settings of a stream', frame(FRAME.settings, 0, 1), 1],
-  ['a part of a setting', frame(FRAME.settings, 0, 0, '0003000000'), 6],
+  ['settings on a stream', frame(FRAME.settings, 0, 1), 1],
+  ['an incomplete setting', frame(FRAME.settings, 0, 0, '0003000000'), 6],
   ['an acknowledgement with settings', frame(FRAME.settings, FLAG.ack, 0, '000300000001'), 6],
   ['windows that are too large', settings(setting(4, 2 ** 31)), 3],
   ['frames that are too small', settings(setting(5, 16_383)), 1],
@@ -70,72 +60,80 @@ const ENDS_THE_SESSION: [what: string, said: Buffer, code: number][] = [
   ['pushes', settings(setting(2, 1)), 1],
   ['a ping of 7 bytes', frame(FRAME.ping, 0, 0, '00'.repeat(7)), 6],
   ['a ping on a stream', frame(FRAME.ping, 0, 1, '00'.repeat(8)), 1],
-  ['a short farewell', frame(FRAME.goAway, 0, 0, '00'.repeat(7)), 6],
-  ['a farewell on a stream', frame(FRAME.goAway, 0, 1, '00'.repeat(8)), 1],
-  ['a farewell with an error', frame(FRAME.goAway, 0, 0, '0000000100000002'), 0],
-  ['a window of 3 bytes', frame(FRAME.windowUpdate, 0, 0, '000001'), 6],
-  ['a window of nothing', frame(FRAME.windowUpdate, 0, 1, uint32(0)), 1],
+  ['a short GOAWAY', frame(FRAME.goAway, 0, 0, '00'.repeat(7)), 6],
+  ['GOAWAY on a stream', frame(FRAME.goAway, 0, 1, '00'.repeat(8)), 1],
+  ['GOAWAY with an error code', frame(FRAME.goAway, 0, 0, '0000000100000002'), 0],
+  ['a WINDOW_UPDATE of 3 bytes', frame(FRAME.windowUpdate, 0, 0, '000001'), 6],
+  ['a WINDOW_UPDATE by 0', frame(FRAME.windowUpdate, 0, 1, uint32(0)), 1],
   ['a window of the session that is too large', frame(FRAME.windowUpdate, 0, 0, '7fffffff'), 3],
   ['a window of a stream that was not opened', frame(FRAME.windowUpdate, 0, 3, uint32(1)), 1],
   ['a reset of 3 bytes', frame(FRAME.reset, 0, 1, '000001'), 6],
-  ['a reset of the session', frame(FRAME.reset, 0, 0, uint32(1)), 1],
+  ['a reset on the session', frame(FRAME.reset, 0, 0, uint32(1)), 1],
   ['a reset of a stream that was not opened', frame(FRAME.reset, 0, 3, uint32(1)), 1],
   ['empty data without end', Buffer.concat([head(1, OK), times(10_005, frame(0, 0, 1))]), 11],
   ['pings without end', times(10_005, frame(FRAME.ping, 0, 0, '00'.repeat(8))), 11],
-  ['answers to no pings, without end', times(10_005, frame(FRAME.ping, 1, 0, '00'.repeat(8))), 11],
+  [
+    'answers to pings that were not sent, without end',
+    times(10_005, frame(FRAME.ping, 1, 0, '00'.repeat(8))),
+    11,
+  ],
   ['settings without end', times(10_005, settings()), 11],
   ['priorities without end', times(10_005, frame(FRAME.priority, 0, 1, '0000000000')), 11],
-  ['what nobody knows, without end', times(10_005, frame(0xbb, 0, 1, 'aa')), 11],
-  ['heads before the head, without end', times(10_005, head(1, field(':status', '103'))), 11],
+  ['unknown frames without end', times(10_005, frame(0xbb, 0, 1, 'aa')), 11],
+  ['interim heads without end', times(10_005, head(1, field(':status', '103'))), 11],
   [
-    'resets of what has ended, without end',
+    'resets of a stream that has ended, without end',
     Buffer.concat([answer(1), times(10_005, frame(FRAME.reset, 0, 1, uint32(8)))]),
     11,
   ],
 ]
 
 t.test('a link ends, with its requests, when the cell sends', async t => {
-  for (const [what, said, code] of ENDS_THE_SESSION)
+  for (const [what, bytes, code] of ENDS_THE_SESSION)
     t.test(what, async t => {
       const cell = await greetedCell(t)
-      const { end, stream } = open(cell.link, GET)
+      const { end, stream } = openRequest(cell.link, GET)
       await cell.next(FRAME.headers)
-      cell.send(said)
+      cell.send(bytes)
       await cell.isDown
       await end
-      const farewell = await cell.next(FRAME.goAway)
-      t.equal(farewell?.payload.readUInt32BE(4), code)
-      t.equal(cell.reasons.length, 1, 'with a reason')
-      t.throws(() => open(cell.link, GET), { code: 'cell_unavailable' })
+      const goAway = await cell.next(FRAME.goAway)
+      t.equal(goAway?.payload.readUInt32BE(4), code)
+      t.equal(cell.reasons.length, 1, 'the reason is logged')
+      t.throws(() => openRequest(cell.link, GET), { code: 'cell_unavailable' })
       stream.cancel()
       stream.resume()
       await cell.closed
     })
 })
 
-/** What is said to a request on stream 1, and the code with which it is ended. */
-const ENDS_THE_STREAM: [what: string, said: Buffer, code: number][] = [
+/** Bytes sent while a request is open on stream 1, and the code with which that is reset. */
+const ENDS_THE_STREAM: [what: string, bytes: Buffer, code: number][] = [
   ['data before the head', frame(FRAME.data, 0, 1, 'aa'), 1],
   ['a head without a status', head(1, field('a', 'b')), 1],
   ['a head that is empty', head(1, ''), 1],
-  ['a status that is none', head(1, field(':status', 'ok!')), 1],
+  ['an invalid status', head(1, field(':status', 'ok!')), 1],
   ['two statuses', head(1, OK + OK), 1],
-  ['large letters in a name', head(1, OK + field('A', 'b')), 1],
+  ['upper case in a name', head(1, OK + field('A', 'b')), 1],
   ['a line end in a value', head(1, OK + field('a', 'b\r\nc: d')), 1],
-  ['a header of connections', head(1, OK + field('connection', 'close')), 1],
+  ['a connection-specific header', head(1, OK + field('connection', 'close')), 1],
   ['a long list in a short block', head(1, OK + '90'.repeat(1100)), 1],
-  ['a head before the head that ends', head(1, field(':status', '100'), endHeaders | endStream), 1],
+  [
+    'an interim head that ends the stream',
+    head(1, field(':status', '100'), endHeaders | endStream),
+    1,
+  ],
   ['a change of protocol', head(1, field(':status', '101')), 1],
   ['a second head', Buffer.concat([head(1, OK), head(1, OK)]), 1],
   ['trailers that do not end', Buffer.concat([head(1, OK), head(1, field('a', 'b'))]), 1],
   ['trailers with a status', Buffer.concat([head(1, OK), head(1, OK, endHeaders | endStream)]), 1],
   [
-    'trailers that must not be used',
+    'malformed trailers',
     Buffer.concat([head(1, OK), head(1, field('A', 'b'), endHeaders | endStream)]),
     1,
   ],
   [
-    'less than it promised',
+    'less than its content-length',
     Buffer.concat([
       head(1, OK + field('content-length', '3')),
       frame(FRAME.data, endStream, 1, 'aabb'),
@@ -143,23 +141,23 @@ const ENDS_THE_STREAM: [what: string, said: Buffer, code: number][] = [
     1,
   ],
   [
-    'more than it promised',
+    'more than its content-length',
     Buffer.concat([
       head(1, OK + field('content-length', '1')),
       frame(FRAME.data, endStream, 1, 'aabb'),
     ]),
     1,
   ],
-  ['a window of it that is too large', frame(FRAME.windowUpdate, 0, 1, '7fffffff'), 3],
+  ['a window of the stream that is too large', frame(FRAME.windowUpdate, 0, 1, '7fffffff'), 3],
 ]
 
 t.test('a request ends, and no other, when the cell sends', async t => {
-  for (const [what, said, code] of ENDS_THE_STREAM)
+  for (const [what, bytes, code] of ENDS_THE_STREAM)
     t.test(what, async t => {
       const cell = await greetedCell(t)
-      const { end } = open(cell.link, GET)
-      const other = ask(cell.link, GET)
-      cell.send(said)
+      const { end } = openRequest(cell.link, GET)
+      const other = collectAnswer(cell.link, GET)
+      cell.send(bytes)
       const reset = await cell.next(FRAME.reset)
       t.match(reset, { id: 1, payload: uint32(code) })
       t.match(await end, { isWhole: false })
@@ -169,8 +167,8 @@ t.test('a request ends, and no other, when the cell sends', async t => {
   for (const code of [0, 2, 5, 7, 8, 0xffffffff])
     t.test(`a reset with the code ${code}`, async t => {
       const cell = await greetedCell(t)
-      const { end } = open(cell.link, GET)
-      const other = ask(cell.link, GET)
+      const { end } = openRequest(cell.link, GET)
+      const other = collectAnswer(cell.link, GET)
       cell.send(head(1, OK), frame(FRAME.reset, 0, 1, uint32(code)), answer(3))
       t.match(await end, { isWhole: false, status: 200 })
       t.match(await other, { isWhole: true })
@@ -179,9 +177,9 @@ t.test('a request ends, and no other, when the cell sends', async t => {
         'a reset is not answered',
       )
     })
-  t.test('more than its window', async t => {
+  t.test('more than the window of the stream', async t => {
     const cell = await greetedCell(t)
-    const { end, stream } = open(cell.link, GET)
+    const { end, stream } = openRequest(cell.link, GET)
     stream.pause()
     const full = frame(FRAME.data, 0, 1, Buffer.alloc(16_383))
     cell.send(head(1, OK), times(4, full), frame(FRAME.data, 0, 1, '00000000'))
@@ -190,10 +188,13 @@ t.test('a request ends, and no other, when the cell sends', async t => {
   })
 })
 
-t.test('what comes for a stream that has ended is ignored', async t => {
+t.test('frames on a stream that has ended are ignored', async t => {
   const cell = await greetedCell(t)
-  t.match(await Promise.all([ask(cell.link, GET), cell.send(answer(1))]), [{ isWhole: true }, true])
-  const cancelled = open(cell.link, GET)
+  t.match(await Promise.all([collectAnswer(cell.link, GET), cell.send(answer(1))]), [
+    { isWhole: true },
+    true,
+  ])
+  const cancelled = openRequest(cell.link, GET)
   cancelled.stream.cancel()
   t.match(await cancelled.end, { isWhole: false })
   for (const id of [1, 3])
@@ -206,44 +207,17 @@ t.test('what comes for a stream that has ended is ignored', async t => {
       frame(FRAME.priority, 0, id, '0000000000'),
     )
   cell.send(answer(5))
-  t.match(await ask(cell.link, GET), { isWhole: true })
+  t.match(await collectAnswer(cell.link, GET), { isWhole: true })
 })
 
-t.test('resets and heads of many requests that have ended are no flood', async t => {
+t.test('resets and heads of many requests that have ended do not count as a flood', async t => {
   const cell = await greetedCell(t)
   for (let id = 1; id < 30_000; id += 2) {
-    open(cell.link, GET)
+    openRequest(cell.link, GET)
     cell.send(answer(id), frame(FRAME.reset, 0, id, uint32(0)), head(id, OK))
     if (id % 100 === 1) await new Promise(resolve => setImmediate(resolve))
   }
-  const last = ask(cell.link, GET)
+  const last = collectAnswer(cell.link, GET)
   cell.send(answer(30_001))
   t.match(await last, { isWhole: true })
-})
-
-t.test('a wire that ends in the middle of a frame ends the link', async t => {
-  for (const bytes of [4, 9, 12]) {
-    const cell = await greetedCell(t)
-    const answered = ask(cell.link, GET)
-    await cell.next(FRAME.headers)
-    cell.cell.end(frame(FRAME.data, 0, 1, 'aabbccdd').subarray(0, bytes))
-    await cell.isDown
-    t.match(await answered, { isWhole: false })
-  }
-})
-
-t.test('a cell that begins with anything but settings is cut off', async t => {
-  for (const said of [
-    frame(FRAME.settings, FLAG.ack, 0),
-    frame(FRAME.ping, 0, 0, '00'.repeat(8)),
-    frame(FRAME.windowUpdate, 0, 0, uint32(1)),
-    Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'),
-    Buffer.from('GET / HTTP/1.1\r\nHost: coordinator\r\n\r\n'),
-  ]) {
-    const cell = await rawCell(t)
-    cell.send(said)
-    await cell.isDown
-    t.equal(cell.reasons.length, 1)
-    await cell.closed
-  }
 })

@@ -8,15 +8,19 @@ import t, { type Test } from 'tap'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { acceptUpgrades } from '../../../coordinator/http/upgrades.ts'
 import { openLink } from '../../../coordinator/link/link.ts'
-import { certify, newAuthority, pemOf } from '../../../coordinator/tls/certificate.ts'
+import { issueAuthority, issueServerCertificate } from '../../../coordinator/tls/certificate.ts'
 import { LINK_PATH, LINK_PROTOCOL } from '../../../shared/wire/link.ts'
 import { silent } from '../../support/cell.ts'
-import { ask } from './asking.ts'
+import { collectAnswer } from '../../support/link-requests.ts'
 
 const life = { from: Date.now() - 60_000, to: Date.now() + 60_000 }
-const { certificate, key } = certify(newAuthority('test', life), ['127.0.0.1'], life)
+const { certificate, key } = await issueServerCertificate(
+  await issueAuthority('test', life),
+  ['127.0.0.1'],
+  life,
+)
 const pem = key.export({ type: 'pkcs8', format: 'pem' })
-const tls = { cert: pemOf(certificate), key: pem }
+const tls = { cert: certificate.toString(), key: pem }
 
 const overUpgrade = async (t: Test, secure: boolean): Promise<void> => {
   const server = secure ? createTlsServer(tls) : createServer()
@@ -56,28 +60,32 @@ const overUpgrade = async (t: Test, secure: boolean): Promise<void> => {
   const link = await isUp
 
   t.test('carries requests from the coordinator to the cell', async t => {
-    const { text } = await ask(link, { method: 'POST', path: '/x', body: Buffer.from('{}') })
+    const { text } = await collectAnswer(link, {
+      method: 'POST',
+      path: '/x',
+      body: Buffer.from('{}'),
+    })
     t.equal(text, 'hello /x')
   })
 
-  t.test('carries bodies that are larger than any window', async t => {
+  t.test('carries bodies that are larger than every window', async t => {
     const body = randomBytes(5_000_000)
-    const { bytes, isWhole } = await ask(link, { method: 'POST', path: '/echo', body })
+    const { bytes, isWhole } = await collectAnswer(link, { method: 'POST', path: '/echo', body })
     t.ok(isWhole && bytes.equals(body))
   })
 
-  t.test('is down as soon as the peer closes its end, long before a ping would tell', async t => {
-    const answer = ask(link, { method: 'GET', path: '/y' })
+  t.test('is down as soon as the cell closes its end, before a ping could fail', async t => {
+    const answer = collectAnswer(link, { method: 'GET', path: '/y' })
     socket.destroy()
     await isDown
     t.match(await answer, { isWhole: false })
-    await t.rejects(ask(link, { method: 'GET', path: '/' }), { code: 'cell_unavailable' })
+    await t.rejects(collectAnswer(link, { method: 'GET', path: '/' }), { code: 'cell_unavailable' })
   })
 }
 
 for (const [title, secure] of [
   ['a link over a real upgrade', false],
-  // where the coordinator once died: the session took the socket over in the middle of a write
+  // the session takes over a TLS socket in the middle of a write, which once ended the process
   ['a link over a real upgrade with TLS', true],
 ] as const)
   t.test(title, t => overUpgrade(t, secure))

@@ -13,7 +13,7 @@ export interface Frame {
   payload: Buffer
 }
 
-/** The bytes of a frame. */
+/** Encodes a frame; a payload of text is hexadecimal. */
 export const frame = (
   type: number,
   flags: number,
@@ -41,12 +41,12 @@ export const setting = (id: number, value: number): Buffer =>
 export const settings = (...values: Buffer[]): Buffer =>
   frame(FRAME.settings, 0, 0, Buffer.concat(values))
 
-/** A head of `:status: 200`, and a whole answer without a body. */
+/** Encoded `:status: 200`, and a whole answer without a body. */
 export const OK = '88'
 export const answer = (id: number): Buffer =>
   frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, id, OK)
 
-/** A field as it stands in a block, without any code. */
+/** Encodes a field without Huffman coding. */
 export const field = (name: string, value: string): string => {
   const text = (words: string) => {
     const bytes = Buffer.from(words, 'latin1')
@@ -55,9 +55,9 @@ export const field = (name: string, value: string): string => {
   return Buffer.concat([Buffer.from([0]), text(name), text(value)]).toString('hex')
 }
 
-const HELLO_BYTES = 24
+const PREFACE_BYTES = 24
 
-/** Both ends of a connection, the cell's first. */
+/** Both ends of a connection, the cell's end first. */
 export const sockets = async (t: Test): Promise<[cell: Socket, coordinator: Socket]> => {
   const server = createServer({ noDelay: true }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -72,24 +72,24 @@ export const sockets = async (t: Test): Promise<[cell: Socket, coordinator: Sock
   return [cell, coordinator]
 }
 
-/** What a cell hears, and a way to wait for it. */
+/** Frames that a cell has received, and a way to wait for one. */
 export const listen = (cell: Socket) => {
   const heard: Frame[] = []
   let wake = () => {}
   const reader = new FrameReader({
-    frame: (type, flags, id, bytes, start, end) => {
+    handleFrame: (type, flags, id, bytes, start, end) => {
       heard.push({ type, flags, id, payload: bytes.subarray(start, end) })
       wake()
     },
   })
-  let left = HELLO_BYTES
+  let left = PREFACE_BYTES
   cell.on('data', (piece: Buffer) => {
     const skipped = Math.min(left, piece.length)
     left -= skipped
     reader.read(piece.subarray(skipped))
   })
   const closed = once(cell, 'close').then(() => wake())
-  /** Takes the first frame of a type out of what was heard; undefined when the wire ends before. */
+  /** Removes and returns the first frame of a type; undefined when the socket ends before. */
   const next = async (type: number): Promise<Frame | undefined> => {
     for (;;) {
       const at = heard.findIndex(frame => frame.type === type)
@@ -103,8 +103,18 @@ export const listen = (cell: Socket) => {
   return { heard, next, closed }
 }
 
-/** A link to a cell that says what the test writes, byte by byte. */
-export const rawCell = async (t: Test, pingEveryMs = 60_000) => {
+export interface RawCellOptions {
+  pingEveryMs?: number
+  open?: typeof openLink
+  /** Settings with which the cell greets. */
+  settings?: Buffer[]
+}
+
+/** A link to a cell whose bytes the test writes. */
+export const rawCell = async (
+  t: Test,
+  { pingEveryMs = 60_000, open = openLink }: RawCellOptions = {},
+) => {
   const [cell, socket] = await sockets(t)
   const ear = listen(cell)
   const reasons: string[] = []
@@ -113,7 +123,7 @@ export const rawCell = async (t: Test, pingEveryMs = 60_000) => {
   } as unknown as Logger
   const { promise: up, resolve } = Promise.withResolvers<CellLink>()
   const { promise: isDown, resolve: down } = Promise.withResolvers<void>()
-  const link = openLink({
+  const link = open({
     cellId: 'a',
     socket,
     logger,
@@ -128,10 +138,10 @@ export const rawCell = async (t: Test, pingEveryMs = 60_000) => {
 
 export type RawCell = Awaited<ReturnType<typeof rawCell>>
 
-/** One that has told its settings. */
-export const greetedCell = async (t: Test, ...values: Buffer[]): Promise<RawCell> => {
-  const cell = await rawCell(t)
-  cell.send(settings(...values))
+/** A raw cell that has sent its settings. */
+export const greetedCell = async (t: Test, options: RawCellOptions = {}): Promise<RawCell> => {
+  const cell = await rawCell(t, options)
+  cell.send(settings(...(options.settings ?? [])))
   await cell.up
   return cell
 }

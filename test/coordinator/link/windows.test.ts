@@ -1,40 +1,39 @@
 import t from 'tap'
 import { FLAG, FRAME } from '../../../coordinator/link/frames.ts'
-import { ask, open } from './asking.ts'
+import { collectAnswer, openRequest } from '../../support/link-requests.ts'
 import { answer, frame, greetedCell, OK, setting, settings, uint32 } from './raw-cell.ts'
 
 const GET = { method: 'GET', path: '/' } as const
 const { endHeaders, endStream } = FLAG
 const post = (text: string) => ({ method: 'POST', path: '/', body: Buffer.from(text) }) as const
-const MAX_STREAMS = 3
 const WINDOW = 4
 
-t.test('a body goes as far as the windows of the cell', async t => {
-  const cell = await greetedCell(t, setting(WINDOW, 10))
-  const heard = async (id: number) => {
+t.test('a body is sent within the windows of the cell', async t => {
+  const cell = await greetedCell(t, { settings: [setting(WINDOW, 10)] })
+  const nextData = async (id: number) => {
     const data = await cell.next(FRAME.data)
     t.equal(data?.id, id)
     return `${data?.payload}${data?.flags === endStream ? '|' : ''}`
   }
-  const answered = ask(cell.link, post('0123456789abcdefghij'))
-  t.equal(await heard(1), '0123456789')
+  const answered = collectAnswer(cell.link, post('0123456789abcdefghij'))
+  t.equal(await nextData(1), '0123456789')
   cell.send(frame(FRAME.windowUpdate, 0, 1, uint32(2)))
-  t.equal(await heard(1), 'ab')
+  t.equal(await nextData(1), 'ab')
   cell.send(settings(setting(WINDOW, 5)), frame(FRAME.windowUpdate, 0, 1, uint32(6)))
-  t.equal(await heard(1), 'c', 'five were owed')
+  t.equal(await nextData(1), 'c', 'the window was five bytes in debt')
   cell.send(settings(setting(WINDOW, 8)))
-  t.equal(await heard(1), 'def')
+  t.equal(await nextData(1), 'def')
   cell.send(frame(FRAME.windowUpdate, 0, 1, uint32(100)))
-  t.equal(await heard(1), 'ghij|')
+  t.equal(await nextData(1), 'ghij|')
   cell.send(answer(1))
   t.match(await answered, { isWhole: true })
-  open(cell.link, post('0123456789'))
-  t.equal(await heard(3), '01234567', 'a new stream has the new window')
+  openRequest(cell.link, post('0123456789'))
+  t.equal(await nextData(3), '01234567', 'a new stream has the new window')
 })
 
-t.test('settings are acknowledged before anything that makes use of them', async t => {
-  const cell = await greetedCell(t, setting(WINDOW, 1))
-  open(cell.link, post('0123'))
+t.test('settings are acknowledged before any frame that relies on them', async t => {
+  const cell = await greetedCell(t, { settings: [setting(WINDOW, 1)] })
+  openRequest(cell.link, post('0123'))
   await cell.next(FRAME.data)
   cell.heard.splice(0)
   cell.send(settings(setting(WINDOW, 100)))
@@ -43,10 +42,10 @@ t.test('settings are acknowledged before anything that makes use of them', async
 })
 
 t.test('streams take turns at the window of the session', async t => {
-  const cell = await greetedCell(t, setting(WINDOW, 1_000_000))
+  const cell = await greetedCell(t, { settings: [setting(WINDOW, 1_000_000)] })
   const body = Buffer.alloc(100_000)
-  open(cell.link, { method: 'POST', path: '/', body })
-  open(cell.link, { method: 'POST', path: '/', body })
+  openRequest(cell.link, { method: 'POST', path: '/', body })
+  openRequest(cell.link, { method: 'POST', path: '/', body })
   const sent = async (bytes: number) => {
     const all: [number, number][] = []
     for (let left = bytes; left > 0; ) {
@@ -71,19 +70,10 @@ t.test('streams take turns at the window of the session', async t => {
   ])
 })
 
-t.test('a request that is answered before all of it was sent is whole', async t => {
-  const cell = await greetedCell(t, setting(WINDOW, 5))
-  const answered = ask(cell.link, post('0123456789'))
-  await cell.next(FRAME.data)
-  cell.send(answer(1))
-  t.match(await answered, { isWhole: true, status: 200 })
-  t.match(await cell.next(FRAME.reset), { id: 1, payload: uint32(0) }, 'the rest is not sent')
-})
-
-t.test('a window that is half used is filled, for the stream and for the session', async t => {
+t.test('a half-used window is refilled, for the stream and for the session', async t => {
   const cell = await greetedCell(t)
   await cell.next(FRAME.windowUpdate)
-  const { stream, read } = open(cell.link, GET)
+  const { stream, read } = openRequest(cell.link, GET)
   const piece = frame(FRAME.data, 0, 1, Buffer.alloc(16_384))
   cell.send(frame(FRAME.headers, endHeaders, 1, OK), piece, piece)
   t.match(await cell.next(FRAME.windowUpdate), { id: 1, payload: uint32(32_768) })
@@ -91,7 +81,7 @@ t.test('a window that is half used is filled, for the stream and for the session
   cell.send(piece, piece, frame(FRAME.ping, 0, 0, '00'.repeat(8)))
   await cell.next(FRAME.ping)
   await cell.next(FRAME.ping)
-  t.equal(read(), 65_536, 'what it was allowed comes still')
+  t.equal(read(), 65_536, 'what the window allows still arrives')
   t.notOk(cell.heard.some(({ type }) => type === FRAME.windowUpdate))
   stream.resume()
   t.match(await cell.next(FRAME.windowUpdate), { id: 1, payload: uint32(32_768) })
@@ -106,37 +96,4 @@ t.test('a window that is half used is filled, for the stream and for the session
     forAll += await updates()
   }
   t.equal(forAll, half)
-})
-
-t.test('no more streams are open than the cell takes; the next ones wait', async t => {
-  const cell = await greetedCell(t, setting(MAX_STREAMS, 1))
-  const first = open(cell.link, post('1'))
-  const second = open(cell.link, post('2'))
-  const third = open(cell.link, post('3'))
-  const fourth = open(cell.link, post('4'))
-  second.stream.cancel()
-  t.match(await second.end, { isWhole: false })
-  t.match(await cell.next(FRAME.data), { id: 1, payload: Buffer.from('1') })
-  cell.send(answer(1))
-  t.match(await first.end, { isWhole: true })
-  t.match(await cell.next(FRAME.data), { id: 3, payload: Buffer.from('3') }, 'the second never was')
-  cell.send(settings(setting(MAX_STREAMS, 2)))
-  t.match(await cell.next(FRAME.data), { id: 5, payload: Buffer.from('4') })
-  cell.send(answer(5), answer(3))
-  t.match(await Promise.all([third.end, fourth.end]), [{ isWhole: true }, { isWhole: true }])
-})
-
-t.test('a head that is too large is refused at once, though there is no room yet', async t => {
-  const cell = await greetedCell(t, setting(MAX_STREAMS, 1))
-  const first = open(cell.link, GET)
-  t.throws(() => open(cell.link, { ...GET, headers: { long: 'x'.repeat(70_000) } }), {
-    code: 'headers_too_large',
-  })
-  const next = open(cell.link, GET)
-  cell.send(answer(1))
-  t.match(await first.end, { isWhole: true })
-  await cell.next(FRAME.headers)
-  await cell.next(FRAME.headers)
-  cell.send(answer(3))
-  t.match(await next.end, { isWhole: true })
 })

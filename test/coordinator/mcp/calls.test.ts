@@ -1,29 +1,20 @@
-import { randomBytes } from 'node:crypto'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import t, { type Test } from 'tap'
-import { createIdempotency } from '../../../coordinator/idempotency/idempotency.ts'
 import { OPERATOR_ROLES } from '../../../coordinator/keys/key.ts'
-import { sealingWith } from '../../../coordinator/signing/sealing.ts'
 import { a2aScene, caller, type Json } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
-import { silent } from '../../support/cell.ts'
-import { BY, temporaryStore } from '../store/temporary.ts'
+import { BY } from '../store/temporary.ts'
 
 const PORTAL = 'https://portal.acme-corp.com'
 const MODERN = { versionNegotiation: { mode: 'auto' } } as const
 
 const { skills, done, release } = testSkills()
-const store = await temporaryStore(t)
-const idempotency = createIdempotency({
-  ...{ ledger: store.ledger, sealing: sealingWith(randomBytes(32)), now: Date.now, logger: silent },
-})
 const first = await a2aScene(t, { moreSkills: skills })
 await first.close()
 const scene = await a2aScene(t, {
   moreSkills: skills,
   config: { public: { portal_url: PORTAL } },
   from: { store: first.store, demo: first.demo },
-  pipeline: { idempotency },
 })
 t.teardown(release)
 const { url, demo } = scene

@@ -176,6 +176,11 @@ t.test('what is not JSON, too deep or too large is refused as on every route', a
   const base = await started(t)
   t.equal((await post(base, '{')).status, 422)
   t.equal((await post(base, '['.repeat(5000))).status, 422)
+  const wrong = await post(base, JSON.stringify({ jsonrpc: '2.0', id: 'a', method: null }))
+  t.strictSame(
+    [wrong.status, await wrong.json()],
+    [400, { jsonrpc: '2.0', id: 'a', error: { code: -32600, message: 'method must be a string' } }],
+  )
 })
 
 t.test('reading operations are resources, with their query in the address', async t => {

@@ -212,7 +212,9 @@ t.test('find-agent and agent-capability-check', async t => {
   t.match(await check({ agent_id: 'x' }), {
     error: { param: 'skill', message: 'skill is missing' },
   })
-  t.match(await check({ skill: 'x' }), { error: { param: 'agent_id' } })
+  t.match(await check({ skill: 'x' }), {
+    error: { code: 'invalid_request', param: 'agent_id', message: 'agent_id is missing' },
+  })
   t.match(await check({ ...fixer, skill: 'x' }), { error: { code: 'not_found' } })
 
   const spec = { tenantId: 'demo', personId: 'demo_free', tier: 'free' as const }

@@ -1,133 +1,191 @@
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:https'
+import { cpSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer, type ServerOptions } from 'node:https'
+import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { CoordinatorConfig } from '../../../coordinator/config.ts'
 import { headerCheck } from '../../../coordinator/http/safety.ts'
-import { certify, newAuthority, pemOf } from '../../../coordinator/tls/certificate.ts'
-import { addressBytes, integer, objectId, time } from '../../../coordinator/tls/der.ts'
 import { keepServerIdentity } from '../../../coordinator/tls/keep.ts'
-import { ownCertificate, type ServerIdentity } from '../../../coordinator/tls/own-certificate.ts'
-import { namesOf, serverIdentity } from '../../../coordinator/tls/server-identity.ts'
+import {
+  loadOwnCertificate,
+  type ServerIdentity,
+} from '../../../coordinator/tls/own-certificate.ts'
+import { listServerNames, loadServerIdentity } from '../../../coordinator/tls/server-identity.ts'
+import { closeWithLinger } from '../../../shared/lingering-close.ts'
+import { statusAfterWriting } from '../../support/app.ts'
 import { temporaryFolder } from '../store/temporary.ts'
 
 const DAY = 86_400_000
 
-t.test('DER', async t => {
-  t.equal(objectId('1.2.840.10045.4.3.2').toString('hex'), '06082a8648ce3d040302')
-  t.equal(integer(Buffer.from([0x80])).toString('hex'), '02020080')
-  t.equal(
-    time(Date.UTC(2049, 11, 31, 23, 59, 59))
-      .toString('latin1')
-      .slice(2),
-    '491231235959Z',
+/** A listening server with this identity; answers its port. */
+const listenWith = async (t: Test, identity: ServerOptions): Promise<number> => {
+  const server = createServer(identity).listen(0, '127.0.0.1')
+  server.on('tlsClientError', () => {})
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+/** The code of the error with which a TLS handshake fails; undefined when it succeeds. */
+const shakeHands = async (port: number, ca: string | undefined, servername: string) => {
+  const trusted = ca === undefined ? {} : { ca }
+  const socket = connect({ port, host: '127.0.0.1', servername, ...trusted })
+  const [error] = await Promise.race([once(socket, 'secureConnect'), once(socket, 'error')]).catch(
+    error => [error],
+  )
+  socket.destroy()
+  return (error as NodeJS.ErrnoException | undefined)?.code
+}
+
+/** State that an earlier version with its own X.509 encoder wrote on 2025-01-01. */
+const OLD_STATE = join(import.meta.dirname, 'state')
+const OLD_FINGERPRINT = 'ZsUjDH2fLVAMka3AsyXp7o4JiCvekXywtFv5TE5FBuo'
+
+const isLibraryLoaded = (): boolean =>
+  Object.keys(createRequire(import.meta.url).cache).some(path => path.includes('@peculiar/x509'))
+
+t.test('a state folder of an earlier version keeps its authority', async t => {
+  const folder = await temporaryFolder(t)
+  cpSync(OLD_STATE, join(folder, 'tls'), { recursive: true })
+  const names = ['a.example', '10.0.0.9']
+  const kept = await loadOwnCertificate(folder, names, Date.UTC(2025, 0, 2))
+  const ca = readFileSync(kept.caFile ?? '', 'utf8')
+  t.equal(kept.key + kept.cert, readFileSync(join(OLD_STATE, 'server.pem'), 'utf8') + ca)
+  t.notOk(isLibraryLoaded(), 'the X.509 library is loaded only to issue a certificate')
+
+  const renewed = await loadOwnCertificate(folder, names)
+  t.ok(isLibraryLoaded())
+  t.not(renewed.cert, kept.cert)
+  t.strictSame([kept.fingerprint, renewed.fingerprint], [OLD_FINGERPRINT, OLD_FINGERPRINT])
+  t.equal(await shakeHands(await listenWith(t, renewed), ca, 'a.example'), undefined)
+})
+
+t.test('an issued certificate carries the addresses and dates that it was asked for', async t => {
+  const { issueAuthority, issueServerCertificate } = await import(
+    '../../../coordinator/tls/certificate.ts'
+  )
+  const authority = await issueAuthority('shoal', { from: Date.UTC(2026), to: Date.UTC(2046) })
+  const addresses = [
+    ['10.1.2.255', '10.1.2.255'],
+    ['::1', '0:0:0:0:0:0:0:1'],
+    ['fd00:1:2:3:4:5:6:7', 'FD00:1:2:3:4:5:6:7'],
+    ['fe80::1%eth0', 'FE80:0:0:0:0:0:0:1'],
+    ['::ffff:10.0.0.1', '10.0.0.1'],
+    ['64:ff9b::192.0.2.33', '64:FF9B:0:0:0:0:C000:221'],
+  ] as const
+  const life = { from: Date.UTC(2049, 11, 31, 23, 59, 59), to: Date.UTC(2050, 0, 1) }
+  const { certificate } = await issueServerCertificate(
+    authority,
+    addresses.map(([address]) => address),
+    life,
   )
   t.equal(
-    time(Date.UTC(2050, 0, 1))
-      .toString('latin1')
-      .slice(2),
-    '20500101000000Z',
+    certificate.subjectAltName,
+    addresses.map(([, encoded]) => `IP Address:${encoded}`).join(', '),
   )
-  for (const [address, hex] of [
-    ['10.1.2.255', '0a0102ff'],
-    ['::1', '00000000000000000000000000000001'],
-    ['2001:db8::a:1', '20010db80000000000000000000a0001'],
-    ['fd00:1:2:3:4:5:6:7', 'fd000001000200030004000500060007'],
-    ['fe80::', 'fe800000000000000000000000000000'],
-    ['::ffff:10.0.0.1', '0a000001'],
-    ['64:ff9b::192.0.2.33', '0064ff9b0000000000000000c0000221'],
-  ] as const)
-    t.equal(addressBytes(address).toString('hex'), hex, address)
+  t.strictSame(
+    [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)],
+    [life.from, life.to],
+  )
+  t.ok(BigInt(`0x${certificate.serialNumber}`) > 0n)
 })
 
 t.test('a certificate', async t => {
+  const { issueAuthority, issueServerCertificate } = await import(
+    '../../../coordinator/tls/certificate.ts'
+  )
   const life = { from: Date.now() - DAY, to: Date.now() + DAY }
-  const authority = newAuthority('shoal', life)
+  const authority = await issueAuthority('shoal', life)
+  const other = await issueAuthority('shoal', life)
   const names = ['shoal.example', '10.0.0.7', '2001:db8::7']
-  const { certificate, key } = certify(authority, names, life)
-  const parsed = new X509Certificate(certificate)
-  const issuer = new X509Certificate(authority.certificate)
+  const { certificate: issued, key } = await issueServerCertificate(authority, names, life)
+  const { certificate: issuer } = authority
 
-  t.test('is for its names and no other', async t => {
-    t.equal(parsed.checkHost('shoal.example'), 'shoal.example')
-    t.equal(parsed.checkIP('10.0.0.7'), '10.0.0.7')
-    t.equal(parsed.checkHost('other.example'), undefined)
-    t.equal(parsed.subjectAltName?.includes('2001:DB8'), true)
-    t.ok(parsed.checkIssued(issuer) && parsed.verify(issuer.publicKey))
-    t.notOk(parsed.ca)
+  t.test('is valid for its names and no other', async t => {
+    t.equal(issued.checkHost('shoal.example'), 'shoal.example')
+    t.equal(issued.checkIP('10.0.0.7'), '10.0.0.7')
+    t.equal(issued.checkHost('other.example'), undefined)
+    t.equal(issued.subjectAltName?.includes('2001:DB8'), true)
+    t.ok(issued.checkIssued(issuer) && issued.verify(issuer.publicKey))
+    t.notOk(issued.ca)
     t.ok(issuer.ca)
   })
 
-  t.test('convinces a client that knows the authority, and no other', async t => {
-    const server = createServer({
-      key: key.export({ type: 'pkcs8', format: 'pem' }),
-      cert: pemOf(certificate) + pemOf(authority.certificate),
-    }).listen(0, '127.0.0.1')
-    server.on('tlsClientError', () => {})
+  t.test('carries a refusal to a client that reads nothing before its body is sent', async t => {
+    const server = createServer(
+      { key: key.export({ type: 'pkcs8', format: 'pem' }), cert: issued.toString() },
+      (_request, response) => response.writeHead(413, { connection: 'close' }).end(),
+    ).listen(0, '127.0.0.1')
+    closeWithLinger(server)
     await once(server, 'listening')
     t.teardown(() => server.close())
     const { port } = server.address() as AddressInfo
-    const shake = async (ca: Buffer | undefined, servername: string) => {
-      const trusted = ca === undefined ? {} : { ca: pemOf(ca) }
-      const socket = connect({ port, host: '127.0.0.1', servername, ...trusted })
-      const [error] = await Promise.race([
-        once(socket, 'secureConnect'),
-        once(socket, 'error'),
-      ]).catch(error => [error])
-      socket.destroy()
-      return (error as NodeJS.ErrnoException | undefined)?.code
-    }
-    t.equal(await shake(authority.certificate, 'shoal.example'), undefined)
-    t.equal(await shake(authority.certificate, 'other.example'), 'ERR_TLS_CERT_ALTNAME_INVALID')
-    t.match(await shake(undefined, 'shoal.example'), /SELF_SIGNED|UNABLE/)
-    t.ok(await shake(newAuthority('shoal', life).certificate, 'shoal.example'))
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+    const status = await statusAfterWriting(socket, ['POST / HTTP/1.1', 'host: a'])
+    t.equal(status, 'HTTP/1.1 413 Payload Too Large')
+  })
+
+  t.test('is trusted by a client that knows the authority, and by no other', async t => {
+    const port = await listenWith(t, {
+      key: key.export({ type: 'pkcs8', format: 'pem' }),
+      cert: issued.toString() + issuer.toString(),
+    })
+    const ca = issuer.toString()
+    t.equal(await shakeHands(port, ca, 'shoal.example'), undefined)
+    t.equal(await shakeHands(port, ca, 'other.example'), 'ERR_TLS_CERT_ALTNAME_INVALID')
+    t.match(await shakeHands(port, undefined, 'shoal.example'), /SELF_SIGNED|UNABLE/)
+    t.ok(await shakeHands(port, other.certificate.toString(), 'shoal.example'))
   })
 })
 
 t.test("the coordinator's own certificate", async t => {
-  t.test('is made once and kept, for its owner alone', async t => {
+  t.test('is issued once and readable only by its owner', async t => {
     const folder = await temporaryFolder(t)
-    const first = await ownCertificate(folder, ['a.example'])
-    t.strictSame(await ownCertificate(folder, ['a.example']), first)
+    const first = await loadOwnCertificate(folder, ['a.example'])
+    t.strictSame(await loadOwnCertificate(folder, ['a.example']), first)
     for (const name of ['authority.pem', 'server.pem', 'ca.crt'])
       t.equal(statSync(join(folder, 'tls', name)).mode & 0o777, 0o600, name)
     t.equal(new X509Certificate(readFileSync(first.caFile ?? '')).ca, true)
   })
 
-  t.test('is made anew before it ends, for other names, or when it is damaged', async t => {
+  t.test('is renewed before it expires, for other names, and when it is damaged', async t => {
     const folder = await temporaryFolder(t)
     const now = Date.now()
-    const first = await ownCertificate(folder, ['a.example'], now)
-    t.equal((await ownCertificate(folder, ['a.example'], now + 59 * DAY)).cert, first.cert)
-    const later = await ownCertificate(folder, ['a.example'], now + 61 * DAY)
+    const first = await loadOwnCertificate(folder, ['a.example'], now)
+    t.equal((await loadOwnCertificate(folder, ['a.example'], now + 59 * DAY)).cert, first.cert)
+    const later = await loadOwnCertificate(folder, ['a.example'], now + 61 * DAY)
     t.not(later.cert, first.cert)
-    const renamed = await ownCertificate(folder, ['a.example', '10.0.0.9'], now + 61 * DAY)
+    const renamed = await loadOwnCertificate(folder, ['a.example', '10.0.0.9'], now + 61 * DAY)
     t.not(renamed.cert, later.cert)
     writeFileSync(join(folder, 'tls', 'server.pem'), 'rubbish')
-    const mended = await ownCertificate(folder, ['a.example', '10.0.0.9'], now + 61 * DAY)
+    const mended = await loadOwnCertificate(folder, ['a.example', '10.0.0.9'], now + 61 * DAY)
     t.not(mended.cert, renamed.cert)
     const mapped = ['::ffff:10.0.0.9']
-    const both = await ownCertificate(folder, mapped, now)
-    t.equal((await ownCertificate(folder, mapped, now)).cert, both.cert, 'a mapped address is good')
+    const both = await loadOwnCertificate(folder, mapped, now)
+    t.equal(
+      (await loadOwnCertificate(folder, mapped, now)).cert,
+      both.cert,
+      'a mapped address is good',
+    )
     for (const { fingerprint } of [later, renamed, mended]) t.equal(fingerprint, first.fingerprint)
   })
 
   t.test('an authority that is damaged is an error: cells have pinned it', async t => {
     const folder = await temporaryFolder(t)
-    await ownCertificate(folder, ['a.example'])
+    await loadOwnCertificate(folder, ['a.example'])
     writeFileSync(join(folder, 'tls', 'authority.pem'), 'rubbish')
-    await t.rejects(ownCertificate(folder, ['a.example']), { code: 'store_unavailable' })
+    await t.rejects(loadOwnCertificate(folder, ['a.example']), { code: 'store_unavailable' })
   })
 })
 
-t.test('a renewed certificate is shown to new connections', async t => {
+t.test('a renewed certificate is presented to new connections', async t => {
   const folder = await temporaryFolder(t)
-  const first = await ownCertificate(folder, ['localhost'], Date.now() - 61 * DAY)
+  const first = await loadOwnCertificate(folder, ['localhost'], Date.now() - 61 * DAY)
   const server = createServer({ cert: first.cert, key: first.key }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())
@@ -140,34 +198,26 @@ t.test('a renewed certificate is shown to new connections', async t => {
     socket.destroy()
     return serialNumber
   }
-  let look = () => {}
   let answer: () => Promise<ServerIdentity | undefined> = async () => first
-  const told = new Promise<void>(info => {
-    const logger = { info: () => info(), error: () => {} }
-    const repeat = (call: () => void) => {
-      look = call
-      return () => {}
-    }
-    keepServerIdentity({ server, shown: first, identify: () => answer(), logger, repeat })
-  })
+  const logger = { info: () => {}, error: () => {} }
+  const look = keepServerIdentity({ server, shown: first, identify: () => answer(), logger })
   const before = await serial()
-  look()
+  await look()
   t.equal(await serial(), before)
   answer = () => Promise.reject(new Error('the disk is full'))
-  look()
+  await look()
   t.equal(await serial(), before, 'a failure changes nothing')
-  answer = () => ownCertificate(folder, ['localhost'])
-  look()
-  await told
+  answer = () => loadOwnCertificate(folder, ['localhost'])
+  await look()
   t.not(await serial(), before)
 })
 
-t.test('what the listener shows', async t => {
+t.test('what the listener presents', async t => {
   const config = (http: object, more: object = {}) => CoordinatorConfig.parse({ http, ...more })
 
   t.test('is nothing on loopback', async t => {
-    t.equal(await serverIdentity(config({})), undefined)
-    t.equal(await serverIdentity(config({ host: '::1' })), undefined)
+    t.equal(await loadServerIdentity(config({})), undefined)
+    t.equal(await loadServerIdentity(config({ host: '::1' })), undefined)
   })
 
   t.test('is its own certificate elsewhere, for every name it has', async t => {
@@ -176,11 +226,11 @@ t.test('what the listener shows', async t => {
       { host: '0.0.0.0', allowed_hosts: ['Fleet.local'] },
       { state_dir, public: { base_url: 'https://shoal.example/x' } },
     )
-    const names = namesOf(wide)
+    const names = listServerNames(wide)
     for (const name of ['shoal.example', 'fleet.local', 'localhost', '127.0.0.1', '::1'])
       t.ok(names.includes(name), name)
     t.notOk(names.includes('0.0.0.0'))
-    const shown = await serverIdentity(wide)
+    const shown = await loadServerIdentity(wide)
     t.equal(new X509Certificate(shown?.cert ?? '').checkHost('shoal.example'), 'shoal.example')
     t.equal(new X509Certificate(shown?.cert ?? '').checkIP('127.0.0.1'), '127.0.0.1')
   })
@@ -192,7 +242,7 @@ t.test('what the listener shows', async t => {
       tls_cert_file: '/no/c.pem',
       tls_key_file: '/no/k.pem',
     })
-    await t.rejects(serverIdentity(files), { code: 'config_invalid', message: /no.c\.pem/ })
+    await t.rejects(loadServerIdentity(files), { code: 'config_invalid', message: /no.c\.pem/ })
   })
 })
 
@@ -202,12 +252,12 @@ t.test('Host may be every name that our own certificate is for', async t => {
     public: { base_url: 'https://shoal.example' },
   })
   const check = headerCheck(config)
-  for (const name of namesOf(config)) {
+  for (const name of listServerNames(config)) {
     const host = name.includes(':') ? `[${name}]` : name
     const request = { headers: { host }, rawHeaders: ['Host', host], socket: {} } as never
     t.doesNotThrow(() => check(request), host)
   }
-  t.ok(namesOf(config).includes(hostname().toLowerCase()))
+  t.ok(listServerNames(config).includes(hostname().toLowerCase()))
 })
 
 t.test('Host may be the address that a request came to, and no other address', async t => {

@@ -5,7 +5,8 @@ import t, { type Test } from 'tap'
 import * as z from 'zod'
 import type { Verb } from '../../../daemon/commands/verb.ts'
 import { DaemonConfig } from '../../../daemon/config.ts'
-import { daemon, type Inference } from '../../../daemon/daemon.ts'
+import { daemon } from '../../../daemon/daemon.ts'
+import type { Inference } from '../../../daemon/daemon-parts.ts'
 import { newId } from '../../../shared/ids.ts'
 import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
 import { Announce } from '../../../shared/wire/announce.ts'
@@ -13,6 +14,7 @@ import { Ack, type Command, isGenuineAck, signCommand } from '../../../shared/wi
 import { signDesired } from '../../../shared/wire/desired.ts'
 import { envelope } from '../../../shared/wire/envelope.ts'
 import { topicFor } from '../../../shared/wire/topics.ts'
+import { approvalFor } from '../../support/approval-for.ts'
 import { logger, standIn, until } from '../stand-in.ts'
 
 /* A real daemon that has an unsafe verb, and a coordinator that says what the test wants. */
@@ -65,6 +67,7 @@ const rig = async (t: Test, clockAheadMs: number | undefined) => {
     hazard: 'unsafe',
     timeout_seconds: 5,
     params: z.strictObject({}),
+    plan: () => ({ operations: ['fly'], bounds: {} }),
     run: async () => {
       flights.count++
       return { flown: true }
@@ -114,6 +117,10 @@ const rig = async (t: Test, clockAheadMs: number | undefined) => {
         not_before: issued,
         expires_at: issued + 10_000,
         fence: issued,
+        approval: approvalFor(
+          { cell_id: cellId, verb: 'fly', hazard: 'unsafe', operations: ['fly'] },
+          { signer, expiresAt: issued + 60_000 },
+        ),
       },
       signer,
     )

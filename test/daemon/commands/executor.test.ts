@@ -1,14 +1,12 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
 import { CoordinatorClock } from '../../../daemon/commands/clock.ts'
-import { Executor } from '../../../daemon/commands/executor.ts'
 import { Journal, type JournalFile } from '../../../daemon/commands/journal.ts'
 import { journalFile } from '../../../daemon/commands/journal-file.ts'
-import { MAX_OFFSET_MS, untimely } from '../../../daemon/commands/judge.ts'
+import { MAX_OFFSET_MS, untimely } from '../../../daemon/commands/untimely.ts'
 import type { Verb } from '../../../daemon/commands/verb.ts'
 import { commandsService } from '../../../daemon/services/commands.ts'
 import { newId } from '../../../shared/ids.ts'
@@ -18,90 +16,15 @@ import {
   type Command,
   type Hazard,
   isGenuineAck,
-  signCommand,
+  MAX_RESULT_BYTES,
 } from '../../../shared/wire/command.ts'
 import { type Envelope, envelope } from '../../../shared/wire/envelope.ts'
+import { DryRun, LIVE_GATE, partHash } from '../../../shared/wire/plan-part.ts'
 import { silent } from '../../support/cell.ts'
 import { history, play } from './histories.ts'
-
-const NOW = 1_800_000_000_000
-const CELL = newId('cell')
-const coordinator = signerOf(newPrivateKey())
-const cell = signerOf(newPrivateKey())
-
-let fences = 0
-const command = (changes: Partial<Command> = {}, signer = coordinator): Command =>
-  signCommand(
-    {
-      id: newId('cmd'),
-      cell_id: CELL,
-      verb: 'do-unsafe',
-      params: {},
-      hazard: 'unsafe',
-      mode: 'live',
-      issued_at: NOW,
-      not_before: NOW,
-      expires_at: NOW + 10_000,
-      fence: ++fences,
-      ...changes,
-    },
-    signer,
-  )
+import { CELL, cell, command, coordinator, folderOf, NOW, rig } from './rig.ts'
 
 const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth))
-
-const folderOf = (t: Test): string => {
-  const folder = mkdtempSync(join(tmpdir(), 'shoal-commands-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
-/** An executor on a real disk, whose clocks agree; what its verbs did is noted. */
-const rig = async (
-  t: Test,
-  given: { file?: JournalFile; run?: Verb['run']; timeoutSeconds?: number } = {},
-) => {
-  const file = given.file ?? journalFile(join(folderOf(t), 'commands.journal'))
-  const journal = await Journal.open(file, () => NOW)
-  t.teardown(() => {
-    stop.abort()
-    return journal.close()
-  })
-  const ran: string[] = []
-  const acks: Ack[] = []
-  const stop = new AbortController()
-  const verb = (hazard: Hazard): Verb => ({
-    verb: `do-${hazard}`,
-    description: '',
-    hazard,
-    timeout_seconds: given.timeoutSeconds ?? 30,
-    params: z.strictObject({ speed: z.number().max(1).optional() }),
-    run: async (params, signal) => {
-      ran.push(hazard)
-      return given.run ? given.run(params, signal) : { done: true }
-    },
-  })
-  const executor = new Executor({
-    cellId: CELL,
-    signer: cell,
-    trusted: () => [coordinator.publicKey],
-    verbs: (['read', 'safe', 'caution', 'unsafe'] as const).map(verb),
-    journal,
-    clock: { bounds: () => ({ earliest: NOW, latest: NOW }) },
-    now: () => NOW,
-    nowMs: () => 0,
-    acknowledge: ack => acks.push(ack),
-    signal: stop.signal,
-    logger: silent,
-  })
-  await executor.recover()
-  const obey = async (body: unknown): Promise<Ack | undefined> => {
-    await executor.receive(body)
-    await executor.idle()
-    return acks.at(-1)
-  }
-  return { executor, obey, ran, acks, file, stop }
-}
 
 t.test('whatever happens, what is unsafe runs at most once, in time and signed', async t => {
   let runs = 0
@@ -308,7 +231,7 @@ t.test('an end', async t => {
 
   t.test('that does not come in time is unknown for what acts, and the verb is told', async t => {
     let told = false
-    const run: Verb['run'] = (_params, signal) =>
+    const run: Verb['run'] = (_part, { signal }) =>
       new Promise(() => signal.addEventListener('abort', () => (told = true)))
     const { obey } = await rig(t, { run, timeoutSeconds: 0.001 })
     t.match(await obey(command()), { state: 'unknown', reason: 'timeout' })
@@ -316,10 +239,15 @@ t.test('an end', async t => {
   })
 
   t.test('with a result that is too large is told without it', async t => {
-    const { obey } = await rig(t, { run: async () => 'x'.repeat(40_000) })
-    const ack = await obey(command())
-    t.match(ack, { state: 'succeeded', message: /too large/ })
-    t.notOk(ack && 'result' in ack)
+    const text = 'x'.repeat(MAX_RESULT_BYTES - 2)
+    const run = async () => text
+    const plain = await (await rig(t, { run })).obey(command())
+    t.match(plain, { state: 'succeeded', message: /too large/ }, 'for an older coordinator')
+    t.notOk(plain && 'result' in plain)
+    const large = command({ max_result_bytes: MAX_RESULT_BYTES })
+    t.match(await (await rig(t, { run })).obey(large), { state: 'succeeded', result: text })
+    const larger = await rig(t, { run: async () => `${text}x` })
+    t.match(await larger.obey(large), { message: /too large/ })
   })
 
   t.test('with words that cannot be signed is told without them', async t => {
@@ -332,9 +260,18 @@ t.test('an end', async t => {
     t.match(await long.obey(command()), { state: 'failed' })
   })
 
-  t.test('of a dry run is reached without running', async t => {
+  t.test('of a dry run is the plan, and nothing runs', async t => {
     const { obey, ran } = await rig(t)
-    t.match(await obey(command({ mode: 'dry' })), { result: { would_run: 'do-unsafe' } })
+    const dry = command({ mode: 'dry', params: { speed: 1 } })
+    const part = {
+      verb: 'do-unsafe',
+      hazard: 'unsafe',
+      gate: LIVE_GATE,
+      operations: [{ speed: 1 }],
+    }
+    const ack = await obey(dry)
+    t.match(ack, { state: 'succeeded', result: { part, checks: [] } })
+    t.equal(partHash(DryRun.parse(ack?.result).part), DryRun.parse(ack?.result).part_hash)
     t.strictSame(ran, [])
   })
 })
@@ -394,7 +331,7 @@ t.test('the journal', async t => {
     clock.now += 24 * 3_600_000 + 1
     const later = await Journal.open(file, () => clock.now)
     t.equal(later.find(id), undefined)
-    t.equal(later.fence, 77_000)
+    t.equal(later.fenceOf(''), 77_000)
     await later.close()
   })
 })
@@ -416,6 +353,7 @@ t.test('the service tells acks until they are confirmed', async t => {
         ready = listener
         return () => {}
       },
+      publish: async () => {},
       deliver: async (_name, body) => {
         if (!connected) throw new Error('there is no connection')
         told.push((body as Ack).state)
@@ -431,6 +369,7 @@ t.test('the service tells acks until they are confirmed', async t => {
         description: '',
         timeout_seconds: 1,
         params: z.strictObject({}),
+        plan: () => ({ operations: [], bounds: {} }),
         run: async () => null,
       },
     ],

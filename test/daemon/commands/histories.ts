@@ -14,6 +14,7 @@ import {
   type Hazard,
   signCommand,
 } from '../../../shared/wire/command.ts'
+import { approvalFor } from '../../support/approval-for.ts'
 
 const coordinator = signerOf(newPrivateKey())
 const stranger = signerOf(newPrivateKey())
@@ -24,8 +25,13 @@ const logger = pino({ level: 'silent' })
 /** What the disk does with one of the next writes. */
 type DiskMood = 'sound' | 'slow' | 'fails' | 'dies before' | 'dies half way' | 'dies after'
 
+/** None is the cell itself. */
+type Device = 'none' | 'arm' | 'rover'
+type VerbMood = 'quick' | 'slow' | 'dies' | 'throws' | 'hangs'
+
 export type Step =
-  | { do: 'issue'; hazard: Hazard; lifeMs: number; deliver: boolean }
+  | { do: 'issue'; hazard: Hazard; device: Device; lifeMs: number; deliver: boolean }
+  | { do: 'stop'; device: Device }
   | { do: 'deliver'; which: number }
   | { do: 'forge'; which: number; how: 'field' | 'key' | 'cell' | 'none' }
   | { do: 'crash' }
@@ -33,9 +39,11 @@ export type Step =
   | { do: 'step clock'; ms: number }
   | { do: 'ask'; outMs: number; backMs: number }
   | { do: 'disk'; mood: DiskMood; after: number }
-  | { do: 'verb'; mood: 'quick' | 'slow' | 'dies' | 'throws' }
+  | { do: 'verb'; mood: VerbMood }
 
 const moment = fc.integer({ min: 0, max: 8000 })
+
+const device = fc.constantFrom<Device>('none', 'arm', 'arm', 'rover')
 
 export const history: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
@@ -44,6 +52,7 @@ export const history: fc.Arbitrary<Step[]> = fc.array(
       arbitrary: fc.record({
         do: fc.constant('issue' as const),
         hazard: fc.constantFrom<Hazard>('read', 'safe', 'caution', 'unsafe', 'unsafe'),
+        device,
         lifeMs: fc.integer({ min: 1, max: 20_000 }),
         deliver: fc.boolean(),
       }),
@@ -61,6 +70,7 @@ export const history: fc.Arbitrary<Step[]> = fc.array(
       }),
     },
     { weight: 3, arbitrary: fc.record({ do: fc.constant('crash' as const) }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('stop' as const), device }) },
     { weight: 4, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: moment }) },
     {
       weight: 1,
@@ -95,12 +105,7 @@ export const history: fc.Arbitrary<Step[]> = fc.array(
       weight: 2,
       arbitrary: fc.record({
         do: fc.constant('verb' as const),
-        mood: fc.constantFrom(
-          'quick' as const,
-          'slow' as const,
-          'dies' as const,
-          'throws' as const,
-        ),
+        mood: fc.constantFrom<VerbMood>('quick', 'slow', 'dies', 'throws', 'hangs', 'hangs'),
       }),
     },
   ),
@@ -126,7 +131,9 @@ class World {
   diskMood: DiskMood = 'sound'
   /** Writes that succeed before that. */
   soundWrites = 0
-  verbMood: 'quick' | 'slow' | 'dies' | 'throws' = 'quick'
+  verbMood: VerbMood = 'quick'
+  /** The highest fence of a stop that ran, by device. */
+  readonly #stopped = new Map<string | undefined, number>()
   readonly issued: Command[] = []
   readonly runs = new Map<string, number>()
   readonly acks: Ack[] = []
@@ -156,9 +163,12 @@ class World {
       cellId: CELL,
       signer: cell,
       trusted: () => [coordinator.publicKey],
-      verbs: (['read', 'safe', 'caution', 'unsafe'] as const).map(hazard =>
-        this.#verb(hazard, life),
-      ),
+      verbs: [false, true].flatMap(ofDevices => [
+        ...(['read', 'safe', 'caution', 'unsafe'] as const).map(hazard =>
+          this.#verb('do', hazard, ofDevices, life),
+        ),
+        { ...this.#verb('stop', 'safe', ofDevices, life), urgent: true },
+      ]),
       journal,
       clock,
       now: () => this.now + this.skewMs,
@@ -166,6 +176,7 @@ class World {
       acknowledge: ack => {
         if (life === this.#life) this.acks.push(ack)
       },
+      report: () => {},
       signal: this.#over.signal,
       logger,
     })
@@ -185,7 +196,9 @@ class World {
   }
 
   async take(step: Step): Promise<void> {
-    if (step.do === 'issue') this.#issue(step)
+    if (step.do === 'issue') this.#issue('do', step)
+    if (step.do === 'stop')
+      this.#issue('stop', { ...step, hazard: 'safe', lifeMs: 20_000, deliver: true })
     if (step.do === 'deliver') this.#deliver(this.issued.at(step.which % this.issued.length))
     if (step.do === 'forge') this.#forge(step)
     if (step.do === 'crash') await this.crash()
@@ -200,19 +213,28 @@ class World {
     await turn()
   }
 
-  #issue({ hazard, lifeMs, deliver }: Extract<Step, { do: 'issue' }>): void {
+  #issue(
+    act: 'do' | 'stop',
+    { hazard, device, lifeMs, deliver }: Omit<Extract<Step, { do: 'issue' }>, 'do'>,
+  ): void {
+    const fence = this.issued.length + 1
+    const verb = nameOf(act, hazard, device !== 'none')
+    const target = { cell_id: CELL, ...(device === 'none' ? {} : { device_id: device }), verb }
+    const expires_at = this.now + lifeMs
+    const part = { ...target, hazard, operations: [fence] }
+    const approval = approvalFor(part, { signer: coordinator, expiresAt: expires_at })
     const command = signCommand(
       {
         id: newId('cmd'),
-        cell_id: CELL,
-        verb: `do-${hazard}`,
-        params: {},
+        ...target,
+        params: { fence },
         hazard,
         mode: 'live',
         issued_at: this.now,
         not_before: this.now,
-        expires_at: this.now + lifeMs,
-        fence: this.issued.length + 1,
+        expires_at,
+        fence,
+        ...(hazard === 'unsafe' ? { approval } : {}),
       },
       coordinator,
     )
@@ -246,49 +268,57 @@ class World {
     this.#clock.answered(id, at)
   }
 
-  #verb(hazard: Hazard, life: number): Verb {
+  #verb(act: 'do' | 'stop', hazard: Hazard, ofDevices: boolean, life: number): Verb {
     return {
-      verb: `do-${hazard}`,
+      verb: nameOf(act, hazard, ofDevices),
       description: '',
       hazard,
       timeout_seconds: 60,
-      params: z.strictObject({}),
-      run: () => this.#run(hazard, life),
+      params: z.strictObject({ fence: z.int() }),
+      ...(ofDevices ? { hasDevice: () => true } : {}),
+      plan: ({ fence }) => ({ operations: [fence as number], bounds: {} }),
+      run: ({ operations: [fence] }) =>
+        act === 'stop' ? this.#stop(fence as number, life) : this.#run(fence as number, life),
     }
   }
 
-  async #run(hazard: Hazard, life: number): Promise<null> {
+  async #stop(fence: number, life: number): Promise<null> {
     if (life !== this.#life) return forever()
-    const begun = [...this.#begun(hazard)]
-    const { findings } = this
-    findings.runs++
-    if (begun.length === 0) findings.violations.push(`${hazard}: something that was not issued ran`)
-    for (const { id, expires_at } of begun) {
-      const times = (this.runs.get(id) ?? 0) + 1
-      this.runs.set(id, times)
-      if (hazard === 'unsafe') findings.unsafeRuns++
-      if (times > 1 && (hazard === 'unsafe' || hazard === 'caution'))
-        findings.violations.push(`${hazard}: ran ${times} times`)
-      if (this.now >= expires_at && hazard === 'unsafe')
-        findings.violations.push(`unsafe: ran ${this.now - expires_at} ms late`)
-    }
+    const device = this.issued[fence - 1]?.device_id
+    this.#stopped.set(device, Math.max(fence, this.#stopped.get(device) ?? 0))
+    return null
+  }
+
+  async #run(fence: number, life: number): Promise<null> {
+    if (life !== this.#life) return forever()
+    const command = this.issued[fence - 1]
+    this.findings.runs++
+    if (command !== undefined) this.#judge(command)
     const mood = this.verbMood
     this.verbMood = 'quick'
     if (mood === 'dies') {
       await this.crash()
       return forever()
     }
+    // the cell's own lane ends with its verb; only a stop ends a device that hangs
+    if (mood === 'hangs' && command?.device_id !== undefined) return forever()
     if (mood === 'throws') throw new Error('it failed')
     if (mood === 'slow') this.now += 3000
     return null
   }
 
-  /** The issued command whose last word is that it is executing. */
-  *#begun(hazard: Hazard): Iterable<Command> {
-    const last = new Map(this.acks.map(ack => [ack.command_id, ack.state]))
-    const running = this.acks.findLast(ack => ack.state === 'executing')
-    const command = this.issued.find(({ id }) => id === running?.command_id)
-    if (command?.hazard === hazard && last.get(command.id) === 'executing') yield command
+  #judge({ id, fence, hazard, device_id, expires_at }: Command): void {
+    const { violations } = this.findings
+    const times = (this.runs.get(id) ?? 0) + 1
+    this.runs.set(id, times)
+    if (hazard === 'unsafe') this.findings.unsafeRuns++
+    if (this.acks.findLast(ack => ack.command_id === id)?.state !== 'executing')
+      violations.push(`${hazard}: ran before it was said to be executing`)
+    if (hazard === 'read' || hazard === 'safe') return
+    if (times > 1) violations.push(`${hazard}: ran ${times} times`)
+    if (fence < (this.#stopped.get(device_id) ?? 0)) violations.push(`${hazard}: ran after a stop`)
+    if (this.now >= expires_at && hazard === 'unsafe')
+      violations.push(`unsafe: ran ${this.now - expires_at} ms late`)
   }
 
   #file(life: number): JournalFile {
@@ -313,6 +343,9 @@ class World {
     }
   }
 }
+
+const nameOf = (act: 'do' | 'stop', hazard: Hazard, ofDevices: boolean): string =>
+  `${act}-${hazard}${ofDevices ? '-there' : ''}`
 
 const forever = (): Promise<never> => new Promise(() => {})
 

@@ -1,14 +1,14 @@
 import t from 'tap'
 import { completionPlan } from '../../../daemon/inference/openai/completion-order.ts'
 import { Completion, CompletionChunk, CompletionRequest } from '../../../shared/wire/completions.ts'
-import { call, listen, settled, startService } from './peers.ts'
+import { call, listen, startService, waitUntilSettled } from './peers.ts'
 
 const PATH = '/v1/completions'
 
 t.test('a legacy completion', async t => {
   const service = await startService(t, [{ id: 'one', weights: 'bundled:shoal-demo-large' }])
   const port = await listen(t, service)
-  await settled(service)
+  await waitUntilSettled(service)
   const complete = (body: object, headers = {}) =>
     call(port, 'POST', PATH, { model: 'one', temperature: 0, ...body }, headers)
   const whole = async (body: object) => {
@@ -100,6 +100,49 @@ t.test('a legacy completion', async t => {
     t.equal((await whole({ ...request, logprobs: 0 })).choices[0]?.logprobs?.top_logprobs, null)
   })
 
+  t.test('scores the prompt with echo and logprobs, as evaluation suites ask', async t => {
+    const context = 'A cell is'
+    const free = await whole({
+      prompt: context,
+      max_tokens: 12,
+      logprobs: 2,
+      temperature: 1,
+      seed: 2,
+    })
+    const { text, logprobs } = free.choices[0] as Completion['choices'][number]
+    const prompt = context + text
+    const [scored] = (await whole({ prompt, max_tokens: 0, echo: true, logprobs: 2 })).choices
+    const told = scored?.logprobs
+    t.match(scored, { text: prompt, finish_reason: 'length' })
+    t.equal(told?.tokens.join(''), prompt)
+    t.strictSame([told?.token_logprobs[0], told?.top_logprobs?.[0]], [null, null])
+    const count = logprobs?.tokens.length ?? 0
+    t.strictSame(told?.tokens.slice(-count), logprobs?.tokens)
+    t.ok(
+      logprobs?.token_logprobs.every((value, index) => {
+        const again = told?.token_logprobs.at(index - count) ?? 0
+        return Math.abs((value ?? 0) - again) < 0.05
+      }),
+      'the tokens of an answer are as likely when they are read as when they were drawn',
+    )
+    t.equal(told?.text_offset.at(-count), context.length)
+    const more = await whole({ prompt, max_tokens: 2, echo: true, logprobs: 0 })
+    t.equal(more.choices[0]?.logprobs?.tokens.length, (told?.tokens.length ?? 0) + 2)
+    t.equal(more.usage.completion_tokens, 2)
+    const chunks = await streamed({ prompt, max_tokens: 2, echo: true, logprobs: 0 })
+    const parts = chunks.flatMap(({ choices }) => choices)
+    t.strictSame(
+      parts.flatMap(part => part.logprobs?.tokens ?? []),
+      more.choices[0]?.logprobs?.tokens,
+    )
+    t.strictSame(
+      parts.flatMap(part => part.logprobs?.text_offset ?? []),
+      more.choices[0]?.logprobs?.text_offset,
+    )
+    const ids = await whole({ prompt: [40, 41, 42], max_tokens: 0, echo: true, logprobs: 1 })
+    t.equal(ids.choices[0]?.logprobs?.token_logprobs.length, 3)
+  })
+
   t.test('gives the most probable of best_of', async t => {
     const request = { prompt: 'A', temperature: 1.5, seed: 4, max_tokens: 6, logprobs: 0 }
     const mean = ({ logprobs }: Completion['choices'][number]): number => {
@@ -132,7 +175,6 @@ t.test('a legacy completion', async t => {
   t.test('refuses what is not served, and says what it is', async t => {
     for (const [body, code, param] of [
       [{ prompt: 'a', suffix: 'b' }, 'unsupported_parameter', 'suffix'],
-      [{ prompt: 'a', echo: true, logprobs: 1 }, 'unsupported_parameter', 'logprobs'],
       [{ prompt: 'a', best_of: 2, stream: true }, 'unsupported_parameter', 'best_of'],
       [{ prompt: 'a', best_of: 1, n: 2 }, 'invalid_request', 'best_of'],
       [{ prompt: ['a', [1]] }, 'invalid_request', 'prompt'],

@@ -1,11 +1,13 @@
+import fc from 'fast-check'
 import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
 import t from 'tap'
+import { integerRange } from '../../../daemon/inference/grammar/integer-range.ts'
 import { ANY_OBJECT, safeShape } from '../../../daemon/inference/grammar/json-grammar.ts'
 import type { Shape } from '../../../daemon/inference/grammar/node.ts'
 import { Rules } from '../../../daemon/inference/grammar/rules.ts'
 import type { JsonSchema } from '../../../shared/wire/openai-tools.ts'
 
-/** What the engine itself makes of a grammar. */
+/** Grammar as the engine itself evaluates it. */
 interface TestedGrammar {
   _testText(text: string): boolean
 }
@@ -154,8 +156,20 @@ t.test('a grammar that is made from a schema', async t => {
     {
       title: 'knows integers above zero',
       schema: { type: 'integer', exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER },
-      good: [1, 999_999_999_999_999],
-      bad: [0, -1, 1.5, '1e3'],
+      good: [1, 999_999_999_999_999, Number.MAX_SAFE_INTEGER],
+      bad: [0, -1, 1.5, '1e3', '9007199254740992'],
+    },
+    {
+      title: 'knows integers between any bounds',
+      schema: { type: 'integer', exclusiveMinimum: -120, maximum: 150.5 },
+      good: [-119, -20, -9, 0, 9, 99, 100, 150],
+      bad: [-120, -200, 151, 200, 1000, '-0', '007', '+1', '1.0', '-', ''],
+    },
+    {
+      title: 'knows integers beyond a bound of many digits',
+      schema: { type: 'integer', minimum: 1e300, exclusiveMaximum: Number.MAX_VALUE },
+      good: [`${10n ** 300n * 2n}`, `${10n ** 308n}`],
+      bad: [1, `${10n ** 299n}`, `${BigInt(Number.MAX_VALUE)}`],
     },
     {
       title: 'takes no members where none are named',
@@ -197,7 +211,13 @@ t.test('a schema that a grammar cannot hold is refused with the place', async t 
     [{ type: 'string', pattern: 'a' }, 'unsupported_parameter', 's.pattern'],
     [{ type: 'string', format: 'email' }, 'unsupported_parameter', 's.format'],
     [{ type: 'number', minimum: 5 }, 'unsupported_parameter', 's.minimum'],
-    [{ type: 'integer', maximum: 5 }, 'unsupported_parameter', 's.maximum'],
+    [{ type: 'number', maximum: 5 }, 'unsupported_parameter', 's.maximum'],
+    [{ type: 'integer', minimum: 6, maximum: 5 }, 'invalid_request', 's.maximum'],
+    [
+      { type: 'integer', exclusiveMinimum: 1, exclusiveMaximum: 2 },
+      'invalid_request',
+      's.exclusiveMaximum',
+    ],
     [{ type: 'number', multipleOf: 5 }, 'unsupported_parameter', 's.multipleOf'],
     [{ type: 'array', uniqueItems: true }, 'unsupported_parameter', 's.uniqueItems'],
     [{ type: 'string', maxLength: 1025 }, 'unsupported_parameter', 's.maxLength'],
@@ -220,6 +240,49 @@ t.test('a schema that a grammar cannot hold is refused with the place', async t 
   ] as [JsonSchema, string, string][]) {
     t.throws(() => safeShape(schema, 's'), { code, param }, JSON.stringify(schema).slice(0, 80))
   }
+})
+
+t.test('a range of integers holds exactly the integers in it', t => {
+  const size = fc.bigInt({ min: 0n, max: 40n }).map(digits => 10n ** digits)
+  const integer = fc
+    .tuple(size, fc.bigInt({ min: -30n, max: 30n }), fc.constantFrom(-1n, 1n))
+    .map(([power, near, sign]) => sign * power + near)
+  const range = fc.tuple(integer, fc.oneof(integer, fc.bigInt({ min: -300n, max: 300n })))
+  const other = fc.oneof(integer, fc.bigInt({ min: -400n, max: 400n }))
+  const within = (min: bigint | undefined, max: bigint | undefined): RegExp => {
+    const expression = integerRange({ min, max }, count => `[0-9]{${count}}`)
+    return new RegExp(`^(?:${expression.replace(/[" ]/g, '')})$`)
+  }
+  fc.assert(
+    fc.property(
+      range,
+      fc.array(other),
+      fc.bigInt({ min: -2n, max: 2n }),
+      (bounds, others, near) => {
+        const [min, max] = bounds.toSorted((a, b) => (a < b ? -1 : 1)) as [bigint, bigint]
+        const pattern = within(min, max)
+        return [...others, min + near, max + near].every(
+          value => pattern.test(`${value}`) === (value >= min && value <= max),
+        )
+      },
+    ),
+    { numRuns: 500 },
+  )
+  t.ok(['-0', '00', '07', '-01', ''].every(text => !within(-20n, 20n).test(text)))
+  t.strictSame(
+    ['5', '6', `${10n ** 15n - 1n}`, `${10n ** 15n}`, '-6'].map(text =>
+      within(6n, undefined).test(text),
+    ),
+    [false, true, true, false, false],
+  )
+  const beyond = 10n ** 17n
+  t.strictSame(
+    [beyond - 1n, beyond, beyond * 10n - 1n].map(value =>
+      within(beyond, undefined).test(`${value}`),
+    ),
+    [false, true, true],
+  )
+  t.end()
 })
 
 t.test('a hostile schema is refused or small, and never followed for long', async t => {

@@ -6,7 +6,7 @@ import { chatBodyOf, responsesParam } from '../../../daemon/inference/openai/res
 import { ShoalError } from '../../../shared/errors.ts'
 import type { ChatCompletionChunk } from '../../../shared/wire/openai.ts'
 import { ModelResponse, ResponseEvent } from '../../../shared/wire/response.ts'
-import { call, listen, settled, startService } from './peers.ts'
+import { call, listen, startService, waitUntilSettled } from './peers.ts'
 
 const parse = (more: object) => parseResponsesRequest({ model: 'm', input: 'hi', ...more })
 
@@ -74,13 +74,21 @@ t.test('a request for a response becomes one for chat', async t => {
       ['required', 'required'],
       ['none', 'none'],
       [named, { type: 'function', function: { name: 'look' } }],
-      [{ type: 'allowed_tools', mode: 'required', tools: [named] }, 'required'],
+      [
+        { type: 'allowed_tools', mode: 'required', tools: [named] },
+        {
+          type: 'allowed_tools',
+          allowed_tools: {
+            mode: 'required',
+            tools: [{ type: 'function', function: { name: 'look' } }],
+          },
+        },
+      ],
     ] as const) {
       const other = { ...FUNCTION, name: 'other' }
       const body = chat({ tools: [FUNCTION, other], tool_choice: choice })
       t.strictSame(body.tool_choice, expected)
-      const isNarrow = typeof choice === 'object' && choice.type === 'allowed_tools'
-      t.equal((body.tools as object[]).length, isNarrow ? 1 : 2)
+      t.equal((body.tools as object[]).length, 2)
     }
     const schema = { name: 'a', schema: { type: 'object' }, strict: true }
     t.strictSame(chat({ text: { format: { type: 'json_schema', ...schema } } }).response_format, {
@@ -100,6 +108,7 @@ t.test('a request for a response becomes one for chat', async t => {
       ['max_completion_tokens', 'max_output_tokens'],
       ['response_format.json_schema.schema', 'text.format.schema'],
       ['tools.0.function.parameters', 'tools.0.parameters'],
+      ['tool_choice.allowed_tools.tools.1.function.name', 'tool_choice.tools.1.name'],
       ['temperature', 'temperature'],
     ] as const)
       t.equal(responsesParam(param), expected)
@@ -136,6 +145,7 @@ t.test('a request for a response that cannot be served is refused by name', asyn
   for (const fine of [
     { background: false, truncation: 'disabled', store: true, previous_response_id: null },
     { reasoning: { effort: null, summary: null }, text: { verbosity: 'medium' } },
+    { prompt_cache_options: { mode: 'explicit', ttl: '30m' }, prompt_cache_retention: '24h' },
     { include: ['reasoning.encrypted_content'], stream_options: { include_obfuscation: false } },
   ])
     t.ok(parse(fine))
@@ -227,7 +237,12 @@ t.test('the chunks of a chat completion become the events of a response', async 
         { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{"x":1}' },
         { type: 'function_call', call_id: 'c2', name: 'g', arguments: '{}' },
       ],
-      usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
+      usage: {
+        input_tokens: 3,
+        input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+        output_tokens: 2,
+        total_tokens: 5,
+      },
     })
     const ids = events.flatMap(event => ('item' in event ? event.item.id : []))
     t.equal(new Set(ids).size, 3)
@@ -304,7 +319,7 @@ t.test('a whole completion with text and calls has an item for each', async t =>
 t.test('a cell answers like the Responses API', async t => {
   const service = await startService(t, [{ id: 'one', weights: 'bundled:shoal-demo-large' }])
   const port = await listen(t, service)
-  await settled(service)
+  await waitUntilSettled(service)
   const ask = (body: object) =>
     call(port, 'POST', '/v1/responses', { model: 'one', temperature: 0, ...body })
   const whole = async (body: object): Promise<ModelResponse> => {

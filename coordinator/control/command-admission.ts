@@ -1,0 +1,71 @@
+import { ShoalError } from '../../shared/errors.ts'
+import { type Hazard, MAX_WAITING_PER_LANE, type VerbFacts } from '../../shared/wire/command.ts'
+import { laneOf } from './command.ts'
+import { type CommandRequest, requireCapable, requireSignable } from './command-request.ts'
+import type { OpenCommands } from './open-commands.ts'
+import { isUrgent } from './urgent.ts'
+
+/** Commands of one cell that have not ended; each of its lanes has its own bound below that. */
+const MAX_OPEN = 1000
+
+export interface AdmissionParts {
+  /** What a cell has announced; undefined when it has not been heard of since the start. */
+  verbs: (cellId: string) => readonly VerbFacts[] | undefined
+  /** Capability level that a cell has announced. */
+  capability: (cellId: string) => number
+}
+
+/** What is known of a command before it is made. */
+export interface Prepared {
+  facts: VerbFacts
+  hazard: Hazard
+  level: number
+}
+
+/** Decides whether a command can be made for its cell. */
+export class CommandAdmission {
+  readonly #parts: AdmissionParts
+  readonly #open: Pick<OpenCommands, 'ofCell'>
+
+  constructor(parts: AdmissionParts, open: Pick<OpenCommands, 'ofCell'>) {
+    this.#parts = parts
+    this.#open = open
+  }
+
+  /** Throws why the command cannot be made for its cell. */
+  prepare(request: CommandRequest): Prepared {
+    const { cellId, deviceId, mode } = request
+    const facts = this.#factsOf(request)
+    requireSignable(request)
+    const hazard = request.hazard ?? facts.hazard
+    const level = this.#parts.capability(cellId)
+    const device = deviceId === undefined ? {} : { device_id: deviceId }
+    requireCapable({ cell_id: cellId, ...device, hazard, mode }, level)
+    this.#requireRoom(request, facts)
+    return { facts, hazard, level }
+  }
+
+  #factsOf({ cellId, verb }: CommandRequest): VerbFacts {
+    const verbs = this.#parts.verbs(cellId)
+    if (verbs === undefined)
+      throw new ShoalError('cell_unavailable', `${cellId} has not told what it can do`)
+    const facts = verbs.find(facts => facts.verb === verb)
+    if (facts !== undefined) return facts
+    const known = verbs.map(({ verb }) => verb).join(', ')
+    throw new ShoalError('invalid_request', `${cellId} cannot ${verb}; it can ${known}`, {
+      param: 'verb',
+    })
+  }
+
+  /** A device that gets too many commands keeps no room from the others, nor from what is urgent. */
+  #requireRoom(request: CommandRequest, { urgent = false }: VerbFacts): void {
+    const { verbs } = this.#parts
+    const open = this.#open.ofCell(request.cellId).filter(one => isUrgent(one, verbs) === urgent)
+    const lane = laneOf(request)
+    const inLane = open.filter(one => laneOf(one) === lane).length
+    if (inLane < MAX_WAITING_PER_LANE && open.length < MAX_OPEN) return
+    const whose = inLane < MAX_WAITING_PER_LANE ? request.cellId : lane.trim()
+    const message = `${Math.max(inLane, open.length)} commands of ${whose} are open`
+    throw new ShoalError('rate_limited', message, { retryAfterSeconds: 5 })
+  }
+}

@@ -1,0 +1,71 @@
+import { type ErrorCode, isErrorCode, ShoalError } from '../../shared/errors.ts'
+import type { ApprovedPlan } from '../../shared/wire/approved-plan.ts'
+import type { Hazard } from '../../shared/wire/command.ts'
+import {
+  DryRun,
+  type PlanPart,
+  type Precondition,
+  partHash,
+  planOf,
+} from '../../shared/wire/plan-part.ts'
+import type { CommandRecord } from './command.ts'
+import type { CommandRequest } from './command-request.ts'
+
+/** What a cell would do for a command, as it said itself. */
+export interface CommandPlan {
+  /** For people and their approval; `createWithin` takes it with that. */
+  plan: ApprovedPlan['plan']
+  hazard: Hazard
+  /** Gate that must approve the plan; absent when nobody has to. */
+  gate?: string
+  /** Preconditions at the time of planning; the cell checks them again before it acts. */
+  checks: Precondition[]
+}
+
+const planned = (part: PlanPart, checks: Precondition[]): CommandPlan => ({
+  plan: planOf(part),
+  hazard: part.hazard,
+  ...(part.gate === undefined ? {} : { gate: part.gate }),
+  checks,
+})
+
+/** The plan of a cell that cannot plan yet: what is known of the verb, and no operations. */
+export const unresolvedPlan = (
+  { cellId, deviceId, verb }: Pick<CommandRequest, 'cellId' | 'deviceId' | 'verb'>,
+  hazard: Hazard,
+): CommandPlan => {
+  const device = deviceId === undefined ? {} : { device_id: deviceId }
+  return planned({ cell_id: cellId, ...device, verb, hazard, operations: [], bounds: {} }, [])
+}
+
+/** The plan that a dry run came back with; throws why there is none. */
+export const planFrom = (dry: CommandRecord): CommandPlan => {
+  if (dry.state !== 'succeeded') throw refusalOf(dry)
+  const { data } = DryRun.safeParse(dry.result)
+  if (data === undefined || !isOf(data.part, dry) || partHash(data.part) !== data.part_hash)
+    throw new ShoalError('conflict', `${dry.cellId} answered without a plan of ${dry.verb}`)
+  return planned(data.part, data.checks)
+}
+
+const isOf = (part: PlanPart, { cellId, verb, deviceId }: CommandRecord): boolean =>
+  part.cell_id === cellId && part.verb === verb && part.device_id === deviceId
+
+/** Reasons of a cell for which the requester has to change the request. */
+const REQUESTERS: Readonly<Record<string, string>> = {
+  invalid_params: 'params',
+  unknown_device: 'device_id',
+  device_required: 'device_id',
+  no_device: 'device_id',
+  plan_too_large: 'params',
+}
+
+const refusalOf = ({ cellId, state, reason = state, message }: CommandRecord): ShoalError => {
+  const text = message ?? `${cellId} says: ${reason}`
+  const param = REQUESTERS[reason]
+  if (param !== undefined) return new ShoalError('invalid_request', text, { param })
+  const code: ErrorCode = isErrorCode(reason) ? reason : 'conflict'
+  return new ShoalError(
+    state === 'rejected' || state === 'failed' ? code : 'cell_unavailable',
+    text,
+  )
+}

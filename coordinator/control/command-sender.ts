@@ -1,0 +1,99 @@
+import type { Logger } from 'pino'
+import type { Signer } from '../../shared/signing.ts'
+import type { Command } from '../../shared/wire/command.ts'
+import type { Ledger } from '../store/store.ts'
+import { type CommandRecord, laneOf, maySend } from './command.ts'
+import type { AdmissionParts } from './command-admission.ts'
+import { requireCapable, signedNow } from './command-request.ts'
+import { updateCommands } from './command-store.ts'
+import { LaneOrder } from './lane-order.ts'
+import { isUrgent } from './urgent.ts'
+
+const isActing = ({ hazard }: CommandRecord): boolean => hazard === 'caution' || hazard === 'unsafe'
+
+export interface SenderParts extends AdmissionParts {
+  ledger: Ledger
+  signer: Signer
+  /** A cell that is away gets its commands when it comes. */
+  isHere: (cellId: string) => boolean
+  publish: (command: Command) => Promise<void>
+  /** Notes what is new of a command; answers the command as it is then. */
+  change: (record: CommandRecord, values: Partial<CommandRecord>) => CommandRecord
+  /** Unix milliseconds. */
+  now: () => number
+  logger: Logger
+}
+
+/**
+ * Sends commands to their cells: those of a lane in the order of their fences, since a cell refuses
+ * one that comes after a later one. What is urgent waits for none of them.
+ */
+export class CommandSender {
+  readonly #parts: SenderParts
+  readonly #order = new LaneOrder()
+
+  constructor(parts: SenderParts) {
+    this.#parts = parts
+  }
+
+  /** Sends what is open for a cell that has come, the urgent ones first. */
+  sendAll(records: readonly CommandRecord[]): void {
+    const { verbs } = this.#parts
+    for (const record of records.filter(one => isUrgent(one, verbs))) this.send(record)
+    for (const record of records.filter(one => !isUrgent(one, verbs))) this.send(record)
+  }
+
+  /** Sends a command once it is known to be stored; those after it in its lane wait for that. */
+  sendWhen(record: CommandRecord, isStored: Promise<boolean>): void {
+    this.#order.run(laneOf(record), () => this.#sendStored(record, isStored))
+  }
+
+  /** Resolves when nothing is on its way any more. */
+  settled(): Promise<void> {
+    return this.#order.settled()
+  }
+
+  /** Sends a command now, or when those before it in its lane are out. */
+  send(record: CommandRecord): void {
+    const sent = this.#markSent(record)
+    if (sent === undefined) return
+    const lane = laneOf(sent)
+    const isAtOnce = !isActing(sent) && !this.#order.isBusy(lane)
+    if (isAtOnce || isUrgent(sent, this.#parts.verbs)) void this.#publish(sent)
+    else this.#order.run(lane, () => this.#publish(sent))
+  }
+
+  async #sendStored(record: CommandRecord, isStored: Promise<boolean>): Promise<void> {
+    try {
+      const sent = (await isStored) ? this.#markSent(record) : undefined
+      if (sent !== undefined) await this.#publish(sent)
+    } catch (error) {
+      this.#parts.logger.error({ err: error, command: record.id }, 'command not found again')
+    }
+  }
+
+  /** The command as sent, when it may be; its cell may be another one since it was made. */
+  #markSent(record: CommandRecord): CommandRecord | undefined {
+    const { now, isHere, capability } = this.#parts
+    if (!maySend(record, now()) || !isHere(record.cellId)) return undefined
+    try {
+      requireCapable(record.signed, capability(record.cellId))
+    } catch (error) {
+      const { message } = error as Error
+      this.#parts.change(record, { state: 'rejected', reason: 'capability', message })
+      return undefined
+    }
+    return this.#parts.change(record, { state: 'sent', sends: record.sends + 1 })
+  }
+
+  /** What acts in the world goes out only when the disk knows that it may have run. */
+  async #publish(sent: CommandRecord): Promise<void> {
+    const { ledger, signer, capability, publish, logger } = this.#parts
+    try {
+      if (isActing(sent)) await updateCommands(ledger, [sent])
+      await publish(signedNow(sent.signed, capability(sent.cellId), signer))
+    } catch (error) {
+      logger.warn({ command: sent.id, reason: (error as Error).message }, 'command not sent')
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import type { AnswerHeaders, AnswerListener, CellRequest, CellStream } from '../fleet/cell-link.ts'
+import type { DecodedHead } from './answer-head.ts'
+import type { SendingStream } from './body-sender.ts'
+import { ERROR_CODE } from './fault.ts'
+import { FIRST_WINDOW_BYTES, MAX_WINDOW_BYTES } from './peer-settings.ts'
+
+/** What a stream needs of its session. */
+export interface LinkStreamOwner {
+  /** Answered pings so far; the clock by which silence is measured. */
+  readonly beats: number
+  /** Resets a stream on the peer and closes it. */
+  resetStream(stream: LinkStream, code: number): void
+  /** Releases a stream whose answer is whole. */
+  releaseStream(stream: LinkStream): void
+  sendWindowUpdate(stream: LinkStream, bytes: number): void
+  /** Counts a frame that carries nothing. @throws SessionFault for too many of them */
+  countIdleFrame(): void
+}
+
+/** Receive window of a stream. */
+const WINDOW_BYTES = FIRST_WINDOW_BYTES
+
+/** One request to a cell and its answer as it arrives. */
+export class LinkStream implements CellStream, SendingStream {
+  readonly #owner: LinkStreamOwner
+  readonly #listener: AnswerListener
+  /** Stream id; 0 while the request waits for a free stream. */
+  id = 0
+  /** The request until its head is sent. */
+  request: CellRequest | undefined
+  unsent: Buffer | undefined
+  sendWindow = 0
+  /** Beat of the session at which the last frame arrived. */
+  #heardAt: number
+  /** Bytes that the cell may still send. */
+  #window = WINDOW_BYTES
+  #isPaused = false
+  #hasHead = false
+  #isClosed = false
+  /** Bytes still to come by `content-length`; NaN when the cell did not send it. */
+  #expected = Number.NaN
+
+  constructor(owner: LinkStreamOwner, request: CellRequest, listener: AnswerListener) {
+    this.#owner = owner
+    this.request = request
+    this.#listener = listener
+    this.#heardAt = owner.beats
+  }
+
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    if (!this.#isClosed) this.#refill()
+  }
+
+  cancel(): void {
+    this.#owner.resetStream(this, ERROR_CODE.cancel)
+  }
+
+  /** Notes that the head was sent. */
+  setStarted(windowBytes: number, body: Buffer | undefined): void {
+    this.request = undefined
+    this.sendWindow = windowBytes
+    this.unsent = body
+  }
+
+  /** Changes the send window. Returns false when that ends the stream. */
+  widenWindow(bytes: number): boolean {
+    this.sendWindow += bytes
+    if (this.sendWindow <= MAX_WINDOW_BYTES) return true
+    this.#owner.resetStream(this, ERROR_CODE.flowControl)
+    return false
+  }
+
+  /** @param silentBeats beats without a frame after which the listener is notified */
+  beat(silentBeats: number): void {
+    if (this.#owner.beats - this.#heardAt < silentBeats) return
+    this.#heardAt = this.#owner.beats
+    this.#listener.silent()
+  }
+
+  /** Handles a header block: an interim head, the head or the trailers. */
+  handleBlock({ status, headers }: DecodedHead, isEnd: boolean): void {
+    this.#heardAt = this.#owner.beats
+    if (this.#hasHead) {
+      if (isEnd && status === undefined) this.#endWithTrailers(headers)
+      else this.#fail()
+    } else if (status === undefined || status === 101) this.#fail()
+    else if (status < 200) {
+      if (isEnd) this.#fail()
+      else this.#owner.countIdleFrame()
+    } else {
+      this.#hasHead = true
+      // a 304 carries the length of the cached answer (RFC 9110, section 8.6)
+      if (status !== 304) this.#expected = Number(headers['content-length'] ?? Number.NaN)
+      this.#listener.head(status, headers)
+      if (isEnd) this.#end()
+    }
+  }
+
+  #endWithTrailers(headers: AnswerHeaders): void {
+    this.#listener.trailers(headers)
+    this.#end()
+  }
+
+  /** @param frameBytes size of the payload with its padding, which counts against the window */
+  handleData(bytes: Buffer, start: number, end: number, frameBytes: number, isEnd: boolean): void {
+    this.#heardAt = this.#owner.beats
+    if (!this.#hasHead) this.#fail()
+    else if (frameBytes > this.#window) this.#owner.resetStream(this, ERROR_CODE.flowControl)
+    else this.#takeData(bytes, start, end, frameBytes, isEnd)
+  }
+
+  #takeData(bytes: Buffer, start: number, end: number, frameBytes: number, isEnd: boolean): void {
+    this.#window -= frameBytes
+    this.#expected -= end - start
+    if (end > start) this.#listener.data(bytes.subarray(start, end))
+    else if (!isEnd) this.#owner.countIdleFrame()
+    if (this.#isClosed) return
+    if (isEnd) this.#end()
+    else this.#refill()
+  }
+
+  /** Ends the stream and notifies the listener, once. */
+  close(isWhole: boolean): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.request = undefined
+    this.#listener.closed(isWhole)
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Refills a window that is half used: few frames, and the cell never waits. */
+  #refill(): void {
+    if (this.#isPaused || this.#window > WINDOW_BYTES / 2) return
+    this.#owner.sendWindowUpdate(this, WINDOW_BYTES - this.#window)
+    this.#window = WINDOW_BYTES
+  }
+
+  #end(): void {
+    if (this.#isClosed) return
+    // an answer of another length than announced is malformed (RFC 9113, section 8.1.1)
+    if (Math.abs(this.#expected) > 0) {
+      this.#fail()
+      return
+    }
+    this.#owner.releaseStream(this)
+    this.close(true)
+  }
+
+  #fail(): void {
+    this.#owner.resetStream(this, ERROR_CODE.protocol)
+  }
+}

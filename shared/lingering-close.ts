@@ -1,0 +1,62 @@
+import { type Server, Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+
+/** Longest wait for the peer's end, in milliseconds. */
+const LINGER_MS = 2000
+
+/** Pause in what the peer sends after which a TLS connection is closed, in milliseconds. */
+const QUIET_MS = 500
+
+/** Bytes that are read and dropped while a connection lingers. */
+const LINGER_BYTES = 32 * 1024 * 1024
+
+/**
+ * Makes an HTTP server close its connections in steps (RFC 9112, section 9.6). A socket that is
+ * closed with unread bytes is reset, and a reset discards an answer that the client has not read
+ * yet: a client that was still sending its body would see EPIPE in place of 413.
+ */
+export const closeWithLinger = (server: Server): void => {
+  for (const event of ['connection', 'secureConnection'] as const)
+    server.on(event, (socket: TLSSocket) => {
+      socket.destroySoon = linger
+    })
+}
+
+/** Ends the own side, drops what the peer still sends, and closes after its end or the bound. */
+const linger = function (this: TLSSocket): void {
+  if (this.destroyed) return
+  // the parser would carry out a pipelined request, whose answer could not be sent any more
+  this.removeAllListeners('data').removeAllListeners('end')
+  dropRest(this)
+  if (this.encrypted) endWhenQuiet(this)
+  else this.end()
+  closeAtEnd(this)
+}
+
+const dropRest = (socket: Socket): void => {
+  let dropped = 0
+  socket.on('data', piece => {
+    dropped += piece.length
+    if (dropped > LINGER_BYTES) socket.destroy()
+  })
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  socket.once('close', () => clearTimeout(timer))
+  socket.resume()
+  // the HTTP parser may have paused the handle in a way that `resume` alone does not undo
+  socket._read(0)
+}
+
+/** OpenSSL reads nothing more once it has sent close_notify, so that is sent last. */
+const endWhenQuiet = (socket: Socket): void => {
+  const close = (): void => Socket.prototype.destroySoon.call(socket)
+  socket.removeAllListeners('timeout').setTimeout(QUIET_MS, close)
+  socket.once('end', close)
+}
+
+const closeAtEnd = (socket: Socket): void => {
+  const close = (): void => {
+    if (socket.readableEnded && socket.writableFinished) socket.destroy()
+  }
+  socket.once('end', close).once('finish', close)
+  close()
+}

@@ -1,0 +1,183 @@
+import t, { type Test } from 'tap'
+import * as z from 'zod'
+import type { CommandRecord } from '../../../coordinator/control/command.ts'
+import { createCommands } from '../../../coordinator/control/commands.ts'
+import { shippedGates } from '../../../coordinator/gates/definition.ts'
+import { createGates } from '../../../coordinator/gates/gates.ts'
+import type { Person } from '../../../coordinator/gates/rules.ts'
+import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { createPerson } from '../../../coordinator/people/people.ts'
+import { createTenant } from '../../../coordinator/people/tenants.ts'
+import { Executor } from '../../../daemon/commands/executor.ts'
+import { Journal } from '../../../daemon/commands/journal.ts'
+import { factsOf, type Verb } from '../../../daemon/commands/verb.ts'
+import { newId } from '../../../shared/ids.ts'
+import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { CAPABILITY } from '../../../shared/wire/capability.ts'
+import { silent } from '../../support/cell.ts'
+import { BY, temporaryStore } from '../store/temporary.ts'
+import { addCell } from './cell-row.ts'
+
+/* The way of an unsafe command: planned by the cell, approved by people, verified by the cell. */
+
+const CELL = newId('cell')
+const NOW = Date.now()
+
+/** A coordinator with gates, and the executor of one cell at its end; what moved is noted. */
+const scene = async (t: Test) => {
+  const store = await temporaryStore(t)
+  const [signer, cell] = [signerOf(newPrivateKey()), signerOf(newPrivateKey())]
+  await addCell(store.ledger, CELL, cell.publicKey)
+  const now = () => NOW
+  const keys = createKeys({ store, logger: silent, now })
+  t.teardown(() => keys.close())
+  await createTenant(store.ledger, { id: 'one', name: 'one' }, BY)
+  const enter = async (id: string, role: string): Promise<Person> => {
+    await createPerson(store.ledger, { id, tenantId: 'one', name: id }, BY)
+    const spec = { tenantId: 'one', personId: id, tier: 'enterprise', roles: [role] }
+    const { key } = await keys.create(spec as never, BY)
+    return { personId: id, keyId: key.id, kind: key.kind, roles: key.roles }
+  }
+  const definitions = shippedGates()
+  const gates = createGates({ store, definitions, signer, publish: () => ({}) as never, now })
+
+  const world = { maxSpeed: 1, battery: 80 }
+  const moved: unknown[] = []
+  const move: Verb = {
+    verb: 'move',
+    description: '',
+    hazard: 'unsafe',
+    timeout_seconds: 30,
+    params: z.strictObject({ to: z.number() }),
+    hasDevice: id => id === 'arm',
+    plan: ({ to }) => ({
+      operations: [{ go: to as number }],
+      bounds: { max_speed_mps: world.maxSpeed },
+    }),
+    check: async () => [
+      { name: 'battery', observed: world.battery, limit: 20, holds: world.battery >= 20 },
+    ],
+    run: async ({ operations }) => {
+      moved.push(...operations)
+      return { moved: true }
+    },
+  }
+  const lines: string[] = []
+  const file = {
+    read: async () => lines.join(''),
+    append: async (text: string) => void lines.push(text),
+    replace: async (text: string) => void lines.splice(0, lines.length, text),
+    close: async () => {},
+  }
+  const executor: Executor = new Executor({
+    cellId: CELL,
+    signer: cell,
+    trusted: () => [signer.publicKey],
+    verbs: [move],
+    journal: await Journal.open(file, now),
+    clock: { bounds: () => ({ earliest: NOW, latest: NOW }) },
+    now,
+    nowMs: () => 0,
+    acknowledge: ack => void commands.acknowledge(CELL, ack),
+    report: () => {},
+    signal: new AbortController().signal,
+    logger: silent,
+  })
+  const commands = await createCommands({
+    ledger: store.ledger,
+    signer,
+    verbs: () => [factsOf(move)],
+    capability: () => CAPABILITY,
+    isHere: () => true,
+    cellKey: async () => cell.publicKey,
+    publish: async command => void executor.receive(JSON.parse(JSON.stringify(command))),
+    now,
+    logger: silent,
+  })
+  t.teardown(() => commands.close())
+
+  const by = async (person: Promise<Person>) => ({ person: await person, tenantId: 'one', by: BY })
+  const [bea, ada] = [await by(enter('bea', 'builder')), await by(enter('ada', 'operator_admin'))]
+  const request = { cellId: CELL, deviceId: 'arm', verb: 'move', params: { to: 3 }, ttlSeconds: 60 }
+  /** What people have said yes to. */
+  const approved = async () => {
+    const { plan, gate = '' } = await commands.plan(request, BY)
+    const { id } = await gates.request({ gateId: gate, summary: 'move the arm', plan }, bea)
+    await gates.approve(id, ada)
+    return { id, plan }
+  }
+  type Approved = Awaited<ReturnType<typeof approved>>
+  const live = async ({ id, plan }: Approved, fail = false): Promise<CommandRecord> => {
+    const made: CommandRecord[] = []
+    await gates.consume(id, bea, {
+      plan,
+      within: async (trx, approval) => {
+        made.push(await commands.createWithin(trx, request, BY, { plan, approval }))
+        if (fail) throw new Error('the rest of the work fails')
+      },
+    })
+    return made[0] as CommandRecord
+  }
+  /** The command when nothing is under way any more. */
+  const ended = async ({ id }: CommandRecord) => {
+    for (;;) {
+      const record = await commands.get(id)
+      if (record && !['queued', 'sent', 'accepted', 'executing'].includes(record.state))
+        return record
+      await new Promise(setImmediate)
+    }
+  }
+  return { commands, gates, world, moved, approved, live, ended }
+}
+
+t.test('what people have approved is carried out exactly once', async t => {
+  const { approved, live, ended, moved, world, commands } = await scene(t)
+  const yes = await approved()
+  t.match(yes.plan, { device_id: 'arm', operations: [{ go: 3 }], bounds: { max_speed_mps: 1 } })
+  world.battery = 60
+  t.match(await ended(await live(yes)), { state: 'succeeded', result: { moved: true } })
+  await t.rejects(live(yes), { code: 'forbidden' })
+  t.strictSame(moved, [{ go: 3 }])
+  const all = await commands.list({ limit: 10 })
+  t.equal(all.filter(({ mode }) => mode === 'live').length, 1)
+})
+
+t.test('a command whose transaction is rolled back was never created, and is free', async t => {
+  const { approved, live, ended, moved, commands, gates } = await scene(t)
+  const yes = await approved()
+  await t.rejects(live(yes, true), { message: /rest of the work/ })
+  await commands.close()
+  const all = await commands.list({ limit: 10 })
+  t.strictSame(
+    all.map(({ mode }) => mode),
+    ['dry'],
+  )
+  t.strictSame(moved, [])
+  t.match(await gates.get(yes.id, 'all'), { state: 'approved' }, 'it was not used')
+  t.match(await ended(await live(yes)), { state: 'succeeded' })
+})
+
+t.test('a plan that has changed since is refused by the cell', async t => {
+  const { approved, live, ended, moved, world } = await scene(t)
+  const yes = await approved()
+  world.maxSpeed = 2
+  t.match(await ended(await live(yes)), { state: 'rejected', reason: 'approval_other_plan' })
+  t.strictSame(moved, [])
+})
+
+t.test('a reading below its limit is refused by the cell, with the value', async t => {
+  const { approved, live, ended, moved, world } = await scene(t)
+  const yes = await approved()
+  world.battery = 12
+  const refused = await ended(await live(yes))
+  t.match(refused, { state: 'rejected', reason: 'precondition_failed', message: /battery is 12/ })
+  t.strictSame(moved, [])
+})
+
+t.test('a plan that the cell refuses is an error that names the parameter', async t => {
+  const { commands } = await scene(t)
+  const request = { cellId: CELL, deviceId: 'arm', verb: 'move', params: {} }
+  await t.rejects(commands.plan(request, BY), { code: 'invalid_request', param: 'params' })
+  const ghost = { ...request, deviceId: 'ghost', params: { to: 1 } }
+  await t.rejects(commands.plan(ghost, BY), { code: 'invalid_request', param: 'device_id' })
+})

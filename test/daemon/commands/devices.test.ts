@@ -1,0 +1,322 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import * as z from 'zod'
+import { Journal } from '../../../daemon/commands/journal.ts'
+import { journalFile } from '../../../daemon/commands/journal-file.ts'
+import type { Verb } from '../../../daemon/commands/verb.ts'
+import { newId } from '../../../shared/ids.ts'
+import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import {
+  type Ack,
+  type Command,
+  MAX_WAITING_PER_LANE,
+  signCommand,
+} from '../../../shared/wire/command.ts'
+import type { Precondition } from '../../../shared/wire/plan-part.ts'
+import { approvalFor, approve } from '../../support/approval-for.ts'
+import { CELL, cell, command, coordinator, folderOf, NOW, rig } from './rig.ts'
+
+/** A cell with devices: `move` hangs until it is let go, `stop` is urgent, `look` is harmless. */
+const devices = async (t: Test, given: Partial<Parameters<typeof rig>[1]> = {}) => {
+  const moving: string[] = []
+  const letGo = new Map<string, () => void>()
+  const world = { reach: 1, checks: [] as Precondition[], path: join(folderOf(t), 'journal') }
+  const verb = (name: string, parts: Pick<Verb, 'hazard' | 'run'> & Partial<Verb>): Verb => ({
+    verb: name,
+    description: '',
+    timeout_seconds: 30,
+    params: z.strictObject({ to: z.number().optional() }),
+    hasDevice: id => id !== 'ghost',
+    plan: ({ to = 0 }) => ({ operations: [['go', to as number]], bounds: { reach: world.reach } }),
+    ...parts,
+  })
+  const verbs = [
+    verb('move', {
+      hazard: 'unsafe',
+      hazardOf: ({ to = 1 }) => (to === 0 ? 'safe' : 'unsafe'),
+      check: async () => world.checks,
+      run: ({ device_id = '' }) => {
+        moving.push(device_id)
+        return new Promise(resolve => letGo.set(device_id, () => resolve(null)))
+      },
+    }),
+    verb('look', { hazard: 'read', run: async () => ({ seen: true }) }),
+    verb('stop', { hazard: 'safe', urgent: true, run: async () => ({ stopped: true }) }),
+  ]
+  const file = journalFile(world.path)
+  const at = await rig(t, { file, ...given, verbs })
+  const lastOf = ({ id }: Command): Ack | undefined =>
+    at.acks.findLast(ack => ack.command_id === id)
+  const until = async (isRight: () => boolean): Promise<void> => {
+    while (!isRight()) await new Promise(setImmediate)
+  }
+  const ends = (one: Command) => until(() => lastOf(one)?.state === 'succeeded')
+  return { ...at, moving, letGo, world, lastOf, until, ends }
+}
+
+const target = (device_id: string, verb: string, hazard: Command['hazard']) => ({
+  device_id,
+  verb,
+  hazard,
+})
+const look = (device: string) => command(target(device, 'look', 'read'))
+const stop = (device: string) => command(target(device, 'stop', 'safe'))
+
+/** What a cell plans for `move`. */
+const partOf = (device_id: string, to = 1) => ({
+  cell_id: CELL,
+  device_id,
+  verb: 'move',
+  hazard: 'unsafe' as const,
+  operations: [['go', to]],
+  bounds: { reach: 1 },
+})
+const UNTIL = { signer: coordinator, expiresAt: NOW + 60_000 }
+
+const move = (device: string, to = 1, changes: Partial<Command> = {}) => {
+  const approval = approvalFor(partOf(device, to), UNTIL)
+  return command({ ...target(device, 'move', 'unsafe'), params: { to }, approval, ...changes })
+}
+
+t.test('a command of one device does not wait for another device', async t => {
+  const { executor, moving, ends, until, letGo } = await devices(t)
+  const [hanging, waits, seen] = [move('arm'), look('arm'), look('rover')]
+  for (const one of [hanging, waits, seen]) await executor.receive(one)
+  await ends(seen)
+  await until(() => letGo.has('arm'))
+  t.strictSame(moving, ['arm'])
+  letGo.get('arm')?.()
+  await ends(waits)
+  await executor.idle()
+})
+
+t.test('a stop passes every queue and ends what its device does and would do', async t => {
+  const { executor, lastOf, ends, until, letGo, moving } = await devices(t)
+  const [running, waits, other] = [move('arm'), move('arm'), move('rover')]
+  for (const one of [running, waits, other]) await executor.receive(one)
+  await until(() => letGo.size === 2)
+  const stops = [stop('arm'), stop('idle')]
+  for (const one of stops) await executor.receive(one)
+  for (const one of stops) await ends(one)
+  await until(() => lastOf(waits)?.state === 'failed' && lastOf(running)?.state === 'unknown')
+  t.match(lastOf(running), { reason: 'overtaken' })
+  t.match(lastOf(waits), { reason: 'overtaken', message: /before it began/ })
+  t.match(lastOf(other), { state: 'executing' }, 'another device goes on')
+  letGo.get('rover')?.()
+  await executor.idle()
+  t.strictSame(moving, ['arm', 'rover'])
+})
+
+t.test('a stop is carried out when the journal cannot be written', async t => {
+  const full = async () => Promise.reject(new Error('no space left'))
+  const { obey, acks } = await devices(t, {
+    file: {
+      read: async () => undefined,
+      append: full,
+      replace: async text => (text.includes('cmd_') ? full() : undefined),
+      close: async () => {},
+    },
+  })
+  t.match(await obey(stop('arm')), { state: 'succeeded' })
+  t.equal(acks.length, 1)
+})
+
+t.test('fences count for each device, also after a restart', async t => {
+  const early = [look('arm'), look('rover')] as const
+  const late = look('arm')
+  const { obey, stop: end, world } = await devices(t)
+  t.match(await obey(late), { state: 'succeeded' })
+  t.match(await obey(early[0]), { reason: 'stale_fence' }, 'of the same device')
+  end.abort()
+  const again = await devices(t, { file: journalFile(world.path) })
+  t.match(await again.obey(early[0]), { reason: 'stale_fence' })
+  t.match(await again.obey(early[1]), { state: 'succeeded' }, 'of another device')
+})
+
+t.test('a device that is full takes no room from another', async t => {
+  const { executor, acks, ends, letGo, until } = await devices(t)
+  await executor.receive(move('arm'))
+  await until(() => letGo.has('arm'))
+  const flood = Array.from({ length: MAX_WAITING_PER_LANE + 1 }, () => look('arm'))
+  for (const one of flood) await executor.receive(one)
+  const busy = acks.filter(({ reason }) => reason === 'busy').map(ack => ack.command_id)
+  t.strictSame(busy, [flood.at(-1)?.id])
+  const seen = look('rover')
+  await executor.receive(seen)
+  await ends(seen)
+  letGo.get('arm')?.()
+  await executor.idle()
+})
+
+t.test('a device that the cell does not have, or that is missing, is refused', async t => {
+  const { obey } = await devices(t)
+  const reasons: unknown[] = []
+  for (const changes of [
+    target('ghost', 'look', 'read'),
+    { verb: 'look', hazard: 'read' as const },
+    target('arm', 'do-safe', 'safe'),
+  ])
+    reasons.push((await obey(command(changes)))?.reason)
+  t.strictSame(reasons, ['unknown_device', 'device_required', 'no_device'])
+})
+
+t.test('a dry run answers the plan at once, though its device is busy', async t => {
+  const { executor, letGo, until, lastOf, ends, world } = await devices(t)
+  await executor.receive(move('arm'))
+  await until(() => letGo.has('arm'))
+  world.checks = [{ name: 'battery', observed: 12, limit: 20, holds: false }]
+  const dry = command({ ...target('arm', 'move', 'unsafe'), params: { to: 0 }, mode: 'dry' })
+  await executor.receive(dry)
+  await ends(dry)
+  const part = { device_id: 'arm', hazard: 'safe', operations: [['go', 0]], bounds: { reach: 1 } }
+  t.match(lastOf(dry)?.result, { part, checks: world.checks })
+  letGo.get('arm')?.()
+  await executor.idle()
+})
+
+t.test('what is unsafe needs an approval, and what is milder does not', async t => {
+  const { executor, obey, letGo, until } = await devices(t)
+  const unapproved = (to: number, hazard: Command['hazard']) => {
+    const { approval, signature, key_id, ...body } = move('arm', to, { hazard })
+    return signCommand(body, coordinator)
+  }
+  t.match(await obey(unapproved(1, 'unsafe')), { reason: 'approval_missing' })
+  t.match(await obey(unapproved(1, 'safe')), { reason: 'hazard_mismatch' })
+  await executor.receive(unapproved(0, 'safe'))
+  await until(() => letGo.has('arm'))
+  letGo.get('arm')?.()
+  await executor.idle()
+})
+
+t.test('an approval is verified by the cell over what it plans again', async t => {
+  const approved = (changes: object, given: object = {}) =>
+    approvalFor({ ...partOf('arm'), ...changes }, { ...UNTIL, ...given })
+  const elsewhere = newId('cell')
+  const { plan } = approved({})
+  const own = (plan.parts as object[])[0]
+  const swarm = approve(
+    { ...plan, parts: [{ cell_id: elsewhere, part_hash: 'a'.repeat(64) }, own as never] },
+    UNTIL,
+  )
+  const stranger = signerOf(newPrivateKey())
+  const forged = { ...approved({}).approval, signature: 'A'.repeat(86) }
+  const cases = {
+    'one cell': [approved({}), undefined],
+    'a list of cells with this one': [swarm, undefined],
+    'an end that has come': [approved({}, { expiresAt: NOW }), 'approval_expired'],
+    'another cell': [approved({ cell_id: elsewhere }), 'approval_other_cell'],
+    'another device': [approved({ device_id: 'rover' }), 'approval_other_plan'],
+    'other operations': [approved({ operations: [['go', 2]] }), 'approval_other_plan'],
+    'other bounds': [approved({ bounds: { reach: 2 } }), 'approval_other_plan'],
+    'another gate': [approved({}, { gate_id: 'gate.repair-run' }), 'approval_other_gate'],
+    'a changed signature': [{ plan, approval: forged }, 'approval_not_genuine'],
+    'another coordinator': [approved({}, { signer: stranger }), 'approval_not_genuine'],
+    'its requester': [approved({}, { approver_ids: ['bea'] }), 'approval_not_counted'],
+  } as const
+  const found: [string, string | undefined][] = []
+  for (const [what, [approval]] of Object.entries(cases)) {
+    const { executor, letGo, acks } = await devices(t)
+    await executor.receive(move('arm', 1, { approval }))
+    while (!letGo.has('arm') && acks.at(-1)?.state !== 'rejected') await new Promise(setImmediate)
+    letGo.get('arm')?.()
+    await executor.idle()
+    found.push([what, acks.at(-1)?.reason])
+  }
+  t.strictSame(
+    found,
+    Object.entries(cases).map(([what, [, reason]]) => [what, reason]),
+  )
+})
+
+t.test('an approval is used once on a cell, also by another command after a restart', async t => {
+  const { executor, letGo, until, obey, stop: end, world } = await devices(t)
+  const first = move('arm')
+  await executor.receive(first)
+  await until(() => letGo.has('arm'))
+  letGo.get('arm')?.()
+  await executor.idle()
+  const again = () => move('arm', 1, { approval: first.approval as never })
+  t.match(await obey(again()), { reason: 'approval_used' })
+  end.abort()
+  const kept = readFileSync(world.path, 'utf8')
+  t.match(kept, first.approval?.approval.request_id ?? '?')
+  const reborn = await devices(t, { file: journalFile(world.path) })
+  t.match(await reborn.obey(again()), { reason: 'approval_used' })
+})
+
+t.test('a reading that moves does not void an approval; one below its limit stops it', async t => {
+  const { executor, obey, letGo, until, world, moving } = await devices(t)
+  world.checks = [{ name: 'battery', observed: 80, limit: 20, holds: true }]
+  await executor.receive(move('arm'))
+  await until(() => letGo.has('arm'))
+  letGo.get('arm')?.()
+  await executor.idle()
+  world.checks = [{ name: 'battery', observed: 12, limit: 20, holds: false }]
+  const refused = await obey(move('arm'))
+  t.match(refused, { state: 'rejected', reason: 'precondition_failed', message: /battery is 12/ })
+  world.checks = []
+  world.reach = 2
+  t.match(await obey(move('arm')), { reason: 'approval_other_plan' }, 'other bounds by now')
+  t.strictSame(moving, ['arm'])
+})
+
+t.test('progress is said at most once a second, and never after the end', async t => {
+  const clock = { nowMs: 0 }
+  let late = (): void => {}
+  const { obey, acks } = await rig(t, {
+    clock,
+    run: async (_part, { report }) => {
+      for (const [ms, percent] of [
+        [0, 10],
+        [500, 20],
+        [1000, 130],
+      ] as const) {
+        clock.nowMs = ms
+        report({ percent })
+      }
+      late = () => report({ percent: 99 })
+      return null
+    },
+  })
+  await obey(command())
+  clock.nowMs = 9000
+  late()
+  const said = acks.map(({ state, progress }) => [state, progress?.percent])
+  t.strictSame(said, [
+    ['executing', undefined],
+    ['executing', 10],
+    ['executing', 100],
+    ['succeeded', undefined],
+  ])
+})
+
+t.test(
+  'the journal keeps large results within its bytes, and forgets none that is open',
+  async t => {
+    const file = journalFile(join(folderOf(t), 'commands.journal'))
+    const journal = await Journal.open(file, () => NOW)
+    const open = look('arm')
+    const ackOf = ({ id }: Command, state: Ack['state'], result?: string) => ({
+      command_id: id,
+      cell_id: CELL,
+      state,
+      at: NOW,
+      key_id: cell.publicKey,
+      signature: open.signature,
+      ...(result === undefined ? {} : { result }),
+    })
+    const { id, fence } = open
+    await journal.write({ id, fence, at: NOW, command: open, ack: ackOf(open, 'executing') })
+    for (let i = 0; i < 150; i++) {
+      const done = look('rover')
+      const ack = ackOf(done, 'succeeded', 'x'.repeat(256 * 1024 - 2))
+      await journal.write({ id: done.id, fence: done.fence, device_id: 'rover', at: NOW, ack })
+    }
+    const bytes = Buffer.byteLength((await file.read()) ?? '')
+    t.ok(bytes < 33 * 1024 * 1024, `${bytes} bytes`)
+    t.ok(journal.find(id), 'what has not ended is kept')
+    t.ok(journal.entries().length < 150)
+    await journal.close()
+  },
+)

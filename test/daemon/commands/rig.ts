@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import * as z from 'zod'
+import { Executor } from '../../../daemon/commands/executor.ts'
+import { Journal, type JournalFile } from '../../../daemon/commands/journal.ts'
+import { journalFile } from '../../../daemon/commands/journal-file.ts'
+import type { Verb } from '../../../daemon/commands/verb.ts'
+import { newId } from '../../../shared/ids.ts'
+import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { type Ack, type Command, type Hazard, signCommand } from '../../../shared/wire/command.ts'
+import { approvalFor } from '../../support/approval-for.ts'
+import { silent } from '../../support/cell.ts'
+
+export const NOW = 1_800_000_000_000
+export const CELL = newId('cell')
+export const coordinator = signerOf(newPrivateKey())
+export const cell = signerOf(newPrivateKey())
+
+let fences = 0
+/** A command that people have approved, where it needs that. */
+export const command = (changes: Partial<Command> = {}, signer = coordinator): Command => {
+  const body = {
+    id: newId('cmd'),
+    cell_id: CELL,
+    verb: 'do-unsafe',
+    params: {},
+    hazard: 'unsafe' as const,
+    mode: 'live' as const,
+    issued_at: NOW,
+    not_before: NOW,
+    expires_at: NOW + 10_000,
+    fence: ++fences,
+    ...changes,
+  }
+  const needsApproval = body.hazard === 'unsafe' && !('approval' in changes)
+  return signCommand(needsApproval ? { ...body, approval: approvalOf(body) } : body, signer)
+}
+
+export const approvalOf = (
+  { cell_id, verb, params, device_id }: Pick<Command, 'cell_id' | 'verb' | 'params' | 'device_id'>,
+  expiresAt = NOW + 60_000,
+) => {
+  const device = device_id === undefined ? {} : { device_id }
+  const part = { cell_id, ...device, verb, hazard: 'unsafe' as const, operations: [params] }
+  return approvalFor(part, { signer: coordinator, expiresAt })
+}
+
+export const folderOf = (t: Test): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-commands-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** An executor on a real disk, whose clocks agree; what its verbs did is noted. */
+export const rig = async (
+  t: Test,
+  given: {
+    file?: JournalFile
+    run?: Verb['run']
+    timeoutSeconds?: number
+    /** Beside the four that do nothing but have a hazard. */
+    verbs?: Verb[]
+    clock?: { nowMs: number }
+  } = {},
+) => {
+  const file = given.file ?? journalFile(join(folderOf(t), 'commands.journal'))
+  const journal = await Journal.open(file, () => NOW)
+  t.teardown(() => {
+    stop.abort()
+    return journal.close()
+  })
+  const ran: string[] = []
+  const acks: Ack[] = []
+  const stop = new AbortController()
+  const verb = (hazard: Hazard): Verb => ({
+    verb: `do-${hazard}`,
+    description: '',
+    hazard,
+    timeout_seconds: given.timeoutSeconds ?? 30,
+    params: z.strictObject({ speed: z.number().max(1).optional() }),
+    plan: params => ({ operations: [params as Command['params']], bounds: {} }),
+    run: async (part, context) => {
+      ran.push(hazard)
+      return given.run ? given.run(part, context) : { done: true }
+    },
+  })
+  const executor = new Executor({
+    cellId: CELL,
+    signer: cell,
+    trusted: () => [coordinator.publicKey],
+    verbs: [...(['read', 'safe', 'caution', 'unsafe'] as const).map(verb), ...(given.verbs ?? [])],
+    journal,
+    clock: { bounds: () => ({ earliest: NOW, latest: NOW }) },
+    now: () => NOW,
+    nowMs: () => given.clock?.nowMs ?? 0,
+    acknowledge: ack => acks.push(ack),
+    report: ack => acks.push(ack),
+    signal: stop.signal,
+    logger: silent,
+  })
+  await executor.recover()
+  const obey = async (body: unknown): Promise<Ack | undefined> => {
+    await executor.receive(body)
+    await executor.idle()
+    return acks.at(-1)
+  }
+  return { executor, obey, ran, acks, file, stop }
+}
