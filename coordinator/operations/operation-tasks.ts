@@ -44,7 +44,7 @@ export interface OperationTaskParts {
   perform: Pipeline['perform']
   operations: readonly Operation[]
   events: Pick<Events, 'subscribe'>
-  /** How long tasks are kept that have ended. */
+  /** Days for which tasks are kept after their end. */
   keptDays: number
   logger: Pick<Logger, 'warn'>
 }

@@ -21,49 +21,51 @@ export interface TaskAnswerParts {
 export const taskAnswers = ({ views, operations, open }: TaskAnswerParts): Answerer => {
   const byId = new Map(operations.map(operation => [operation.id, operation]))
 
-  const again = async (run: TaskRun): Promise<Opening> => {
+  const callAgain = async (run: TaskRun): Promise<Opening> => {
     const operation = byId.get(run.operationId ?? '')
-    if (operation === undefined) return ending('operation_gone', 'the operation no longer exists')
+    if (operation === undefined) return endWith('operation_gone', 'the operation no longer exists')
     const key = run.keyId === undefined ? undefined : await views().keys.asNow(run.keyId)
     if (run.keyId !== undefined && (key === undefined || !actsFor(key, run.tenantId)))
-      return ending('forbidden', 'the key of the task is no longer valid')
+      return endWith('forbidden', 'the key of the task is no longer valid')
     const { tenantId, requestId, cellId, input } = run
     return open({ operation, input: input as object, caller: { key, tenantId, requestId }, cellId })
   }
 
-  const atGate = async (run: TaskRun): Promise<Opening | undefined> => {
+  const answerDecision = async (run: TaskRun): Promise<Opening | undefined> => {
     const { tenantId, gateRequestId = '' } = run
     const request = await views().gates.get(gateRequestId, { tenantId })
     const state = stateAt(request, views().now())
     if (state === 'pending') return undefined
-    return state === 'approved' ? again(run) : ending(`gate_${state}`, refusalOf(request, state))
+    return state === 'approved'
+      ? callAgain(run)
+      : endWith(`gate_${state}`, refusalOf(request, state))
   }
 
   /** Without its owner, a message that named no operation leads to the same question again. */
-  const afterMessage = async ({ run, task, mail }: Delivery): Promise<Opening> => {
+  const answerMessage = async ({ run, task, mail }: Delivery): Promise<Opening> => {
     const asked = { ...run, ...mail.sent?.run }
     return asked.operationId === undefined
-      ? questionAgain(task.status?.message?.parts)
-      : again(asked)
+      ? repeatQuestion(task.status?.message?.parts)
+      : callAgain(asked)
   }
 
-  const afterRestart = async (run: TaskRun): Promise<Opening> =>
-    byId.get(run.operationId ?? '')?.resumable === true ? again(run) : CUT_OFF
+  const answerResume = async (run: TaskRun): Promise<Opening> =>
+    byId.get(run.operationId ?? '')?.resumable === true ? callAgain(run) : CUT_OFF
 
   return async delivery => {
     const { mail, run } = delivery
-    if (mail.kind === 'message') return afterMessage(delivery)
-    return mail.kind === 'decision' ? atGate(run) : afterRestart(run)
+    if (mail.kind === 'message') return answerMessage(delivery)
+    return mail.kind === 'decision' ? answerDecision(run) : answerResume(run)
   }
 }
 
-const questionAgain = (parts: NonNullable<Opening['more']>['parts'] = []): Opening => ({
+const repeatQuestion = (parts: NonNullable<Opening['more']>['parts'] = []): Opening => ({
   state: TaskState.TASK_STATE_INPUT_REQUIRED,
   more: { parts, reason: 'not certain which skill is meant', run: { waits: 'input' } },
 })
 
 /** A turn that only ends the task. */
-const ending = (
+const endWith = (
   reason: string,
   text: string,
   state: TaskState = TaskState.TASK_STATE_REJECTED,
@@ -75,7 +77,7 @@ const ending = (
   },
 })
 
-const CUT_OFF = ending(
+const CUT_OFF = endWith(
   'coordinator_restarted',
   'the coordinator was restarted while the task was at work',
   TaskState.TASK_STATE_FAILED,

@@ -5,7 +5,7 @@ import type { Tasks } from '../tasks/tasks.ts'
 export interface TaskUpkeepParts {
   tasks: Pick<Tasks, 'look' | 'drop'>
   events: Pick<Events, 'subscribe'>
-  /** How long tasks are kept after their end. */
+  /** Days for which tasks are kept after their end. */
   keptDays: number
   logger: Pick<Logger, 'warn'>
   now: () => number
@@ -27,9 +27,9 @@ export class TaskUpkeep {
   constructor(parts: TaskUpkeepParts) {
     this.#parts = parts
     // the turn that asked a gate has just ended: its task is free a moment later
-    const soon = (): void => void setImmediate(() => this.look())
+    const lookSoon = (): void => void setImmediate(() => this.look())
     this.#stops = ['shoal.gate.', 'shoal.task.auth-required'].map(type =>
-      parts.events.subscribe(type, soon),
+      parts.events.subscribe(type, lookSoon),
     )
     this.#timers = [
       setInterval(() => void this.look(), LOOK_EVERY_MS),
@@ -41,9 +41,7 @@ export class TaskUpkeep {
   /** Resolves after a look that began no earlier than this call; never rejects. */
   look(): Promise<void> {
     this.#lookAgain = true
-    this.#looking ??= this.#lookUntilDone().finally(() => {
-      this.#looking = undefined
-    })
+    this.#looking ??= this.#lookUntilDone()
     return this.#looking
   }
 
@@ -60,6 +58,8 @@ export class TaskUpkeep {
         .look()
         .catch(error => logger.warn({ err: error }, 'tasks that can go on were not found'))
     }
+    // in the step that finds nothing more to do: a later call must not join a look that is over
+    this.#looking = undefined
   }
 
   async #drop(): Promise<void> {

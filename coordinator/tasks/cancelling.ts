@@ -39,16 +39,16 @@ export const cancelTask = async (
     await postCancel(parts, task, tenantId, actor)
     await owner.deliver(taskId)
   } catch (cause) {
-    throw unstored(cause, taskId)
+    throw faultFor(cause, taskId)
   }
   const after = await readTask(ledger.read, taskId, tenantId)
   if (isFinal(after.status?.state)) return requireCancelled(after)
-  await ended(parts, task, tenantId)
+  await waitForEnd(parts, task, tenantId)
   const last = await readTask(ledger.read, taskId, tenantId)
   return isFinal(last.status?.state) ? requireCancelled(last) : last
 }
 
-/** Without effect for a task that has ended. */
+/** Posts the cancellation, unless the task has ended. */
 const postCancel = async (
   { ledger, now }: CancellingParts,
   { id: taskId }: Task,
@@ -70,7 +70,7 @@ const requireCancelled = (task: Task): Task => {
 }
 
 /** Resolves when the task has ended, wherever it is at work, or the time is up. */
-const ended = async (
+const waitForEnd = async (
   { followers }: CancellingParts,
   task: Task,
   tenantId: string,
@@ -86,7 +86,7 @@ const ended = async (
   }
 }
 
-const unstored = (cause: unknown, taskId: string): ShoalError =>
+const faultFor = (cause: unknown, taskId: string): ShoalError =>
   cause instanceof ShoalError
     ? cause
     : new ShoalError('store_unavailable', `the end of task ${taskId} could not be stored yet`, {

@@ -8,7 +8,7 @@ import { readTask } from './task-rows.ts'
 import type { TaskRun } from './task-run.ts'
 import { isFinal, TaskState } from './task-state.ts'
 import type { Opening } from './turn.ts'
-import { cancelledBy } from './turns.ts'
+import { cancellationBy } from './turns.ts'
 
 /** Mail to a task that no turn runs of, and the task as it is. */
 export interface Delivery {
@@ -24,7 +24,7 @@ export interface Delivery {
 export type Answerer = (delivery: Delivery) => Promise<Opening | undefined>
 
 /** The opening of the turn, where the task is in a state in which this mail counts. */
-export const openingFor = async (
+export const deriveOpening = async (
   delivery: Delivery,
   answer: Answerer,
 ): Promise<Opening | undefined> => {
@@ -32,7 +32,7 @@ export const openingFor = async (
   const state = task.status?.state
   if (isFinal(state)) return undefined
   if (mail.kind === 'cancel')
-    return { state: TaskState.TASK_STATE_CANCELED, more: cancelledBy(mail.actor) }
+    return { state: TaskState.TASK_STATE_CANCELED, more: cancellationBy(mail.actor) }
   return COUNTS_IN[mail.kind].includes(state) ? answer(delivery) : undefined
 }
 

@@ -23,13 +23,13 @@ export interface LiveParts {
   hooks: TaskHooks | undefined
   /** Called for each event after it was stored. */
   told: (task: Task, event: StreamResponse, tenantId: string) => void
-  /** It cannot be stored now, which is tried again unless it `isLost`; nobody should wait for it. */
+  /** Called when a change cannot be stored now; storing is tried again unless the task `isLost`. */
   failed: (taskId: string, error: Error) => void
   logger: Pick<Logger, 'warn'>
   now: () => number
 }
 
-/** What the first store of a turn does before it: takes the task and removes the mail that it acts on. */
+/** Takes the task and removes the mail that the turn acts on; part of the first store of the turn. */
 export type Claim = (trx: SealedTrx) => Promise<void>
 
 const RETRY_MS = 1000
@@ -41,7 +41,7 @@ const RETRY_MS = 1000
 export class Live {
   task: Task
   run: TaskRun
-  /** As it was told last. */
+  /** The task as its followers saw it last. */
   toldTask: Task
   /** Another process has taken it. */
   isLost = false
@@ -55,7 +55,7 @@ export class Live {
   #actor = 'coordinator'
   #isClosing = false
   #isOver = false
-  /** Of the next attempt to store something that fails. */
+  /** Rejects with the next attempt to store something that fails. */
   #failure = Promise.withResolvers<never>()
   #stored: Stored = { last: undefined, person: undefined }
 
@@ -141,7 +141,7 @@ export class Live {
     this.#stop.abort(new ShoalError('client_closed', 'the task was cancelled'))
   }
 
-  /** What cannot be stored is not tried again: the process ends. */
+  /** Stops the turn for the end of the process: a store that fails is not tried again. */
   close(): void {
     this.#isClosing = true
     this.abort()
@@ -152,7 +152,7 @@ export class Live {
     while (this.#writing !== undefined) await this.#writing
   }
 
-  /** The same; rejects when something of it could not be stored, which is tried again all the same. */
+  /** Resolves as `flushed` does; rejects when a store fails, which is tried again all the same. */
   stored(): Promise<void> {
     return Promise.race([this.flushed(), this.#failure.promise])
   }
@@ -193,7 +193,7 @@ export class Live {
     reject(error)
   }
 
-  /** From now on the other process tells what happens to it. */
+  /** Leaves the task to the process that has taken it. */
   #giveUp(): void {
     this.#pending.length = 0
     this.isLost = true

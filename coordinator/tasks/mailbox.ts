@@ -8,7 +8,7 @@ import type { TaskRun } from './task-run.ts'
 
 type Trx = Transaction<LedgerTables>
 
-/** What a message makes of the task: the call that the next turn carries out, by its key. */
+/** The call that a message asks for, and its key; the next turn carries it out. */
 export type AskedRun = Pick<
   TaskRun,
   'operationId' | 'input' | 'cellId' | 'audited' | 'keyId' | 'requestId'
@@ -19,7 +19,7 @@ export interface Mail {
   tenantId: string
   kind: TaskMailRow['kind']
   actor: string
-  /** Of the kind `message` only. */
+  /** The message, for mail of the kind `message`. */
   sent?: { message: Message; run: AskedRun } | undefined
 }
 

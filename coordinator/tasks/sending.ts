@@ -16,7 +16,7 @@ export interface Sent {
   actor: string
   /** The call that the message makes of the task. */
   run: AskedRun
-  /** How its turn begins, as this process derived it from the call. */
+  /** Opening of its turn, as this process derived it from the call. */
   opening: Opening
 }
 

@@ -1,7 +1,7 @@
 import { newId } from '../../shared/ids.ts'
 import type { SealedTrx } from '../store/store.ts'
 import { claimMessage } from './claim.ts'
-import { type Answerer, claimFor, type Delivery, openingFor, requireSame } from './delivery.ts'
+import { type Answerer, claimFor, type Delivery, deriveOpening, requireSame } from './delivery.ts'
 import { readMailed } from './due.ts'
 import { createLease, type Lease, TaskElsewhere } from './lease.ts'
 import { Live, type LiveParts } from './live.ts'
@@ -89,7 +89,7 @@ export class TaskOwner {
    */
   async deliver(taskId: string, known?: KnownOpening, attempts = ATTEMPTS): Promise<void> {
     const delivery = this.turns.get(taskId) ? undefined : await this.#read(taskId)
-    const opening = delivery && (await this.#openingFor(delivery, known))
+    const opening = delivery && (await this.#deriveOpening(delivery, known))
     const live = this.turns.get(taskId)
     if (live !== undefined) return this.#deliverTo(live)
     if (delivery === undefined || this.turns.isClosing) return
@@ -140,11 +140,11 @@ export class TaskOwner {
     return { mail, task, run: await readRun(read, taskId) }
   }
 
-  async #openingFor(delivery: Delivery, known?: KnownOpening): Promise<Opening | undefined> {
+  async #deriveOpening(delivery: Delivery, known?: KnownOpening): Promise<Opening | undefined> {
     const { mail } = delivery
     if (mail.kind !== 'cancel') this.turns.requireRoom(mail.tenantId)
     const isKnown = known !== undefined && mail.sent?.message.messageId === known.messageId
-    return openingFor(delivery, isKnown ? async () => known.opening : this.#answer)
+    return deriveOpening(delivery, isKnown ? async () => known.opening : this.#answer)
   }
 
   async #open(delivery: Delivery, opening: Opening): Promise<void> {

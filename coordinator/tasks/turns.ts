@@ -89,7 +89,7 @@ export class Turns {
   cancel(taskId: string, actor: string): Promise<void> | undefined {
     const live = this.#lives.get(taskId)
     if (live === undefined || live.isOver || live.isLost) return undefined
-    live.status(TaskState.TASK_STATE_CANCELED, cancelledBy(actor))
+    live.status(TaskState.TASK_STATE_CANCELED, cancellationBy(actor))
     live.abort()
     // also when nobody waits for it any more
     void live.flushed().then(() => this.leave(live))
@@ -136,7 +136,7 @@ export class Turns {
   }
 }
 
-export const cancelledBy = (actor: string): StatusMore => ({
+export const cancellationBy = (actor: string): StatusMore => ({
   actor,
   reason: 'cancelled by the caller',
   run: { waits: undefined },

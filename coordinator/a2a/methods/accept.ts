@@ -9,7 +9,7 @@ import { tenantFor } from '../call.ts'
 import type { Answer, Executor } from '../executor.ts'
 import type { PushConfigs } from '../push/push-configs.ts'
 import { checkedMessage, historyLengthOf } from '../request-checks.ts'
-import { reworded } from './reworded.ts'
+import { rewordError } from './reword-error.ts'
 import type { TaskScope } from './task-scope.ts'
 
 export interface AcceptParts {
@@ -86,7 +86,7 @@ const beginTask = (
     work: workOf(opening),
   })
 
-/** From now on it is a task of this key: it may do what the key may do. */
+/** The task becomes one of this key: it may do what the key may do. */
 const continueTask = (
   { call, tasks }: TaskScope,
   message: Message,
@@ -94,7 +94,7 @@ const continueTask = (
   { answer: { run, opening }, previous }: { answer: TaskAnswer; previous: Previous },
 ): Promise<Begun> =>
   // of two messages for one task at once, one is too late
-  reworded(
+  rewordError(
     tasks.send(previous.task, tenantId, {
       message,
       actor: `key:${call.key?.id}`,

@@ -32,7 +32,7 @@ export async function* eventsOf(
   { start = async () => {}, historyLength, isOver = () => false }: EventOptions = {},
 ): AsyncGenerator<StreamResponse, void, undefined> {
   const { task, events } = await scope.tasks.follow(taskId, scope.reader(tenant))
-  const leave = leaving(scope.call, events)
+  const release = closeOnAbort(scope.call, events)
   try {
     yield { payload: { $case: 'task', value: await scope.show(task, historyLength) } }
     void start()
@@ -45,13 +45,13 @@ export async function* eventsOf(
   } finally {
     // a client that leaves before it was begun must not keep the task from it
     void start()
-    leave()
+    release()
     scope.tasks.unfollow(taskId, events)
   }
 }
 
 /** Follows a task while something is done. */
-export const following = async (
+export const followTask = async (
   scope: TaskScope,
   taskId: string,
   tenant: string,
@@ -59,11 +59,11 @@ export const following = async (
 ): Promise<void> => {
   const { call, tasks } = scope
   const followed = await tasks.follow(taskId, scope.reader(tenant))
-  const leave = leaving(call, followed.events)
+  const release = closeOnAbort(call, followed.events)
   try {
     await act(followed)
   } finally {
-    leave()
+    release()
     tasks.unfollow(taskId, followed.events)
   }
 }
@@ -72,7 +72,7 @@ export const stateIn = ({ payload }: StreamResponse): TaskState | undefined =>
   payload?.$case === 'statusUpdate' ? payload.value.status?.state : undefined
 
 /** Ends the events when the client leaves; the answer takes that back. */
-const leaving = ({ signal }: Call, events: Subscription): (() => void) => {
+const closeOnAbort = ({ signal }: Call, events: Subscription): (() => void) => {
   const close = (): void => events.close()
   signal.addEventListener('abort', close, { once: true })
   if (signal.aborted) close()

@@ -4,7 +4,7 @@ import type { OperationTasks } from '../../operations/operation-tasks.ts'
 import { tenantFor } from '../call.ts'
 import { historyLengthOf, pageSizeOf } from '../request-checks.ts'
 import { withHistory, withTransitions } from '../shown-task.ts'
-import { reworded } from './reworded.ts'
+import { rewordError } from './reword-error.ts'
 import type { TaskScope } from './task-scope.ts'
 
 /** Newest transitions that are shown of each task in a list. */
@@ -35,7 +35,7 @@ export const manageMethods = (
     const tenantId = await scope.tenantOf(id, tenant)
     const cancelled = cancel(id, { ...scope.call, tenantId })
     return scope.show(
-      await reworded(cancelled, 'conflict', text => new TaskNotCancelableError(text)),
+      await rewordError(cancelled, 'conflict', text => new TaskNotCancelableError(text)),
     )
   },
 })

@@ -2,7 +2,7 @@ import type { Message, SendMessageRequest, StreamResponse, Task } from '@a2a-js/
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
 import { isSettled, TaskState } from '../../tasks/task-state.ts'
 import { type Accepted, type AcceptParts, acceptMessage } from './accept.ts'
-import { eventsOf, following, stateIn } from './follow.ts'
+import { eventsOf, followTask, stateIn } from './follow.ts'
 import type { TaskScope } from './task-scope.ts'
 
 /** The methods that send a message. */
@@ -15,7 +15,7 @@ export const sendMethods = (
     if ('answer' in accepted) return accepted.answer
     const { historyLength, returnImmediately } = request.configuration ?? {}
     const { begun, tenant } = accepted
-    await (returnImmediately === true ? begun.start() : untilSettled(scope, accepted))
+    await (returnImmediately === true ? begun.start() : waitUntilSettled(scope, accepted))
     return scope.showNow(begun.taskId, tenant, historyLength)
   },
 
@@ -39,9 +39,12 @@ export const sendMethods = (
 type Begun = Extract<Accepted, { tenant: string }>
 
 /** Starts the turn of a message; resolves when it has come to a state that settles the task. */
-const untilSettled = async (scope: TaskScope, { begun, tenant, message }: Begun): Promise<void> => {
+const waitUntilSettled = async (
+  scope: TaskScope,
+  { begun, tenant, message }: Begun,
+): Promise<void> => {
   if (begun.again) await begun.start()
-  await following(scope, begun.taskId, tenant, async ({ task, events }) => {
+  await followTask(scope, begun.taskId, tenant, async ({ task, events }) => {
     void begun.start()
     const isOver = begun.again || hasMessage(task, message)
     if (isOver && isSettled(task.status?.state)) return

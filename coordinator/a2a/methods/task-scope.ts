@@ -6,7 +6,7 @@ import type { Tasks } from '../../tasks/tasks.ts'
 import { type Call, tenantFor } from '../call.ts'
 import { EXTENSIONS } from '../extensions.ts'
 import { withHistory, withTransitions } from '../shown-task.ts'
-import { reworded } from './reworded.ts'
+import { rewordError } from './reword-error.ts'
 
 export interface TaskScopeParts {
   tasks: Tasks
@@ -38,7 +38,7 @@ export class TaskScope {
     if (typeof taskId !== 'string' || taskId.trim() === '')
       throw new RequestMalformedError('the task id is missing')
     const unknown = () => new TaskNotFoundError(`Task not found: ${taskId}`)
-    return reworded(this.tasks.get(taskId, this.reader(tenant)), 'not_found', unknown)
+    return rewordError(this.tasks.get(taskId, this.reader(tenant)), 'not_found', unknown)
   }
 
   /** Tenant of the call. Throws for a task that the caller does not see. */
