@@ -10,7 +10,15 @@ import { purgedView } from './views.ts'
 /** The signing key of the coordinator whose store it is. */
 export type OpenSigning = () => Promise<Pick<Signing, 'publicKey' | 'rotate' | 'endorses'>>
 
-export const addAuditCommands = (audit: Command, onStore: OnStore, sign: OpenSigning): void => {
+/** Runs work while no coordinator uses the state folder; throws `conflict` when one does. */
+export type RunAlone = <T>(run: () => Promise<T>) => Promise<T>
+
+export const addAuditCommands = (
+  audit: Command,
+  onStore: OnStore,
+  sign: OpenSigning,
+  runAlone: RunAlone,
+): void => {
   audit
     .command('verify')
     .description('check every link of the chain; fails when one is broken')
@@ -38,8 +46,11 @@ export const addAuditCommands = (audit: Command, onStore: OnStore, sign: OpenSig
       'public key of a signing.json that is lost, as cells have pinned it',
     )
     .action(({ reason, lostKey }: { reason: string; lostKey?: string }) =>
-      onStore(async ({ ledger }, by) => ({
-        ...(await acceptAudit(ledger, await sign(), reason, by, lostKey)),
-      })),
+      // a running coordinator would stay frozen and go on signing with the void key
+      runAlone(() =>
+        onStore(async ({ ledger }, by) => ({
+          ...(await acceptAudit(ledger, await sign(), reason, by, lostKey)),
+        })),
+      ),
     )
 }
