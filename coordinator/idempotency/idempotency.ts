@@ -16,8 +16,8 @@ export interface RepeatableCall {
   callKey: string
   /** Digest of all that was asked. */
   fingerprint: string
-  /** Longest time the call may take; 30 when absent. */
-  timeoutSeconds?: number | undefined
+  /** Longest time the call may take. */
+  timeoutSeconds: number
 }
 
 export interface Idempotency {
@@ -44,7 +44,6 @@ export interface IdempotencyParts {
 }
 
 const KEPT_MS = 24 * 3600 * 1000
-const TIMEOUT_SECONDS = 30
 /** For what goes on after the time of a call is up. */
 const GRACE_MS = 90_000
 const FORGET_EVERY_MS = 600_000
@@ -98,7 +97,7 @@ export const createIdempotency = (parts: IdempotencyParts): Idempotency => {
     claim: name,
     state: 'begun',
     answer_sealed: null,
-    lease_until: now() + (call.timeoutSeconds ?? TIMEOUT_SECONDS) * 1000 + GRACE_MS,
+    lease_until: now() + call.timeoutSeconds * 1000 + GRACE_MS,
     created_at: now(),
   })
 
