@@ -38,7 +38,7 @@ export const runOnce = async (
     return { answer: await run(), replayed: false }
   const { callKey, param } = repeat
   if (typeof callKey !== 'string' || !KEY.test(callKey))
-    throw new ShoalError('invalid_request', 'it takes 1 to 255 visible characters', { param })
+    throw new ShoalError('invalid_request', 'it must be 1 to 255 visible characters', { param })
   if (caller.key === undefined || idempotency === undefined)
     throw new ShoalError('invalid_request', 'an Idempotency-Key needs an API key', { param })
   const repeatable = {
@@ -62,7 +62,7 @@ const fingerprintOf = ({ operation, caller, input, cellId }: Call): string => {
     const asked = { operation: operation.id, tenant: caller.tenantId, input, cell: cellId }
     return hash('sha256', canonicalJson(asked))
   } catch (cause) {
-    throw new ShoalError('invalid_request', 'the input has text with half of a character', {
+    throw new ShoalError('invalid_request', 'the input has text with half of a surrogate pair', {
       cause,
     })
   }

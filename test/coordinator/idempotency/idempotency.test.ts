@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { createIdempotency } from '../../../coordinator/idempotency/idempotency.ts'
+import { Idempotency } from '../../../coordinator/idempotency/idempotency.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import { sealingWith } from '../../../coordinator/signing/sealing.ts'
 import { ShoalError } from '../../../shared/errors.ts'
@@ -12,7 +12,7 @@ const scene = async (t: Test) => {
   const clock = { now: 1_800_000_000_000 }
   const sealing = sealingWith(randomBytes(32))
   const { ledger } = store
-  const idempotency = createIdempotency({ ledger, sealing, logger: silent, now: () => clock.now })
+  const idempotency = new Idempotency({ ledger, sealing, logger: silent, now: () => clock.now })
   let runs = 0
   /** A call that makes a tenant, and so changes something. */
   const change = async () => {

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import { initialise } from '../../../coordinator/keys/bootstrap.ts'
-import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { Keys } from '../../../coordinator/keys/keys.ts'
 import { monthAt } from '../../../coordinator/quota/month.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
-import { Process, pause } from '../../support/stack.ts'
+import { Process } from '../../support/stack.ts'
+import { pause, waitUntil } from '../../support/wait-until.ts'
 import { echoCell } from './echo-cell.ts'
 
 export interface MonthEnd {
@@ -76,7 +77,7 @@ export const playMonthEnd = async (plan: MonthEnd): Promise<MonthEndFigures> => 
 const prepare = async (stateDir: string, { limit, left }: MonthEnd) => {
   const store = await openStore(stateDir)
   const first = await initialise(store, { tenantId: 'main', personName: 'one' }, ADMIN)
-  const keys = createKeys({ store, logger: console })
+  const keys = new Keys({ store, logger: console })
   const { tenantId, personId } = first.key
   const { key, secret } = await keys.create({ tenantId, personId, tier: 'free' }, ADMIN)
   const { secret: token } = await createToken(store.ledger, { uses: 1, ttlMinutes: 10 }, ADMIN)
@@ -96,13 +97,11 @@ const reservedOf = async (stateDir: string, keyId: string): Promise<number> => {
   return row.reserved
 }
 
-const untilServed = async (url: string): Promise<void> => {
-  for (;;) {
+const untilServed = (url: string): Promise<boolean> =>
+  waitUntil('a cell serves a model', async () => {
     const health = (await (await fetch(`${url}/v1/health`)).json()) as { models: number }
-    if (health.models > 0) return
-    await pause()
-  }
-}
+    return health.models > 0
+  })
 
 const BODY = JSON.stringify({
   model: 'model-a:7b',
