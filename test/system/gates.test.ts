@@ -76,7 +76,7 @@ t.test('the walk of a major release on the command line', async t => {
 
   const own = await shoal(keys.operator, 'gate', 'approve', id)
   t.equal(own.code, 77)
-  t.match(own.error, /who asks cannot decide/)
+  t.match(own.error, /cannot decide on your own request/)
 
   const watched = await run(keys.approver_a, 'text', ['gate', 'watch', '--once'])
   t.match(watched.out, /plan +\{"release":"2\.0\.0","sha":"abc"\}/)
