@@ -24,12 +24,12 @@ export const addKeyCommands = (key: Command, onStore: OnStore): void => {
     .description('issue a key')
     .requiredOption('--tenant <id>', 'home tenant')
     .option('--further-tenant <id...>', 'tenants the key may also act for', [])
-    .requiredOption('--person <id>', 'who answers for it')
+    .requiredOption('--person <id>', 'person accountable for the key')
     .addOption(choice('--tier <tier>', TIER_NAMES).default('free'))
     .addOption(choice('--kind <kind>', KEY_KINDS).default('person'))
     .addOption(choice('--role <role...>', ROLES).default(['client']))
-    .option('--label <text>', 'what it is for', '')
-    .option('--expires-days <days>', 'days it is good for', count)
+    .option('--label <text>', 'purpose of the key', '')
+    .option('--expires-days <days>', 'lifetime of the key in days', count)
     .action((options: KeyOptions) =>
       onStore(async (store, by) => {
         const { key, secret } = await new Keys({ store, logger }).create(specOf(options), by)
@@ -53,7 +53,7 @@ export const addKeyCommands = (key: Command, onStore: OnStore): void => {
     )
   key
     .command('revoke <id>')
-    .description('end a key for good')
+    .description('revoke a key permanently')
     .action((id: string) =>
       onStore(async (store, by) =>
         keyView(await new Keys({ store, logger }).revoke(id, 'all', by)),

@@ -43,7 +43,7 @@ export const openUpgrades = (parts: CellPortParts): object => {
     openLink: (socket, cellId) => {
       const open = links.get(cellId) ?? 0
       if (open >= MAX_LINKS) {
-        logger.warn({ cell: cellId, open }, 'too many links of one cell')
+        logger.warn({ cell: cellId, open }, 'the cell has too many open links')
         socket.destroy()
         return
       }

@@ -37,10 +37,13 @@ const unbounded = (schema: JsonSchema, at: string): string[] => {
   return inside
 }
 
-for (const { id, input } of [...operations, ...skills])
-  t.test(`every text, list and object that ${id} takes has a largest size`, async t => {
-    t.strictSame(unbounded(jsonSchema(input), id), [])
-  })
+t.test('every text, list and object that an operation takes has a largest size', async t => {
+  const all = [...operations, ...skills]
+  t.strictSame(
+    all.flatMap(({ id, input }) => unbounded(jsonSchema(input), id)),
+    [],
+  )
+})
 
 t.test('a bound that is missing is found', async t => {
   const schema = {

@@ -53,10 +53,13 @@ t.test('every metric of the process is named', async t => {
 })
 
 t.test('names, units and labels are as Prometheus wants them', async t => {
-  for (const { name, type, labels } of [...coordinator, ...cell]) {
-    t.match(name, /^(shoal|process)_[a-z_]+$/)
-    t.equal(name.endsWith('_total'), type === 'counter', `${name} is a ${type}`)
-    t.ok(type !== 'histogram' || name.endsWith('_seconds'), name)
-    for (const label of labels) t.match(label, /^[a-z_]+$/)
-  }
+  const isAsWanted = ({ name, type, labels }: Metric): boolean =>
+    /^(shoal|process)_[a-z_]+$/.test(name) &&
+    name.endsWith('_total') === (type === 'counter') &&
+    (type !== 'histogram' || name.endsWith('_seconds')) &&
+    labels.every(label => /^[a-z_]+$/.test(label))
+  t.strictSame(
+    [...coordinator, ...cell].filter(metric => !isAsWanted(metric)).map(({ name }) => name),
+    [],
+  )
 })

@@ -11,7 +11,7 @@ import { daemon } from '../../daemon/daemon.ts'
 import { type InferenceService, inferenceService } from '../../daemon/services/inference.ts'
 import { writeRandomModel } from '../../models/gguf/random-model.ts'
 import { silent } from './cell.ts'
-import { pause } from './stack.ts'
+import { waitUntil } from './wait-until.ts'
 
 /** A real coordinator and a real daemon with a real engine, in this process, to look into. */
 export interface OneProcessStack {
@@ -73,13 +73,10 @@ export const startInOneProcess = async (inferenceInput: object): Promise<OneProc
   })
   const stopping = new AbortController()
   const running = daemon({ config, env: {}, inference, logger: silent, signal: stopping.signal })
-  for (;;) {
-    const health = (await (await fetch(`${coordinator.url}/v1/health`)).json()) as {
-      models: number
-    }
-    if (health.models === 1) break
-    await pause()
-  }
+  await waitUntil('the cell serves its model', async () => {
+    const response = await fetch(`${coordinator.url}/v1/health`)
+    return ((await response.json()) as { models: number }).models === 1
+  })
   const stop = async (): Promise<void> => {
     stopping.abort()
     await running

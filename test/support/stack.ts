@@ -8,6 +8,7 @@ import { stringify } from 'yaml'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { bootstrap, type DemoKeys } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
+import { waitUntil } from './wait-until.ts'
 
 /** A real coordinator and real daemons, as processes on loopback, in a folder of their own. */
 export interface Stack {
@@ -16,7 +17,7 @@ export interface Stack {
   folder: string
   coordinator: Process
   cells: Process[]
-  /** Asks `/v1/health` until it is as wanted. */
+  /** Polls `/v1/health` until the answer is right. */
   until(isRight: (health: Health) => boolean): Promise<Health>
   stop(): Promise<void>
 }
@@ -36,10 +37,6 @@ export interface StackOptions {
   /** A command that ends in running its own last arguments: those that start the coordinator. */
   wrap?: (stateDir: string) => readonly string[]
 }
-
-/** Between two looks at something that changes by itself; a key has 300 looks a minute. */
-export const pause = (milliseconds = 20): Promise<void> =>
-  new Promise(done => setTimeout(done, milliseconds))
 
 const root = resolve(import.meta.dirname, '..', '..')
 
@@ -173,16 +170,16 @@ export const startStack = async (options: StackOptions = {}): Promise<Stack> => 
   )
   for (const cell of cells) cell.start()
 
-  const until = async (isRight: (health: Health) => boolean): Promise<Health> => {
-    for (;;) {
-      const health = await fetch(`${address}/v1/health`).then(
-        response => response.json() as Promise<Health>,
-        () => undefined,
-      )
-      if (health !== undefined && isRight(health)) return health
-      await pause()
-    }
-  }
+  const healthNow = (): Promise<Health | undefined> =>
+    fetch(`${address}/v1/health`).then(
+      response => response.json() as Promise<Health>,
+      () => undefined,
+    )
+  const until = (isRight: (health: Health) => boolean): Promise<Health> =>
+    waitUntil('the health that the test needs', async () => {
+      const health = await healthNow()
+      return health !== undefined && isRight(health) && health
+    })
   const stop = async (): Promise<void> => {
     await Promise.all(cells.map(cell => cell.end('SIGTERM')))
     await coordinator.end('SIGTERM')

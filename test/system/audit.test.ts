@@ -7,7 +7,8 @@ import { appendAudit } from '../../coordinator/audit/audit.ts'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { restartSequence } from '../../coordinator/store/sequences.ts'
 import { openStore } from '../../coordinator/store/store.ts'
-import { Process, pause, startStack } from '../support/stack.ts'
+import { Process, startStack } from '../support/stack.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 t.test('a cell gives away an audit that was cut while the coordinator was down', async t => {
   const stack = await startStack({})
@@ -23,7 +24,7 @@ t.test('a cell gives away an audit that was cut while the coordinator was down',
   }
   t.equal((await ask('/v1/persons', { name: 'Ada' })).status, 200)
   const kept = join(stack.folder, 'cell-0', 'audit-head.json')
-  while (!existsSync(kept)) await pause()
+  await waitUntil('the cell keeps a head of the audit', () => existsSync(kept))
 
   await stack.coordinator.end('SIGKILL')
   const stateDir = join(stack.folder, 'coordinator')

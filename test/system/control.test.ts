@@ -11,10 +11,12 @@ import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import type { Verb } from '../../daemon/commands/verb.ts'
 import { DaemonConfig } from '../../daemon/config.ts'
-import { daemon, type Inference } from '../../daemon/daemon.ts'
+import { daemon } from '../../daemon/daemon.ts'
+import type { Inference } from '../../daemon/daemon-parts.ts'
 import { MAX_RESULT_BYTES } from '../../shared/wire/command.ts'
 import { silent } from '../support/cell.ts'
-import { Process, pause } from '../support/stack.ts'
+import { Process } from '../support/stack.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 /* A real coordinator and a real daemon, all but the engines: commands and configuration. */
 
@@ -42,13 +44,11 @@ const place = async (t: Test) => {
     })
     return { status: response.status, body: (await response.json()) as Json }
   }
-  const until = async (path: string, isRight: (body: Json) => boolean): Promise<Json> => {
-    for (;;) {
+  const until = (path: string, isRight: (body: Json) => boolean): Promise<Json> =>
+    waitUntil(`${path} is as the test needs it`, async () => {
       const { body } = await ask('GET', path)
-      if (isRight(body)) return body
-      await pause()
-    }
-  }
+      return isRight(body) && body
+    })
   return { folder, url: coordinator.url, token: secret, ask, until }
 }
 
@@ -218,7 +218,10 @@ t.test('a cell is commanded and configured', async t => {
   t.test('a daemon that is stopped on probation is asked for the same again', async t => {
     await cell.end()
     const file = join(at.folder, 'cell', 'desired.json')
-    while (readFileSync(file, 'utf8').includes('"trying"')) await new Promise(setImmediate)
+    await waitUntil(
+      'nothing is being tried',
+      () => !readFileSync(file, 'utf8').includes('"trying"'),
+    )
     const again = startDaemon(t, at)
     t.equal(again.logger.level, 'silent')
     const { reported } = await at.until(`${path}/config`, () => again.restarts.length > 0)

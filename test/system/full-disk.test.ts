@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { fillDisk, onSmallDisk, whyNoSmallDisk } from '../support/small-disk.ts'
-import { pause, type Stack, startStack } from '../support/stack.ts'
+import { type Stack, startStack } from '../support/stack.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const GATE = 'gate.minor-release-approve'
 const PLAN = { release: 1 }
@@ -153,11 +154,10 @@ const walk = async (
 
   feed()
   for (const { what, key, method, path, body } of open) {
-    let answer = await ask(key, method, path, body)
-    while (isRefused(answer)) {
-      await pause()
-      answer = await ask(key, method, path, body)
-    }
+    const answer = await waitUntil(`${what} is accepted again`, async () => {
+      const answer = await ask(key, method, path, body)
+      return !isRefused(answer) && answer
+    })
     t.ok(answer.status <= 202, `${what}: ${JSON.stringify(answer.json)}`)
   }
   t.match(await ask(stack.keys.operator, 'GET', '/v1/audit/verify'), { json: { ok: true } })

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { writeRandomModel } from '../../models/gguf/random-model.ts'
 import { SMALL } from '../daemon/inference/fixtures.ts'
-import { pause, startStack } from '../support/stack.ts'
+import { startStack } from '../support/stack.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 /* The life of models on a real cell: on demand, by an operator, and back. */
 
@@ -80,17 +81,14 @@ const engineOf = async (model: string): Promise<Json> => {
   const engines = (body.engines ?? []) as Json[]
   return engines.find(each => (each.models as string[]).includes(model)) ?? {}
 }
-const until = async (model: string, isRight: (engine: Json) => boolean): Promise<Json> => {
-  for (;;) {
+const until = (model: string, isRight: (engine: Json) => boolean): Promise<Json> =>
+  waitUntil(`the engine of ${model} is as the test needs it`, async () => {
     const engine = await engineOf(model)
-    if (isRight(engine)) return engine
-    await pause()
-  }
-}
-/** Waits until the daemon has logged that about some weights so often since its start. */
-const logged = async (file: string, message: string, times: number): Promise<void> => {
-  while (count(file, message) < times) await pause()
-}
+    return isRight(engine) && engine
+  })
+/** Waits until the daemon has logged a message about some weights so often since its start. */
+const logged = (file: string, message: string, times: number): Promise<boolean> =>
+  waitUntil(`${message} is logged of ${file}`, () => count(file, message) >= times)
 const count = (file: string, message: string): number => {
   const isIt = (line: string) => line.includes(`${file}"`) && line.includes(message)
   return stack.cells[0]?.lines.filter(isIt).length ?? 0

@@ -5,7 +5,8 @@ import { Keys } from '../../coordinator/keys/keys.ts'
 import { createTenant } from '../../coordinator/people/tenants.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { silent } from '../support/cell.ts'
-import { pause, type Stack, startStack } from '../support/stack.ts'
+import { type Stack, startStack } from '../support/stack.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 /** Two real cells, each with one slot and no queue of its own, behind a real coordinator. */
 const stack: Stack = await startStack({ cells: 2, inference: { slots: 1, queue_factor: 0 } })
@@ -93,6 +94,5 @@ t.test("a tenant's own cell serves nobody else", async t => {
     ],
   })
   await operate('PUT', `/v1/cells/${own}/tenant`, {})
-  while ((await served()).length < 2) await pause()
-  t.pass('both serve everybody again')
+  await waitUntil('both cells serve everybody again', async () => (await served()).length === 2)
 })

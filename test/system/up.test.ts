@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { pause } from '../support/stack.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
@@ -39,19 +39,17 @@ class Launcher {
   }
 
   /** The ready file, when it is there and as wanted. */
-  async until(isRight: (ready: Ready) => boolean = () => true): Promise<Ready> {
-    for (;;) {
+  until(isRight: (ready: Ready) => boolean = () => true): Promise<Ready> {
+    return waitUntil('the ready file is there and right', () => {
       if (this.child.exitCode !== null) throw new Error(`npm start ended:\n${this.said}`)
-      if (existsSync(this.readyFile)) {
-        const ready = JSON.parse(readFileSync(this.readyFile, 'utf8'))
-        if (isRight(ready)) return ready
-      }
-      await pause()
-    }
+      if (!existsSync(this.readyFile)) return undefined
+      const ready: Ready = JSON.parse(readFileSync(this.readyFile, 'utf8'))
+      return isRight(ready) && ready
+    })
   }
 
   async untilSaid(pattern: RegExp): Promise<void> {
-    while (!pattern.test(this.said)) await pause()
+    await waitUntil(`npm start says ${pattern}`, () => pattern.test(this.said))
   }
 
   async ended(): Promise<number | null> {
@@ -71,7 +69,8 @@ const isAlive = (pid: number): boolean => {
 }
 
 const allGone = async ({ pids }: Ready): Promise<void> => {
-  while ([pids.coordinator, ...pids.cells].some(isAlive)) await pause()
+  const all = [pids.coordinator, ...pids.cells]
+  await waitUntil('all processes are gone', () => !all.some(isAlive))
 }
 
 const start = (t: Test, folder: string, ...args: string[]): Launcher => {
@@ -184,10 +183,10 @@ t.test('what only a person can mend ends npm start with one line and a code', as
     const { port } = foreign.address() as AddressInfo
     const http = await refused(newFolder(t), '--port', `${port}`, '--mqtt-port', 'none')
     t.equal(http.code, 69)
-    t.match(http.said, new RegExp(`^npm start: .*port ${port} on 127.0.0.1 is taken.*\n$`, 'm'))
+    t.match(http.said, new RegExp(`^npm start: .*port ${port} on 127.0.0.1 is in use.*\n$`, 'm'))
     const mqtt = await refused(newFolder(t), '--port', '0', '--mqtt-port', `${port}`)
     t.equal(mqtt.code, 69)
-    t.match(mqtt.said, new RegExp(`^npm start: .*port ${port} on 127.0.0.1 is taken.*\n$`, 'm'))
+    t.match(mqtt.said, new RegExp(`^npm start: .*port ${port} on 127.0.0.1 is in use.*\n$`, 'm'))
     t.equal(bytes, 0)
   })
 

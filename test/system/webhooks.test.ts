@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
-import { Process, pause } from '../support/stack.ts'
+import { Process } from '../support/stack.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 t.test('a coordinator that is killed delivers what was accepted, and answers once', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-webhooks-'))
@@ -63,7 +64,7 @@ t.test('a coordinator that is killed delivers what was accepted, and answers onc
   const wanted = { url: `http://${hook}/`, types: ['shoal.gate.*'] }
   const made = await call(first, '/v1/webhooks', wanted, 'create')
   const tested = await call(first, `/v1/webhooks/${made.json.id}/test`, {}, 'test')
-  while (received.length === 0) await pause()
+  await waitUntil('an event is delivered', () => received.length > 0)
   await coordinator.end('SIGKILL')
   status = 204
 
@@ -72,8 +73,8 @@ t.test('a coordinator that is killed delivers what was accepted, and answers onc
   t.strictSame(again, { json: made.json, replayed: true })
   const testedAgain = await call(second, `/v1/webhooks/${made.json.id}/test`, {}, 'test')
   t.strictSame(testedAgain, { json: tested.json, replayed: true })
-  const arrived = () =>
-    received.filter(event => (event as unknown as { status: number }).status === 204)
-  while (arrived().length === 0) await pause()
-  t.match(arrived()[0], { type: 'shoal.webhook.test', id: tested.json.event_id })
+  const arrived = await waitUntil('an event is delivered and accepted', () =>
+    received.find(event => (event as unknown as { status: number }).status === 204),
+  )
+  t.match(arrived, { type: 'shoal.webhook.test', id: tested.json.event_id })
 })

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
@@ -10,26 +11,27 @@ t.test('what was held comes back as it was, whatever the pieces', async t => {
     fc.integer({ min: 4000, max: 4200 }),
     fc.integer({ min: 0, max: 20_000 }),
   )
-  fc.assert(
-    fc.property(fc.array(fc.array(sizes, { maxLength: 30 }), { maxLength: 3 }), rounds => {
+  const property = fc.property(
+    fc.array(fc.array(sizes, { maxLength: 30 }), { maxLength: 3 }),
+    rounds => {
       const held = new HeldPieces()
       let next = 0
       for (const round of rounds) {
         const pieces = round.map(size => Buffer.from(Array.from({ length: size }, () => next++)))
         const all = Buffer.concat(pieces)
         for (const piece of pieces) held.add(piece)
-        t.equal(held.bytes, all.length)
-        t.equal(held.lastByte, all.at(-1))
-        t.ok(held.whole().equals(all))
+        assert.equal(held.bytes, all.length)
+        assert.equal(held.lastByte, all.at(-1))
+        assert.ok(held.whole().equals(all))
         const last = Buffer.from('last')
-        t.ok(held.whole(last).equals(Buffer.concat([all, last])))
+        assert.ok(held.whole(last).equals(Buffer.concat([all, last])))
         held.clear()
-        t.equal(held.bytes, 0)
-        t.equal(held.lastByte, undefined)
+        assert.equal(held.bytes, 0)
+        assert.equal(held.lastByte, undefined)
       }
-    }),
-    { numRuns: 50 },
+    },
   )
+  t.doesNotThrow(() => fc.assert(property, { numRuns: 50 }))
 })
 
 t.test('one piece is given back as it is, without a copy', async t => {

@@ -84,7 +84,8 @@ t.test('the router', async t => {
     }
     claim(a)
     claim(a)
-    for (let i = 0; i < 20; i++) t.equal(router.pick('m')?.cellId, 'b')
+    const picks = Array.from({ length: 20 }, () => router.pick('m')?.cellId)
+    t.strictSame([...new Set(picks)], ['b'])
     b.fullUntilMs = 500
     t.equal(router.pick('m'), undefined)
     nowMs = 500
@@ -97,7 +98,8 @@ t.test('the router', async t => {
     const router = new Router()
     for (let i = 0; i < 10_000; i++)
       router.update(`c${i}`, serving(engine(`c${i}`, i % 3 === 0 ? 0 : 12), 'm'))
-    for (let i = 0; i < 200; i++) t.equal(router.pick('m')?.inFlight, 0)
+    const picks = Array.from({ length: 200 }, () => router.pick('m')?.inFlight)
+    t.strictSame([...new Set(picks)], [0])
   })
 })
 

@@ -16,7 +16,7 @@ import type { Question } from '../../../daemon/questions/question.ts'
 import { withQuestions } from '../../../daemon/questions/with-questions.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { type CellHandler, linkCell } from '../../support/cell.ts'
-import { pause } from '../../support/stack.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const CHILD = resolve(import.meta.dirname, '..', '..', 'support', 'helper-child.ts')
 
@@ -106,14 +106,14 @@ t.test('a reader that leaves ends the function on the cell', async t => {
     t.match(event, { type: 'item', value: { n: 0 } })
     break
   }
-  while ((await cleanedUp()) !== 1) await pause()
+  await waitUntil('the helper cleans up', async () => (await cleanedUp()) === 1)
   const controller = new AbortController()
   const events = stream('/test/untilCancelled', {}, controller.signal)
   await events.next()
   const next = events.next()
   controller.abort()
   await t.rejects(next, { code: 'cell_unavailable' })
-  while ((await cleanedUp()) !== 2) await pause()
+  await waitUntil('the helper cleans up again', async () => (await cleanedUp()) === 2)
 })
 
 t.test('a cut link ends the function on the cell and the stream', async t => {
@@ -122,7 +122,8 @@ t.test('a cut link ends the function on the cell and the stream', async t => {
   await events.next()
   linked.cut()
   await t.rejects(events.next(), { code: 'cell_unavailable' })
-  while ((await helper.call(callOf('cleanedUp', null))) !== 1) await pause()
+  const isClean = async () => (await helper.call(callOf('cleanedUp', null))) === 1
+  await waitUntil('the helper cleans up', isClean)
 })
 
 t.test(

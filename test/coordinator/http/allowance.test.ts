@@ -40,12 +40,16 @@ const rig = async (t: Test, tiers: object = {}, parts: Partial<AppParts> = {}) =
 t.test('without a key, an address', async t => {
   t.test('uses up its minute with operations that need none, and then has to wait', async t => {
     const { app } = await rig(t)
-    for (let left = 29; left >= 0; left--) {
+    const answers = []
+    for (let n = 0; n < 30; n++) {
       const { statusCode, headers } = await app.inject('/v1/tiers')
-      t.equal(statusCode, 200)
-      t.equal(headers['x-ratelimit-burst'], String(left))
-      t.equal(headers['x-ratelimit-remaining'], String(970 + left))
+      const left = [headers['x-ratelimit-burst'], headers['x-ratelimit-remaining']]
+      answers.push([statusCode, ...left.map(Number)])
     }
+    t.strictSame(
+      answers,
+      Array.from({ length: 30 }, (_, n) => [200, 29 - n, 999 - n]),
+    )
     const refused = await app.inject('/v1/tiers')
     t.equal(refused.statusCode, 429)
     t.equal(refused.json().error.code, 'rate_limited')
@@ -85,11 +89,12 @@ t.test('without a key, an address', async t => {
 t.test('with a key, calls count against its own minute and not the month', async t => {
   const { app, keys } = await rig(t, { pro: { requests_per_month: 5 } })
   const { secret } = await keys.create(SPEC, BY)
+  const answers = []
   for (let n = 0; n < 60; n++) {
     const { statusCode, headers } = await app.inject({ url: '/v1/tiers', ...bearer(secret) })
-    t.equal(statusCode, 200)
-    t.equal(headers['x-ratelimit-remaining'], '5')
+    answers.push([statusCode, headers['x-ratelimit-remaining']])
   }
+  t.strictSame(answers, Array(60).fill([200, '5']))
   const refused = await app.inject({ url: '/v1/tiers', ...bearer(secret) })
   t.equal(refused.statusCode, 429)
   t.match(refused.headers['retry-after'], /^\d+$/)
@@ -127,7 +132,7 @@ t.test('the tiers are listed as they are configured', async t => {
 
 t.test('every refusal with 503 says when to come back', async t => {
   const app = await appWith({
-    notReady: () => new ShoalError('broker_unavailable', 'the broker is not reached'),
+    notReady: () => new ShoalError('broker_unavailable', 'the broker is unreachable'),
   })
   t.teardown(() => app.close())
   const { statusCode, headers } = await app.inject('/readyz')

@@ -6,7 +6,7 @@ import type { Engine } from '../../../coordinator/fleet/router.ts'
 import type { NewUsage } from '../../../coordinator/quota/usage.ts'
 import { appWith } from '../../support/app.ts'
 import { type CellHandler, endWithUsage, linkCell } from '../../support/cell.ts'
-import { pause } from '../../support/stack.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const SO_FAR = { prompt_tokens: 7, completion_tokens: 32, total_tokens: 39 }
 
@@ -203,7 +203,7 @@ t.test('a request for auto', async t => {
       const cascade = await rig(t, { 'model-b:3b': -2, 'model-c:7b': 'silent' })
       const asked = cascade.post('pro-key', { stream })
       asked.on('error', () => {})
-      while (cascade.seen.length < 2) await pause()
+      await waitUntil('the second model is asked', () => cascade.seen.length === 2)
       asked.destroy()
       await cascade.left.opened
       await cascade.cancelled.opened
@@ -239,7 +239,7 @@ t.test('a request for auto', async t => {
     const headers = { authorization: 'Bearer enterprise-key' }
     const payload = { model: 'auto', input: 'a' }
     const embed = await app.inject({ method: 'POST', url: '/v1/embeddings', headers, payload })
-    t.match(embed.json().error, { code: 'invalid_model', message: /auto is for chat completions/ })
+    t.match(embed.json().error, { code: 'invalid_model', message: /auto is only available for chat completions/ })
     const { data } = (await app.inject({ url: '/v1/models', headers })).json()
     t.notOk(data.some(({ id }: { id: string }) => id === 'auto'))
   })

@@ -147,3 +147,23 @@ t.test('a call that may take long is not held to be lost while it runs', async t
   t.match(await first, { answer: 'done' })
   t.match(await once(undefined, long), { answer: 'done', replayed: true })
 })
+
+t.test('a call that a repetition has replaced changes nothing any more', async t => {
+  const { once, clock, change, ledger } = await scene(t)
+  const held = Promise.withResolvers<void>()
+  const first = once(async () => {
+    await held.promise
+    return change()
+  })
+  await new Promise(setImmediate)
+  clock.now += 121_000
+  t.match(await once(), { answer: { n: 1 }, replayed: false })
+  held.resolve()
+  await t.rejects(first, { code: 'conflict' })
+  const made = await ledger.read
+    .selectFrom('tenants')
+    .select('id')
+    .where('id', 'like', 't_')
+    .execute()
+  t.strictSame(made, [{ id: 't1' }])
+})

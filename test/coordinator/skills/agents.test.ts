@@ -227,7 +227,7 @@ t.test('find-agent and agent-capability-check', async t => {
   await keys.revoke(client.key.id, 'all', { actor: 'test' })
   t.match(await check({ agent_id: 'c', skill: 'agent-briefing' }), {
     capable: false,
-    reason: /not good any more/,
+    reason: /no longer valid/,
   })
   await call(demo.operator, 'POST', `/v1/sessions/${id}/undock`, { outcome: 'abandoned' })
   t.match(await find(demo.operator, { agent_id: 'fixer' }), {

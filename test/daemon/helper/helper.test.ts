@@ -9,7 +9,7 @@ import { HELPER_CLASSES } from '../../../daemon/helper/helper-class.ts'
 import { Helpers } from '../../../daemon/helper/helpers.ts'
 import type { HelperCall } from '../../../daemon/helper/job.ts'
 import { type Order, WINDOW_BYTES } from '../../../daemon/helper/protocol.ts'
-import { pause } from '../../support/stack.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const CHILD = resolve(import.meta.dirname, '..', '..', 'support', 'helper-child.ts')
 
@@ -41,9 +41,7 @@ const runs = (pid: number): boolean => {
   }
 }
 
-const until = async (isSo: () => boolean): Promise<void> => {
-  while (!isSo()) await pause()
-}
+const until = (isSo: () => boolean): Promise<boolean> => waitUntil('what the test waits for', isSo)
 
 t.test('it is not started before the first call, and answers what the function does', async t => {
   const helper = helperFor(t)
@@ -238,7 +236,7 @@ t.test('a stream waits for its reader and never holds more than its window', asy
   const stream = helper.stream(call('items', { count: 10_000 }))
   const read: unknown[] = [(await stream.next()).value]
   const produced = async () => Number(await helper.call(call('produced')))
-  while ((await produced()) < WINDOW_BYTES / 1100) await pause()
+  await waitUntil('the window is full', async () => (await produced()) >= WINDOW_BYTES / 1100)
   await helper.call(call('slowEcho'))
   t.ok((await produced()) <= WINDOW_BYTES / 1000 + 1)
   for await (const event of stream) read.push(event)
@@ -298,14 +296,14 @@ t.test('a reader that leaves ends the function, and the process stays', async t 
     break
   }
   const { pid } = helper
-  while ((await helper.call(call('cleanedUp'))) !== 1) await pause()
+  await waitUntil('one cleans up', async () => (await helper.call(call('cleanedUp'))) === 1)
   const controller = new AbortController()
   const stream = helper.stream(call('untilCancelled'), controller.signal)
   t.match(await stream.next(), { value: { value: 'first' } })
   const next = stream.next()
   controller.abort()
   await t.rejects(next, { kind: 'cancelled', message: 'it was cancelled' })
-  while ((await helper.call(call('cleanedUp'))) !== 2) await pause()
+  await waitUntil('both clean up', async () => (await helper.call(call('cleanedUp'))) === 2)
   t.equal(helper.pid, pid)
   await t.rejects(helper.call(call('echo'), AbortSignal.abort()), {
     kind: 'cancelled',

@@ -7,7 +7,8 @@ import { initialise } from '../../../coordinator/keys/bootstrap.ts'
 import { Keys } from '../../../coordinator/keys/keys.ts'
 import { monthAt } from '../../../coordinator/quota/month.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
-import { Process, pause } from '../../support/stack.ts'
+import { Process } from '../../support/stack.ts'
+import { pause, waitUntil } from '../../support/wait-until.ts'
 import { echoCell } from './echo-cell.ts'
 
 export interface MonthEnd {
@@ -96,13 +97,11 @@ const reservedOf = async (stateDir: string, keyId: string): Promise<number> => {
   return row.reserved
 }
 
-const untilServed = async (url: string): Promise<void> => {
-  for (;;) {
+const untilServed = (url: string): Promise<boolean> =>
+  waitUntil('a cell serves a model', async () => {
     const health = (await (await fetch(`${url}/v1/health`)).json()) as { models: number }
-    if (health.models > 0) return
-    await pause()
-  }
-}
+    return health.models > 0
+  })
 
 const BODY = JSON.stringify({
   model: 'model-a:7b',

@@ -1,5 +1,6 @@
-import t from 'tap'
-import { pause, startStack } from '../support/stack.ts'
+import type { Test } from 'tap'
+import type { Stack } from '../../support/stack.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 interface Cell {
   id: string
@@ -7,25 +8,20 @@ interface Cell {
   drained: boolean
 }
 
-t.test('a cell that is taken out of routing', async t => {
-  const { url, keys, coordinator, cells, until, stop } = await startStack()
-  t.teardown(stop)
+/** Kills the coordinator and starts it again; the cell is stopped at the end. */
+export const testDraining = async (t: Test, stack: Stack): Promise<void> => {
+  const { url, keys, coordinator, cells, until } = stack
   const ask = async (path: string, method = 'GET') => {
     const headers = { authorization: `Bearer ${keys.operator}` }
     const response = await fetch(`${url}${path}`, { method, headers })
     return (await response.json()) as { cells: Cell[] }
   }
-  /** The one cell, as soon as it is as wanted; while the coordinator starts it is not. */
-  const cellIs = async (isRight: (cell: Cell) => boolean): Promise<Cell> => {
-    for (;;) {
-      const [cell] = await ask('/v1/cells').then(
-        answer => answer.cells,
-        () => [],
-      )
-      if (cell !== undefined && isRight(cell)) return cell
-      await pause()
-    }
-  }
+  /** The cell, once it is right; while the coordinator starts there is none. */
+  const cellIs = (isRight: (cell: Cell) => boolean): Promise<Cell> =>
+    waitUntil('the cell is as the test needs it', async () => {
+      const { cells = [] } = await ask('/v1/cells').catch(() => ({ cells: [] }))
+      return cells.find(isRight)
+    })
 
   const { id } = await cellIs(cell => cell.presence === 'ready')
   await ask(`/v1/cells/${id}/drain`, 'POST')
@@ -49,4 +45,4 @@ t.test('a cell that is taken out of routing', async t => {
       drained: false,
     })
   })
-})
+}

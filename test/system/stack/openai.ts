@@ -1,12 +1,10 @@
 import OpenAI, { type APIError } from 'openai'
-import t from 'tap'
-import { startStack } from '../support/stack.ts'
+import type { Test } from 'tap'
+import type { Stack } from '../../support/stack.ts'
 
 const question = (content: string) => [{ role: 'user' as const, content }]
 
-t.test('the unmodified openai client against a coordinator and a cell', async t => {
-  const { url, keys, stop } = await startStack()
-  t.teardown(stop)
+export const testOpenai = async (t: Test, { url, keys }: Stack): Promise<void> => {
   const client = (apiKey: string) => new OpenAI({ baseURL: `${url}/v1`, apiKey, maxRetries: 0 })
   const pro = client(keys.pro)
 
@@ -233,4 +231,4 @@ t.test('the unmodified openai client against a coordinator and a cell', async t 
     t.equal(await remaining({ stream: true }), before - 2)
     t.equal(await remaining({ n: 3 }), before - 3, 'several answers are one request')
   })
-})
+}

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import t from 'tap'
-import { operations } from '../../coordinator/operations/index.ts'
-import { HOST_PROBES } from '../../shared/probes/host-probes.ts'
-import { pause, startStack } from '../support/stack.ts'
+import type { Test } from 'tap'
+import { operations } from '../../../coordinator/operations/index.ts'
+import { HOST_PROBES } from '../../../shared/probes/host-probes.ts'
+import type { Stack } from '../../support/stack.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const NEEDED: Record<string, string> = {
   // all of them take seconds, which a busy machine does not have
@@ -34,16 +35,16 @@ const helpersOf = (pid: number, helperClass = ''): number[] =>
     readFileSync(`/proc/${child}/cmdline`, 'utf8').includes(`helper/child/main.ts\0${helperClass}`),
   )
 
-t.test('operators look at the machine of a cell', async t => {
-  const { url, keys, stop, cells } = await startStack({ inference: { preload: false } })
-  t.teardown(stop)
+/** The last of the tests kills the cell and starts it again. */
+export const testHostProbes = async (t: Test, stack: Stack): Promise<void> => {
+  const { url, keys, cells, until } = stack
   const headers = { authorization: `Bearer ${keys.operator}` }
   const ask = async (path: string) => {
     const response = await fetch(`${url}/v1/cells${path}`, { headers })
     return { status: response.status, body: JSON.parse(await response.text()) }
   }
   const [cell] = (await ask('')).body.cells
-  while (!(await ask(`/${cell.id}`)).body.linked) await pause()
+  await waitUntil('the cell is linked', async () => (await ask(`/${cell.id}`)).body.linked)
   const shoald = cells[0]?.pid ?? 0
   const probe = (id: string) => ask(`/${cell.id}/host/${id}${NEEDED[id] ?? ''}`)
 
@@ -87,7 +88,10 @@ t.test('operators look at the machine of a cell', async t => {
   await t.test('the helper ends with its daemon, however that ends', async t => {
     const [helper = 0] = helpersOf(shoald)
     await cells[0]?.end('SIGKILL')
-    while (parentOf(String(helper)) !== undefined) await pause()
+    await waitUntil('the helper has ended', () => parentOf(String(helper)) === undefined)
     t.strictSame(helpersOf(shoald), [])
+    cells[0]?.start()
+    await cells[0]?.line(/"msg":"engine ready"/)
+    await until(({ cells, models }) => cells === 1 && models > 0)
   })
-})
+}

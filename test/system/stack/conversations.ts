@@ -1,5 +1,6 @@
-import t from 'tap'
-import { pause, startStack } from '../support/stack.ts'
+import type { Test } from 'tap'
+import type { Stack } from '../../support/stack.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 interface Message {
   id: string
@@ -15,10 +16,9 @@ interface Told {
 
 const MODEL = 'model-a:7b'
 
-t.test('conversations with the bundled model', async t => {
-  const { url, keys, coordinator, cells, until, stop } = await startStack()
-  t.teardown(stop)
-
+/** One of the tests kills the coordinator and starts it again. */
+export const testConversations = async (t: Test, stack: Stack): Promise<void> => {
+  const { url, keys, coordinator, cells, until } = stack
   const call = async (method: string, path: string, body?: object, more: RequestInit = {}) => {
     const headers = {
       ...{ authorization: `Bearer ${keys.pro}`, 'content-type': 'application/json' },
@@ -109,11 +109,10 @@ t.test('conversations with the bundled model', async t => {
     const before = await used()
     const id = await begin()
     await stream(id, `@${MODEL} What is a cell?`, ({ event }) => event !== 'delta')
-    let state = 'answering'
-    while (state === 'answering') {
-      state = (await show(id)).messages[0]?.state ?? ''
-      await pause()
-    }
+    const state = await waitUntil('the message is no longer being answered', async () => {
+      const { state } = (await show(id)).messages[0] ?? {}
+      return state !== 'answering' && state
+    })
     // an answer may have ended on its last piece
     t.match(state, /^(cancelled|done)$/)
     const { ok, cancelled } = await used()
@@ -135,8 +134,9 @@ t.test('conversations with the bundled model', async t => {
     await coordinator.end('SIGKILL')
     coordinator.start()
     await until(({ status }) => status === 'ok')
-    // the one that is gone counts as alive until its lease is over
-    while ((await show(id)).messages[0]?.state === 'answering') await pause(500)
+    // the killed process counts as alive until its lease expires
+    const isGivenUp = async () => (await show(id)).messages[0]?.state !== 'answering'
+    await waitUntil('the message is given up', isGivenUp, 500)
     t.match((await show(id)).messages, [
       { state: 'failed', reason: 'the coordinator stopped before it was answered' },
     ])
@@ -162,7 +162,7 @@ t.test('conversations with the bundled model', async t => {
       message: '/a2a/conversations/{id}/message',
     })
   })
-})
+}
 
 /** The events of a stream, without comments. */
 async function* events({ body }: Response): AsyncGenerator<Told> {
