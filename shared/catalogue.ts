@@ -4,7 +4,7 @@ import { parseWeightsSource } from './weights-source.ts'
 export const TIER_NAMES = ['free', 'pro', 'enterprise'] as const
 export type TierName = (typeof TIER_NAMES)[number]
 
-/** One model id that clients may name. */
+/** A model id that clients may name. */
 export const CatalogueEntry = z.strictObject({
   id: z
     .string()
@@ -49,8 +49,8 @@ export type CatalogueEntry = z.infer<typeof CatalogueEntry>
 const CONTEXT = 2048
 
 /**
- * The catalogue that is shipped: the ids of the interface specification on the bundled
- * demonstration weights. An operator replaces `weights` (and the rest) in the configuration.
+ * Default catalogue: the ids of the interface specification on the bundled demonstration weights.
+ * Operators replace `weights` (and the rest) in the configuration.
  */
 export const SHIPPED_CATALOGUE: z.input<typeof CatalogueEntry>[] = [
   {
@@ -121,15 +121,17 @@ export const SHIPPED_CATALOGUE: z.input<typeof CatalogueEntry>[] = [
   },
 ]
 
-/** `bundled-demo` for weights that come with shoal; undefined for an operator's own. */
+/**
+ * Label `bundled-demo` for weights shipped with shoal; undefined for the operator's own weights.
+ */
 export const weightsLabel = (entry: CatalogueEntry): string | undefined =>
   entry.weights.startsWith('bundled:') ? 'bundled-demo' : undefined
 
-/** True for weights that are fetched over a network. */
+/** True for weights that are downloaded. */
 export const isDownloaded = ({ weights }: Pick<CatalogueEntry, 'weights'>): boolean =>
   /^(hf:|[a-z][a-z0-9+.-]*:\/\/)/i.test(weights)
 
-/** The catalogue as a configuration key; ids must be unique, and downloads have a digest. */
+/** Configuration key for the catalogue: ids are unique, and downloaded weights have a checksum. */
 export const Catalogue = z
   .array(CatalogueEntry)
   .refine(list => new Set(list.map(entry => entry.id)).size === list.length, {

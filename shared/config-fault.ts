@@ -1,13 +1,13 @@
 import * as z from 'zod'
 
-/** What was written, as far as it can be repeated: secrets are not. */
+/** Longest value that an error message repeats, in characters; secrets are never repeated. */
 const MAX_SHOWN = 60
 export const isSecret = (name: string): boolean => /(token|secret|credential|password)$/.test(name)
 
 type Path = readonly PropertyKey[]
 type Node = z.core.JSONSchema.BaseSchema
 
-/** One fault of a configuration as a sentence: the key, its value, and what is allowed. */
+/** Describes one configuration fault in a sentence: the key, its value, and the allowed values. */
 export const configFault = (
   schema: z.ZodObject,
   values: unknown,
@@ -35,7 +35,7 @@ const shown = (key: string, value: unknown): string => {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
 }
 
-/** What is allowed, in words. */
+/** Allowed values, in words. */
 const wanted = (node: Node | undefined): string => {
   const allowed = node === undefined ? undefined : allowedBy(node)
   return allowed === undefined ? 'this is not allowed here' : `it takes ${allowed}`
@@ -86,7 +86,7 @@ const text = ({ format, pattern, minLength, maxLength }: Node): string => {
 const schemaOf = (schema: z.ZodObject): Node =>
   z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' })
 
-/** The part of a schema for what lies at a path; undefined where it says nothing. */
+/** Subschema at a path; undefined where the schema does not describe it. */
 const nodeAt = (root: Node, path: Path): Node | undefined =>
   path.reduce<Node | undefined>((node, name) => {
     const next = typeof name === 'number' ? node?.items : node?.properties?.[String(name)]

@@ -7,10 +7,10 @@ import { ShoalError } from './errors.ts'
 import { VERSION } from './version.ts'
 
 /**
- * Configuration of one process: one strict zod object, filled from (later wins) its defaults, a
- * YAML file, the environment and flags. A key `http.port` is `SHOAL_HTTP_PORT` in the environment
- * and `--http-port` as a flag. Units stand at the end of the key names. A key that would be one
- * thing in two programs has a name of its own in the environment: `.meta({ environment: … })`.
+ * Configuration of one process: a strict zod object, filled from (later wins) its defaults, a YAML
+ * file, the environment and flags. A key `http.port` is `SHOAL_HTTP_PORT` in the environment and
+ * `--http-port` as a flag. Key names end with their unit. A key that has different meanings in two
+ * programs declares its own environment name: `.meta({ environment: … })`.
  */
 export interface ConfigSource<T extends z.ZodObject> {
   program: string
@@ -22,19 +22,19 @@ export interface ConfigSource<T extends z.ZodObject> {
   more?: string
 }
 
-/** One value that can be set: its path, what it may hold and what it holds by default. */
+/** One value that can be set. */
 export interface Key {
   path: string[]
   schema: z.ZodType
   description: string
   defaultValue: unknown
-  /** Its name in the environment, where that does not follow from the path. */
+  /** Environment name, where it does not follow from the path. */
   environment: string | undefined
 }
 
 export type LoadedConfig<T> =
   | { action: 'run'; config: T }
-  /** `--help`, `--version` or `--print-config` was asked: print the text and end. */
+  /** The user passed `--help`, `--version` or `--print-config`: print the text and exit. */
   | { action: 'print'; text: string }
 
 export const loadConfig = <T extends z.ZodObject>(
@@ -56,7 +56,7 @@ export const loadConfig = <T extends z.ZodObject>(
     : { action: 'run', config }
 }
 
-/** Every key of a schema, depth first, in the order of the schema. */
+/** Lists every key of a schema, depth first, in schema order. */
 export const keysOf = (schema: z.ZodObject, path: string[] = []): Key[] =>
   Object.entries(schema.shape).flatMap(([name, field]) => {
     const here = [...path, name]
@@ -70,7 +70,7 @@ export const flagName = (key: Key): string => key.path.join('-').replaceAll('_',
 const plainName = (key: Key): string => `SHOAL_${key.path.join('_').toUpperCase()}`
 export const environmentName = (key: Key): string => key.environment ?? plainName(key)
 
-/** Throws for the name that two programs would take for different things. */
+/** Throws `config_invalid` for an environment name that several programs would read differently. */
 const fromEnvironment = (env: ConfigSource<z.ZodObject>['env'], key: Key): string | undefined => {
   const name = environmentName(key)
   const plain = plainName(key)
@@ -153,7 +153,10 @@ const setAt = (target: Record<string, unknown>, path: string[], value: unknown):
   setAt(child as Record<string, unknown>, rest, value)
 }
 
-/** A flag or variable as the value its schema wants; what does not fit is left for the schema. */
+/**
+ * Parses a flag or variable as its schema expects; unparseable text is left for the schema to
+ * refuse.
+ */
 const fromText = (schema: z.ZodType, text: string): unknown => {
   if (schema instanceof z.ZodString) return text
   if (schema instanceof z.ZodArray && !/^\s*\[/.test(text))
@@ -177,7 +180,7 @@ const check = <T extends z.ZodObject>(schema: T, values: unknown): z.output<T> =
 const shown = (value: unknown): string =>
   value === undefined ? 'unset' : typeof value === 'object' ? 'see below' : JSON.stringify(value)
 
-/** The effective configuration as YAML, each key with its meaning, default and other names. */
+/** Effective configuration as YAML; each key has its description, default and other names. */
 export const printConfig = (keys: Key[], config: unknown): string => {
   const lines: string[] = []
   let open: string[] = []

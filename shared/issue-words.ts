@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * What the schema library says of a wrong value, in our words: `must be at most 2`. A message that
- * a schema has of its own stays. Importing this file sets them for the whole process.
+ * Rewords the schema library's message for an invalid value: `must be at most 2`. Messages set by a
+ * schema stay. Importing this file applies it to the whole process.
  */
 export const issueWords = (issue: z.core.$ZodRawIssue): string => {
   switch (issue.code) {
@@ -45,7 +45,7 @@ const oneOf = (values: readonly string[]): string =>
 
 const UNITS: Record<string, string> = { string: 'character', array: 'item', set: 'item' }
 
-/** How large a number may be, or how long a text or list. */
+/** Describes the bound of a number, or of the length of a string or list. */
 const bound = (
   { origin, exact }: z.core.$ZodIssueTooBig | z.core.$ZodIssueTooSmall | z.core.$ZodRawIssue,
   limit: unknown,
@@ -75,7 +75,7 @@ const formatted = (issue: z.core.$ZodRawIssue): string => {
 
 type Branch = readonly z.core.$ZodIssue[]
 
-/** The branch that is of the right kind is the one that was meant; else all of them are told. */
+/** Describes the branch of the right kind if there is exactly one, otherwise all branches. */
 const ofUnion = (issue: z.core.$ZodRawIssue): string => {
   const choices = issue.options as unknown[] | undefined
   if (choices !== undefined && choices.length > 0) return `must be ${oneOf(choices.map(String))}`

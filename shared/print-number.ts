@@ -1,8 +1,8 @@
 const STEPS = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
 
 /**
- * A number as people read it: three digits are enough where there is a fraction, and bytes (a name
- * that ends in `bytes` or `bytes_per_second`) are counted in KiB and up. `--format json` has it all.
+ * Formats a number for people: fractions have three digits, and bytes (names ending in `bytes` or
+ * `bytes_per_second`) are in KiB and up. `--format json` keeps full precision.
  */
 export const printedNumber = (name: string, value: number): string => {
   if (/(^|[._])bytes$/.test(name)) return printedBytes(value)
@@ -15,7 +15,7 @@ const rounded = (value: number): string =>
     ? String(value)
     : String(Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3)))
 
-/** `25.2 GiB` */
+/** Formats bytes for people: `25.2 GiB`. */
 export const printedBytes = (value: number): string => {
   const step = Math.min(STEPS.length - 1, Math.floor(Math.log2(Math.max(1, Math.abs(value))) / 10))
   return `${rounded(value / 1024 ** step)} ${STEPS[step]}`

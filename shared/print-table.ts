@@ -1,13 +1,13 @@
-/** Cells of one table as text; the first line holds the names of the columns. */
+/** Cells of a table as text; the first line holds the column names. */
 export type Lines = string[][]
 
 const GAP = '  '
-/** Short enough for many columns, and long enough to know a thing by. */
+/** Shortest width to which a column is cut: long enough to recognise a value. */
 const SHORT = 12
 
 /**
- * The lines as one table of at most so many columns of the terminal: long texts are cut where that
- * helps. Undefined when it does not fit even so.
+ * Formats the lines as a table at most `columns` wide; long values are cut where that helps.
+ * Undefined when it does not fit even so.
  */
 export const fittedTable = (lines: Lines, columns: number): string | undefined => {
   const names = lines[0] ?? []
@@ -19,12 +19,12 @@ export const fittedTable = (lines: Lines, columns: number): string | undefined =
   return widths && lines.map(line => `${row(line, widths)}\n`).join('')
 }
 
-/** What is copied into the next command is never cut, and of a moment the half says nothing. */
+/** Values that users copy into the next command are never cut, nor are times. */
 const isWhole = (name = ''): boolean => /(^|[._])id$|^secret$|(^|_)at$/.test(name)
 
 const leastOf = (name = ''): number => Math.max(name.length, SHORT)
 
-/** Takes from the widest first, down to the least of each; undefined when that is not enough. */
+/** Narrows the widest columns first, down to their minimum; undefined when that is not enough. */
 const shrunk = (full: number[], least: number[], room: number): number[] | undefined => {
   const widths = [...full]
   for (let over = sum(widths) - room; over > 0; over--) {

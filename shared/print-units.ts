@@ -3,8 +3,8 @@ import { printedBytes } from './print-number.ts'
 const BYTES: Record<string, number> = { bytes: 1, 'bytes/s': 1, KiB: 1024, MiB: 1024 ** 2 }
 
 /**
- * A copy for people in which the numbers of these fields, wherever they stand, are texts such as
- * `25.2 GiB`. Units that are not known here change nothing.
+ * Copies a value for people: numbers in these fields, at any depth, become text such as `25.2 GiB`.
+ * Unknown units are left as they are.
  */
 export const inUnits = (value: unknown, units: Readonly<Record<string, string>>): unknown => {
   if (Array.isArray(value)) return value.map(each => inUnits(each, units))

@@ -6,12 +6,13 @@ export type Format = 'text' | 'json'
 
 type Row = Record<string, unknown>
 
-/** One row or several, in wire names. */
+/** One or several rows, with wire names. */
 export type Printable = Row | Row[]
 
 /**
- * JSON for programs. For people a line per member, nested ones by dotted names, and tables as wide
- * as the terminal; `columns` is its width, and without it there is no limit.
+ * Formats a value as JSON for programs. For people, formats one line per member, with dotted names
+ * for nested ones, and tables as wide as the terminal; `columns` is its width, unlimited by
+ * default.
  */
 export const printed = (
   value: Printable,
@@ -23,7 +24,7 @@ export const printed = (
   return isRow(value) ? record(value, columns) : `${shown('', value)}\n`
 }
 
-/** The width of a terminal; undefined for a file or pipe, where nothing is cut. */
+/** Width of a terminal; undefined for a file or pipe, where nothing is cut. */
 export const columnsOf = ({ isTTY, columns }: { isTTY?: boolean; columns?: number }) =>
   isTTY === true && columns ? columns : undefined
 
@@ -49,7 +50,7 @@ const record = (row: Row, columns: number): string => {
     .join('\n')
 }
 
-/** A list that ends here need not say so: there is no further page. */
+/** True for the last page of a list, whose `next` is not worth a line. */
 const isLastPage = (row: Row): boolean =>
   row.next === null && Object.values(row).some(value => Array.isArray(value))
 
@@ -67,12 +68,12 @@ const members = (all: [string, unknown][]): string => {
     .join('')
 }
 
-/** A few are read one by one; of more, one wants to see which. */
+/** Up to this many rows are printed one by one when their table does not fit. */
 const FEW = 3
 
 /**
- * A table without its empty columns when it does not fit with them, else row by row; many rows stay
- * a table, without the last columns.
+ * Formats rows as a table, without its empty columns if it does not fit otherwise; then row by row,
+ * or, for many rows, as a table without the last columns.
  */
 const table = (rows: Row[], columns: number): string => {
   const names = Object.keys(rows[0] ?? {})
@@ -92,7 +93,7 @@ const table = (rows: Row[], columns: number): string => {
   )
 }
 
-/** Tables in the rows of a table come below it, each as one that names the row it belongs to. */
+/** Puts tables nested in rows below the table, each with a column that names its row. */
 const withInner = (rows: Row[], inner: string[], columns: number): string => {
   const outer = rows.map(row => without(row, inner))
   const below = inner.map(name => {
@@ -105,7 +106,7 @@ const withInner = (rows: Row[], inner: string[], columns: number): string => {
 const without = (row: Row, names: string[]): Row =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !names.includes(name)))
 
-/** The rows inside one member of a row, behind what the row begins with: its id. */
+/** Rows inside one member of a row, each prefixed with the first column of that row: its id. */
 const belonging = (row: Row, name: string): Row[] => {
   const value = row[name]
   const [first] = Object.entries(row)
@@ -114,7 +115,10 @@ const belonging = (row: Row, name: string): Row[] => {
   return value.map(each => ({ [Object.hasOwn(each, id) ? 'of' : id]: of, ...each }))
 }
 
-/** As many columns as fit, and the names of the others below. One column alone is no table. */
+/**
+ * Formats as many columns as fit and lists the names of the others below. One column alone is not a
+ * table.
+ */
 const firstColumns = (
   names: string[],
   linesOf: (chosen: string[]) => string[][],
@@ -136,13 +140,13 @@ const shown = (name: string, value: unknown): string => {
   return visible(isRow(value) ? brief(value) : withoutFraction(String(value)))
 }
 
-/** A list in a list is a choice, such as the roles that may take one seat of a gate. */
+/** A nested list is a choice, such as the roles that may take one seat of a gate. */
 const inList = (name: string, item: unknown): string =>
   Array.isArray(item) && item.length > 1
     ? item.map(choice => shown(name, choice)).join('|')
     : shown(name, item)
 
-/** A moment to the second. */
+/** Shortens a timestamp to the second. */
 const withoutFraction = (text: string): string =>
   text.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d{3}Z$/, '$1Z')
 

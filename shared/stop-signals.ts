@@ -1,8 +1,8 @@
 import { constants } from 'node:os'
 
 /**
- * A terminal sends Ctrl-C to every process in it, and npm and the launcher hand on what they get:
- * what comes again within this time is the same press.
+ * A terminal sends Ctrl-C to every process in it, and npm and the launcher forward it as well:
+ * repeats within this time count as one press.
  */
 const SAME_PRESS_MS = 1000
 
@@ -11,13 +11,13 @@ type Name = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 export interface StopSignals {
   names: readonly Name[]
   first: (name: Name) => void
-  /** Every later one; ends the process when absent. */
+  /** Called on every later signal; when absent, the process exits. */
   again?: (name: Name) => void
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic clock, in milliseconds. */
   nowMs?: () => number
 }
 
-/** Tells the first wish to stop from the later, less patient ones. */
+/** Distinguishes the first stop signal from later ones. */
 export const onStopSignals = (
   { names, first, again = endNow, nowMs = () => performance.now() }: StopSignals,
   source: Pick<NodeJS.EventEmitter, 'on'> = process,
@@ -32,5 +32,5 @@ export const onStopSignals = (
     })
 }
 
-/** As a shell shows the end by a signal. */
+/** Exit code that a shell reports for a process ended by a signal. */
 const endNow = (name: Name): never => process.exit(128 + constants.signals[name])

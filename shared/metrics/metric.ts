@@ -9,19 +9,19 @@ export interface MetricValue {
   suffix?: '_bucket' | '_sum' | '_count'
 }
 
-/** A measure in the words of Prometheus, whose values are read when somebody asks. */
+/** A Prometheus metric whose values are read at scrape time. */
 export interface Metric {
   /** Snake case, with the unit at the end; counters end in `_total`. */
   name: string
   type: 'counter' | 'gauge' | 'histogram'
   /** One sentence. */
   help: string
-  /** Names of the labels every value has; of a histogram without `le`. */
+  /** Names of the labels that every value has; for a histogram without `le`. */
   labels: readonly string[]
   read: () => MetricValue[]
 }
 
-/** One histogram as the values of a metric. */
+/** Converts a histogram to the values of a metric. */
 export const histogramValues = (labels: Labels, histogram: Histogram): MetricValue[] => {
   const cumulative = histogram.cumulative()
   const bounds = [...histogram.bounds.map(String), '+Inf']
@@ -39,7 +39,7 @@ export const histogramValues = (labels: Labels, histogram: Histogram): MetricVal
 
 const NONE: Labels = {}
 
-/** A metric without labels. */
+/** Creates a metric without labels. */
 export const single = (
   facts: Pick<Metric, 'name' | 'type' | 'help'>,
   read: () => number | Histogram | undefined,
@@ -53,7 +53,7 @@ export const single = (
   },
 })
 
-/** Plain numbers by the values of their labels, in the order of the labels. */
+/** Counts by label values, in the order of the labels. */
 export class Tally {
   readonly #counts = new Map<string, { values: readonly string[]; count: number }>()
 
@@ -73,7 +73,7 @@ export class Tally {
   }
 }
 
-/** A counter over a tally. */
+/** Creates a counter over a tally. */
 export const counter = (facts: Pick<Metric, 'name' | 'help' | 'labels'>, tally: Tally): Metric => ({
   ...facts,
   type: 'counter',

@@ -1,6 +1,9 @@
 import * as z from 'zod'
 
-/** No sign here means anything to a shell, to a pattern or to a path, and none begins an option. */
+/**
+ * Names whose characters have no meaning to a shell, a pattern or a path, and cannot start an
+ * option.
+ */
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,63}$/
 
 export const names = (description: string) =>

@@ -26,31 +26,31 @@ import {
   traceHeaders,
 } from './trace-context.ts'
 
-/** One inference request, to whoever traces it. */
+/** Span of one inference request. */
 export interface InferenceSpan {
-  /** For the next one on the way: of this span, or as they came when nobody traces. */
+  /** Headers for the next hop: of this span, or the incoming ones when tracing is off. */
   headers: TraceHeaders
-  /** False when nobody traces: then nothing needs to be gathered. */
+  /** False when tracing is off: attributes need not be collected. */
   isTraced: boolean
-  /** Something that happened within it. */
+  /** Records an event within the span. */
   event(name: string): void
-  /** It is over; an error makes it a failed one. Only the first call counts. */
+  /** Ends the span; an error marks it as failed. Only the first call counts. */
   end(attributes: Attributes, error?: unknown): void
 }
 
 export interface InferenceSpanOptions {
   operation: GenAiOperation
   model: string
-  /** What was asked for; only its figures are read. */
+  /** Request body; only its numeric parameters are read. */
   body: unknown
-  /** Of the request: its trace is continued. */
+  /** Request headers, whose trace is continued. */
   headers: IncomingHttpHeaders
   attributes: () => Attributes
 }
 
 const NAME = 'shoal'
 
-/** Whether somebody has loaded an SDK; it may come after us. */
+/** True when an SDK is loaded, which may happen after this module. */
 const isTracing = (): boolean => {
   const provider = trace.getTracerProvider()
   return !(
@@ -59,7 +59,7 @@ const isTracing = (): boolean => {
   )
 }
 
-/** Begins the span of an inference request. Costs next to nothing while no SDK is loaded. */
+/** Starts the span of an inference request. Costs next to nothing while no SDK is loaded. */
 export const startInferenceSpan = (options: InferenceSpanOptions): InferenceSpan => {
   const caller = traceContextOf(options.headers)
   if (!isTracing()) return untraced(caller)

@@ -1,28 +1,28 @@
 import * as z from 'zod'
 import { isSignedBy, PublicKey, Signature, type Signer } from '../signing.ts'
 
-/** People that one approval can name. */
+/** Most approvers that one approval can name. */
 export const MAX_APPROVERS = 16
 
 /**
- * An approval as it travels: who has the coordinator's public key can check it without asking
- * anybody. Times are unix milliseconds by the coordinator's clock.
+ * Approval as sent over the wire: any holder of the coordinator's public key can verify it offline.
+ * Times are unix milliseconds by the coordinator's clock.
  */
 export const Approval = z.strictObject({
   request_id: z.string().max(64),
   gate_id: z.string().max(128),
   /** SHA-256 of the approved plan in canonical JSON, hexadecimal. */
   plan_hash: z.string().regex(/^[0-9a-f]{64}$/),
-  /** SHA-256 of the gate's rules under which it was given, hexadecimal. */
+  /** SHA-256 of the gate's rules in force when it was given, hexadecimal. */
   policy_hash: z.string().regex(/^[0-9a-f]{64}$/),
   requester_id: z.string().max(128),
-  /** Different people, none of them the requester. */
+  /** Distinct approvers, none of them the requester. */
   approver_ids: z.array(z.string().max(128)).min(1).max(MAX_APPROVERS),
   approved_at: z.int().nonnegative(),
   expires_at: z.int().nonnegative(),
   /** Public key of the coordinator that signed. */
   key_id: PublicKey,
-  /** Over all other fields. */
+  /** Signature over all other fields. */
   signature: Signature,
 })
 export type Approval = z.infer<typeof Approval>
@@ -39,7 +39,7 @@ export const signApproval = (
 
 export interface ApprovalFacts {
   publicKey: string
-  /** The gate that this must pass: anybody may ask for the same plan at one that asks less. */
+  /** Gate that the plan must pass; a requester could submit the same plan at a weaker gate. */
   gateId: string
   planHash: string
   now: number
@@ -57,7 +57,7 @@ type Fault =
   | 'used'
 
 export interface ApprovalFault {
-  /** For programs. */
+  /** Machine-readable reason. */
   reason: `approval_${Fault}`
   message: string
 }
@@ -68,8 +68,8 @@ export const approvalFaultOf = (fault: Fault, message: string): ApprovalFault =>
 })
 
 /**
- * Why an approval does not allow this plan now; undefined when it does. Single use is not judged
- * here: the coordinator counts it, and a cell keeps the requests that were used on it.
+ * Reason why an approval does not allow this plan now; undefined when it does. Single use is not
+ * checked here: the coordinator counts uses, and a cell records the requests used on it.
  */
 export const approvalFault = (
   approval: Approval,

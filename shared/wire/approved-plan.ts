@@ -3,10 +3,10 @@ import { canonicalHash } from '../canonical-hash.ts'
 import { CELL_ID } from '../ids.ts'
 import { Approval, type ApprovalFault, approvalFault, approvalFaultOf } from './approval.ts'
 
-/** Parts that one approval can cover; as many as fit into a plan that people can read. */
+/** Most parts that one approval can cover: as many as fit into a plan that people can read. */
 export const MAX_PARTS = 512
 
-/** Which cell carries out which part of a plan. */
+/** Assigns a part of a plan to the cell that executes it. */
 export const PlanPartRef = z.strictObject({
   cell_id: z.string().regex(CELL_ID),
   /** SHA-256 of the part in canonical JSON, hexadecimal. */
@@ -15,11 +15,11 @@ export const PlanPartRef = z.strictObject({
 export type PlanPartRef = z.infer<typeof PlanPartRef>
 
 /**
- * A plan as it travels to each cell that carries out a part of it, with the approval that allows
- * it. Strict: a cell must understand every word of what it is to do.
+ * A plan as sent to each cell that executes a part of it, with its approval. Strict: a cell must
+ * understand every field of what it executes.
  */
 export const ApprovedPlan = z.strictObject({
-  /** `parts` lists what is approved for which cell; everything else in it is for people. */
+  /** `parts` lists what is approved for each cell; all other fields are for people. */
   plan: z.record(z.string().max(128), z.json()),
   approval: Approval,
 })
@@ -28,23 +28,27 @@ export type ApprovedPlan = z.infer<typeof ApprovedPlan>
 const Parts = z.array(PlanPartRef).min(1).max(MAX_PARTS)
 
 export interface CellFacts {
-  /** This cell. */
+  /** Id of this cell. */
   cellId: string
   /** Public keys of the coordinator that this cell has pinned. */
   trusted: readonly string[]
-  /** The gate that what the plan does must pass, as the cell itself says. */
+  /** Gate that the plan's actions must pass, as determined by the cell itself. */
   gateId: string
-  /** Hash of the part as this cell has just planned it again. */
+  /** Hash of the part as this cell has just recomputed it. */
   partHash: string
-  /** Unix milliseconds by the coordinator's clock; the latest that it may be. */
+  /** Latest possible time by the coordinator's clock, in unix milliseconds. */
   now: number
-  /** True for a request whose part another command has used on this cell, also in an earlier life. */
+  /**
+   * True for a request whose part was already used by another command on this cell, including
+   * before a restart.
+   */
   isUsed: (requestId: string, partHash: string) => boolean
 }
 
 /**
- * Why a cell must not carry out its part of this plan now; undefined when it may. It asks nobody.
- * The executor keeps the id of the request on the disk before the first step: that makes it once.
+ * Reason why a cell must not execute its part of this plan now; undefined when it may. The check is
+ * local. The executor stores the request id on disk before the first step, which makes it
+ * single-use.
  */
 export const approvedPlanFault = (
   message: unknown,
@@ -70,7 +74,7 @@ export const approvedPlanFault = (
   return undefined
 }
 
-/** The hash is computed here: one that is sent along would prove nothing of the plan beside it. */
+/** The hash is computed here: a hash sent along would prove nothing about the plan beside it. */
 const hashOf = (plan: ApprovedPlan['plan']): string | undefined => {
   try {
     return canonicalHash(plan)

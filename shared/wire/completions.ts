@@ -3,7 +3,7 @@ import { FinishReason, Sampling, Usage } from './openai.ts'
 import { optional } from './optional.ts'
 
 /**
- * The legacy completions of the OpenAI REST API (openai/openai-openapi: CreateCompletionRequest,
+ * Legacy completions of the OpenAI REST API (openai/openai-openapi: CreateCompletionRequest,
  * CreateCompletionResponse): a prompt is continued as it is, without the model's chat template.
  */
 const MAX_PROMPTS = 128
@@ -13,7 +13,7 @@ const Tokens = z.array(z.int().min(0)).min(1).max(MAX_TOKEN_IDS)
 
 export const CompletionRequest = z.strictObject({
   model: z.string().min(1).max(128),
-  /** A text, texts, a list of token ids, or lists of them. */
+  /** A string, strings, a list of token ids, or lists of them. */
   prompt: z.union(
     [
       z.string(),
@@ -32,13 +32,13 @@ export const CompletionRequest = z.strictObject({
   ),
   /** Default 16. */
   max_tokens: optional(z.int().min(0)),
-  /** Answers to each prompt. */
+  /** Choices per prompt. */
   n: optional(z.int().min(1).max(16)),
-  /** Answers that are made, of which the `n` most probable are given. */
+  /** Choices to generate, of which the `n` most probable are returned. */
   best_of: optional(z.int().min(1).max(16)),
-  /** The prompt is put before the answer. */
+  /** Prefixes the answer with the prompt. */
   echo: optional(z.boolean()),
-  /** Most probable tokens to give at each place, besides the chosen one. */
+  /** Most probable tokens to report at each position, besides the chosen one. */
   logprobs: optional(z.int().min(0).max(5)),
   suffix: optional(z.string()),
   ...Sampling,
@@ -46,10 +46,10 @@ export const CompletionRequest = z.strictObject({
 })
 export type CompletionRequest = z.infer<typeof CompletionRequest>
 
-/** Answers of one request: of all prompts together. */
+/** Most choices of one request, over all its prompts. */
 export const MAX_COMPLETIONS = 128
 
-/** The first thing a valid request asks for that is not served, and why. */
+/** First unsupported parameter of a valid request, and the reason. */
 export const unservedCompletion = (
   request: CompletionRequest,
 ): { param: string; message: string } | undefined => {
@@ -61,7 +61,7 @@ export const unservedCompletion = (
   return undefined
 }
 
-/** What the request says is contradictory. */
+/** First contradiction between parameters of a request. */
 export const invalidCompletion = (
   request: CompletionRequest,
 ): { param: string; message: string } | undefined => {
@@ -75,7 +75,7 @@ export const invalidCompletion = (
   return undefined
 }
 
-/** Each prompt by itself. */
+/** Splits the request into its single prompts. */
 export const promptsOf = ({ prompt }: CompletionRequest): (string | number[])[] => {
   if (typeof prompt === 'string') return [prompt]
   return typeof prompt[0] === 'number' ? [prompt as number[]] : (prompt as (string | number[])[])

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { TextFormat } from './responses.ts'
 
-/** The answer of the Responses API (openai/openai-openapi, schema Response; openresponses.org). */
+/** Answer of the Responses API (openai/openai-openapi, schema Response; openresponses.org). */
 export const ItemStatus = z.enum(['in_progress', 'completed', 'incomplete'])
 export type ItemStatus = z.infer<typeof ItemStatus>
 

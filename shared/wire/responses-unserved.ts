@@ -8,7 +8,7 @@ import {
   type ResponsesRequest,
 } from './responses.ts'
 
-/** Fields that ask for something beyond the neutral value given here; that is refused by name. */
+/** Fields of unsupported features with their neutral values; any other value is refused by name. */
 const neutral = {
   background: [false],
   conversation: [],
@@ -25,7 +25,7 @@ export interface Unserved {
   message: string
 }
 
-/** The first thing that a valid request asks for and nobody here serves. */
+/** First unsupported feature that a valid request asks for. */
 export const unservedResponse = (request: ResponsesRequest): Unserved | undefined =>
   unservedField(request) ??
   unservedInput(request) ??
@@ -50,7 +50,10 @@ const unservedOption = ({ text, reasoning, include }: ResponsesRequest): Unserve
   return index === -1 ? undefined : notServed(`include.${index}`)
 }
 
-/** There is no reasoning whose content could be kept from the client. */
+/**
+ * Values of `include` that are accepted. Models here produce no reasoning content that would have
+ * to be withheld.
+ */
 const INCLUDABLE = new Set(['message.output_text.logprobs', 'reasoning.encrypted_content'])
 export const INCLUDE_LOGPROBS = 'message.output_text.logprobs'
 

@@ -4,9 +4,9 @@ import { optional } from './optional.ts'
 import { PROMPT_CACHE } from './prompt-cache.ts'
 
 /**
- * The request of OpenAI's Responses API as far as shoal serves it (openai/openai-openapi,
- * CreateResponse; openresponses.org). Requests are strict; items that some model could take but
- * none here does are known, so that the refusal names them.
+ * Request of OpenAI's Responses API as far as shoal supports it (openai/openai-openapi,
+ * CreateResponse; openresponses.org). Requests are strict; item types that no model here supports
+ * are parsed, so that the refusal can name them.
  */
 const MAX_ITEMS = 4096
 const MAX_PARTS = 4096
@@ -14,11 +14,11 @@ const MAX_TOOLS = 128
 const Name = z.string().regex(/^[\w-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, _ or -' })
 const JsonSchema = z.record(z.string(), z.unknown())
 
-/** Something of a type that is none of these. */
+/** Object whose type is none of these. */
 const other = (...types: string[]) =>
   z.looseObject({ type: z.string().refine(type => !types.includes(type)) })
 
-/** Text of the caller or of an answer before; anything else is refused by name. */
+/** Text of the caller or of an earlier answer; other types are refused by name. */
 const InputPart = z.union(
   [
     z.looseObject({ type: z.enum(['input_text', 'output_text', 'text']), text: z.string() }),
@@ -32,7 +32,7 @@ const ItemContent = z.union([z.string(), z.array(InputPart).max(MAX_PARTS)], {
   error: 'must be a string or an array of parts',
 })
 
-/** What clients send back as they got it. */
+/** Fields that clients send back as received. */
 const Kept = {
   id: optional(z.string().max(256)),
   status: optional(z.enum(['in_progress', 'completed', 'incomplete'])),
@@ -117,7 +117,7 @@ export const ResponsesRequest = z.strictObject({
   input: z.union([z.string(), z.array(InputItem).min(1).max(MAX_ITEMS)], {
     error: 'must be a string or a non-empty array of items',
   }),
-  /** Put before the input, as a system message. */
+  /** System message placed before the input. */
   instructions: optional(z.string()),
   stream: optional(z.boolean()),
   stream_options: optional(z.strictObject({ include_obfuscation: z.boolean().exactOptional() })),
@@ -131,7 +131,7 @@ export const ResponsesRequest = z.strictObject({
   tools: optional(z.array(ResponsesTool).max(MAX_TOOLS)),
   tool_choice: optional(ResponsesToolChoice),
   parallel_tool_calls: optional(z.boolean()),
-  /** Only what the answer holds anyway, and `message.output_text.logprobs`. */
+  /** Fields that the answer has anyway, and `message.output_text.logprobs`. */
   include: optional(z.array(z.string()).max(32)),
   reasoning: optional(z.looseObject({ effort: optional(z.string()) })),
   background: optional(z.boolean()),
@@ -142,7 +142,7 @@ export const ResponsesRequest = z.strictObject({
   previous_response_id: optional(z.string()),
   prompt: optional(z.unknown()),
   truncation: optional(z.enum(['auto', 'disabled'])),
-  /** Accepted; nothing is kept, and the answer says so. */
+  /** Accepted; nothing is stored, and the answer says so. */
   store: optional(z.boolean()),
   metadata: optional(z.record(z.string().max(64), z.string().max(512))),
   user: optional(z.string().max(512)),
@@ -152,7 +152,7 @@ export const ResponsesRequest = z.strictObject({
 })
 export type ResponsesRequest = z.infer<typeof ResponsesRequest>
 
-/** What is wrong with a body that does not parse; items and tools are looked at by their type. */
+/** First issue of a body that does not parse; items and tools are checked by their type. */
 export const responsesIssue = (
   body: unknown,
   error: z.ZodError,

@@ -10,7 +10,7 @@ export default defineHostProbe({
   units: sizes('bytes', 'size'),
   removed: SERIALS,
   whenEmpty: 'no memory module was found',
-  // without dmidecode the library makes up one module of the size of the whole memory
+  // without dmidecode the library invents one module with the size of the whole memory
   explainInvented: modules =>
     modules.every(({ bank, type, clockSpeed }) => !bank && !type && !clockSpeed)
       ? 'dmidecode is not installed, or the daemon may not use it'

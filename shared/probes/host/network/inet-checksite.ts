@@ -9,7 +9,7 @@ export default defineHostProbe({
   shape: 'object',
   reach: 'internet',
   input: {
-    // scheme, host or address, port, and a path of plain letters: the library changes all others
+    // scheme, host or address, port, and a path of plain letters: the library alters all others
     url: z
       .string()
       .regex(/^https?:\/\/([a-z0-9][a-z0-9.-]{0,252})(:[0-9]{1,5})?(\/[a-z0-9._~/-]{0,500})?$/)
@@ -19,7 +19,7 @@ export default defineHostProbe({
       ),
   },
   argumentsFor: ({ url }) => [url],
-  // the library says 404 for a site that does not answer
+  // the library reports 404 for a site that does not answer
   arrange: async (answer, { url }, { httpStatus }) =>
     answer.status === 404 ? { ...answer, status: await httpStatus(url) } : answer,
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineHostProbe } from '../../probe.ts'
 
-/** Without a choice the library starts all of them. */
+/** Programs the library knows; without a selection it runs all of them. */
 const PROGRAMS = [
   'bash',
   'bun',
