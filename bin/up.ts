@@ -72,11 +72,11 @@ const stopOnSignals = (screen: Screen): { stop: AbortSignal; hurry: AbortSignal 
   const hurry = new AbortController()
   onStopSignals({
     names: ['SIGINT', 'SIGTERM', 'SIGHUP'],
-    first: () => {
+    onFirst: () => {
       screen.say('everything stops; once more to end it at once')
       stop.abort()
     },
-    again: () => hurry.abort(),
+    onRepeat: () => hurry.abort(),
   })
   return { stop: stop.signal, hurry: hurry.signal }
 }

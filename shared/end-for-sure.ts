@@ -11,7 +11,10 @@ export const endForSure = (
   code = exitCode('internal'),
 ): void => {
   setTimeout(() => {
-    logger.warn({ open: process.getActiveResourcesInfo() }, 'ended with open resources')
+    logger.warn(
+      { open: process.getActiveResourcesInfo() },
+      'process did not exit by itself: forcing exit',
+    )
     process.exit(process.exitCode ?? code)
   }, afterMs).unref()
 }

@@ -40,7 +40,7 @@ const table = {
 
 export type ErrorCode = keyof typeof table
 
-export interface ErrorOptions {
+interface ErrorOptions {
   /** Path of the invalid input field: `messages.0.content`. */
   param?: string
   /** Whole seconds the caller should wait; becomes the Retry-After header. */

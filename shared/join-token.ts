@@ -3,7 +3,7 @@
  * own certificate authority (SHA-256 of its certificate, base64url). Only the secret goes over the
  * wire; with the fingerprint the cell authenticates the coordinator first.
  */
-export interface JoinTokenText {
+interface JoinTokenText {
   secret: string
   /** Undefined when the coordinator has a publicly trusted certificate, or is on loopback. */
   fingerprint: string | undefined

@@ -9,10 +9,10 @@ export const LIFELINE = 'SHOAL_STDIN_LIFELINE'
 export const onLauncherGone = (
   env: Record<string, string | undefined>,
   stdin: Readable & { unref?: () => void },
-  gone: () => void,
+  stop: () => void,
 ): void => {
   if (env[LIFELINE] !== '1') return
-  stdin.once('close', gone).on('error', () => {})
+  stdin.once('close', stop).on('error', () => {})
   stdin.resume()
   stdin.unref?.()
 }

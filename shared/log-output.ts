@@ -16,10 +16,10 @@ const LOOK_MS = 5
  * forever at exit once its reader has left (sonic-boom 4.2.1, `flushSync`). Files and sockets are
  * written in the background.
  */
-export const logOutput = (given: number): { write: (line: string) => void } => {
-  const own = neverWaiting(given)
+export const openLogOutput = (given: number): { write: (line: string) => void } => {
+  const own = openNonBlocking(given)
   const fd = own ?? given
-  const put = own === undefined ? write : atOnce
+  const put = own === undefined ? write : writeNow
   let waiting: string[] = []
   let waitingLength = 0
   let inHand: Buffer | undefined
@@ -67,7 +67,7 @@ export const logOutput = (given: number): { write: (line: string) => void } => {
  * of the descriptor are not affected. Undefined for other files, and where opening is not
  * permitted.
  */
-const neverWaiting = (fd: number): number | undefined => {
+const openNonBlocking = (fd: number): number | undefined => {
   try {
     if (!fstatSync(fd).isFIFO() && !isatty(fd)) return undefined
     const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants
@@ -79,7 +79,7 @@ const neverWaiting = (fd: number): number | undefined => {
 
 type Done = (error: NodeJS.ErrnoException | null, written: number) => void
 
-const atOnce = (fd: number, chunk: Buffer, done: Done): void => {
+const writeNow = (fd: number, chunk: Buffer, done: Done): void => {
   let written = 0
   try {
     written = writeSync(fd, chunk)

@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
-import { logOutput } from './log-output.ts'
+import { openLogOutput } from './log-output.ts'
 
-export interface LogLimit {
+interface LogLimit {
   /** Lines with the same message that are written per window; further ones are only counted. */
   lines: number
   windowMs: number
@@ -33,7 +33,7 @@ const redact = SECRETS.flatMap(key => [key, `*.${key}`, `*.*.${key}`])
  */
 export const createLogger = (
   options: LoggerOptions,
-  destination: DestinationStream = logOutput(STANDARD_OUTPUT),
+  destination: DestinationStream = openLogOutput(STANDARD_OUTPUT),
   limit: LogLimit = LIMIT,
 ): Logger => {
   const allow = createLimiter(limit)

@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Logger } from 'pino'
 import { wait as realWait, type Wait } from './wait.ts'
 
-export interface NotifyOptions {
+interface NotifyOptions {
   env: Record<string, string | undefined>
   /** Sends systemd one line, such as READY=1. */
   send: (line: string) => void
@@ -11,7 +11,7 @@ export interface NotifyOptions {
   /** Longest stall of the event loop since the last call, in milliseconds. */
   longestStallMs: () => number
   /** False when the process cannot do its work although its event loop runs. */
-  healthy: () => boolean
+  isHealthy: () => boolean
   wait?: Wait
 }
 
@@ -23,7 +23,7 @@ const STALL_SHARE = 0.5
  * Resolves when the signal has aborted. Does nothing without systemd.
  */
 export const notifySystemd = async (options: NotifyOptions): Promise<void> => {
-  const { env, send, signal, longestStallMs, healthy, wait = realWait } = options
+  const { env, send, signal, longestStallMs, isHealthy: healthy, wait = realWait } = options
   if (!env.NOTIFY_SOCKET) return
   send('READY=1')
   signal.addEventListener('abort', () => send('STOPPING=1'), { once: true })
@@ -36,16 +36,16 @@ export const notifySystemd = async (options: NotifyOptions): Promise<void> => {
 }
 
 /** Sends through the systemd-notify program, since Node has no Unix datagram sockets. */
-export const systemdNotify =
+export const createSystemdNotify =
   (logger: Logger): ((line: string) => void) =>
   line => {
     execFile('systemd-notify', [line], { timeout: 5000 }, error => {
-      if (error) logger.warn({ line, reason: error.message }, 'systemd was not told')
+      if (error) logger.warn({ line, reason: error.message }, 'cannot notify systemd')
     })
   }
 
 /** Measures stalls of the event loop until the signal aborts. */
-export const stallMeter = (signal: AbortSignal): (() => number) => {
+export const createStallMeter = (signal: AbortSignal): (() => number) => {
   const delay = monitorEventLoopDelay({ resolution: 100 })
   delay.enable()
   signal.addEventListener('abort', () => delay.disable())

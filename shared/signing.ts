@@ -44,7 +44,7 @@ export const isSignedBy = (
 }
 
 /** Adds the signer's key id to a message, and a signature over all other fields. */
-export const signed = <T extends object>(purpose: string, body: T, signer: Signer) => {
+export const signMessage = <T extends object>(purpose: string, body: T, signer: Signer) => {
   const named = { ...body, key_id: signer.publicKey }
   return { ...named, signature: signer.sign(purpose, named) }
 }
@@ -60,11 +60,11 @@ export const isGenuine = (
 }
 
 /** Creates a private key in its stored form: PKCS #8 in PEM. */
-export const newPrivateKey = (): string =>
+export const generatePrivateKey = (): string =>
   generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 
 /** Throws for text that is not an ed25519 private key. */
-export const signerOf = (privateKey: string): Signer => {
+export const createSigner = (privateKey: string): Signer => {
   const key = createPrivateKey(privateKey)
   if (key.asymmetricKeyType !== 'ed25519') throw new TypeError('the key is not an ed25519 key')
   const { x = '' } = createPublicKey(key).export({ format: 'jwk' })
@@ -78,17 +78,21 @@ export const signerOf = (privateKey: string): Signer => {
  * Opens the signer whose private key is in the file, and creates the file if it is missing. A
  * damaged file throws `store_unavailable` and is never replaced: others have pinned its key.
  */
-export const signerFrom = async (path: string): Promise<Signer> => {
+export const openSigner = async (path: string): Promise<Signer> => {
   const text = (await readPrivate(path)) ?? (await makeKey(path))
   try {
-    return signerOf(text)
+    return createSigner(text)
   } catch (cause) {
-    throw new ShoalError('store_unavailable', `${path} holds no signing key; restore it`, { cause })
+    throw new ShoalError(
+      'store_unavailable',
+      `${path} does not hold a valid signing key; restore it from a backup`,
+      { cause },
+    )
   }
 }
 
 const makeKey = async (path: string): Promise<string> => {
-  const text = newPrivateKey()
+  const text = generatePrivateKey()
   return (await createPrivate(path, text)) ? text : ((await readPrivate(path)) ?? '')
 }
 

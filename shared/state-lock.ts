@@ -36,13 +36,13 @@ const take = async (stateDir: string): Promise<Server | undefined> => {
   await mkdir(stateDir, { recursive: true, mode: 0o700 })
   const folder = await open(stateDir)
   // the name of a socket has at most 107 bytes (unix(7)), and folder paths may be longer
-  const within = (name: string): string => `/proc/self/fd/${folder.fd}/${name}`
-  const own = within(`${NAME}.${randomUUID()}`)
+  const pathOf = (name: string): string => `/proc/self/fd/${folder.fd}/${name}`
+  const own = pathOf(`${NAME}.${randomUUID()}`)
   const server = createServer(socket => socket.destroy())
   try {
     server.listen({ path: own, readableAll: true, writableAll: true })
     await once(server, 'listening')
-    if (await place(own, within(NAME))) return server
+    if (await place(own, pathOf(NAME))) return server
     server.close()
     return undefined
   } finally {
@@ -53,18 +53,18 @@ const take = async (stateDir: string): Promise<Server | undefined> => {
 
 /** Gives our socket the name of the lock, unless a process answers on it. */
 const place = async (own: string, lock: string): Promise<boolean> => {
-  if (await linked(own, lock)) return true
-  if (await answers(lock)) return false
+  if (await tryLink(own, lock)) return true
+  if (await isListening(lock)) return false
   const aside = `${own}.old`
-  await rename(lock, aside).catch(unlessGone)
+  await rename(lock, aside).catch(ignoreMissing)
   // another process may have replaced the dead lock in the meantime
-  const alive = await answers(aside)
-  if (alive) await linked(aside, lock)
+  const alive = await isListening(aside)
+  if (alive) await tryLink(aside, lock)
   await rm(aside, { force: true })
-  return !alive && linked(own, lock)
+  return !alive && tryLink(own, lock)
 }
 
-const linked = (from: string, to: string): Promise<boolean> =>
+const tryLink = (from: string, to: string): Promise<boolean> =>
   link(from, to).then(
     () => true,
     (error: NodeJS.ErrnoException) => {
@@ -73,12 +73,12 @@ const linked = (from: string, to: string): Promise<boolean> =>
     },
   )
 
-const unlessGone = (error: NodeJS.ErrnoException): void => {
+const ignoreMissing = (error: NodeJS.ErrnoException): void => {
   if (error.code !== 'ENOENT') throw error
 }
 
 /** True when a process listens on the socket. */
-const answers = async (path: string): Promise<boolean> => {
+const isListening = async (path: string): Promise<boolean> => {
   const socket = connect(path)
   try {
     await once(socket, 'connect')

@@ -8,18 +8,18 @@ const SAME_PRESS_MS = 1000
 
 type Name = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
-export interface StopSignals {
+interface StopSignals {
   names: readonly Name[]
-  first: (name: Name) => void
+  onFirst: (name: Name) => void
   /** Called on every later signal; when absent, the process exits. */
-  again?: (name: Name) => void
+  onRepeat?: (name: Name) => void
   /** Monotonic clock, in milliseconds. */
   nowMs?: () => number
 }
 
 /** Distinguishes the first stop signal from later ones. */
 export const onStopSignals = (
-  { names, first, again = endNow, nowMs = () => performance.now() }: StopSignals,
+  { names, onFirst: first, onRepeat: again = endNow, nowMs = () => performance.now() }: StopSignals,
   source: Pick<NodeJS.EventEmitter, 'on'> = process,
 ): void => {
   let firstMs: number | undefined

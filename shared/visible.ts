@@ -15,19 +15,19 @@ const STEERING = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
  * other text are written as their code point (`\u{202e}`). Text in canonical JSON stays
  * unambiguous, because a literal backslash is doubled there.
  */
-export const visible = (text: string): string => text.replace(HIDDEN, codePoint)
+export const escapeHidden = (text: string): string => text.replace(HIDDEN, escapeCodePoint)
 
 /** Makes the text of a model safe to show, keeping its lines and emoji. */
-export const visibleText = (text: string): string => text.replace(STEERING, codePoint)
+export const escapeHiddenInText = (text: string): string => text.replace(STEERING, escapeCodePoint)
 
 /** Makes the strings in JSON text safe to show; the JSON value stays the same. */
-export const visibleJson = (json: string): string =>
-  json.replace(HIDDEN, char => (char === '\n' ? char : codeUnits(char)))
+export const escapeHiddenInJson = (json: string): string =>
+  json.replace(HIDDEN, char => (char === '\n' ? char : escapeCodeUnits(char)))
 
 /** Escapes a character as RFC 8259, section 7, does. */
-const codeUnits = (char: string): string =>
+const escapeCodeUnits = (char: string): string =>
   Array.from({ length: char.length }, (_, at) => char.charCodeAt(at))
     .map(unit => `\\u${unit.toString(16).padStart(4, '0')}`)
     .join('')
 
-const codePoint = (char: string): string => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`
+const escapeCodePoint = (char: string): string => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`

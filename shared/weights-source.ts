@@ -11,12 +11,12 @@ const HUB = /^hf:([\w.-]+)\/([\w.-]+)\/([\w./ -]+\.gguf)(?:@([\w./-]+))?$/
 /** Parses the `weights` of a catalogue entry. @throws Error with the reason in plain words */
 export const parseWeightsSource = (text: string): WeightsSource => {
   if (text.startsWith('bundled:')) return { kind: 'bundled', id: text.slice('bundled:'.length) }
-  if (text.startsWith('hf:')) return hub(text)
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return { kind: 'url', url: downloadable(text) }
+  if (text.startsWith('hf:')) return parseHub(text)
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return { kind: 'url', url: parseDownloadUrl(text) }
   return { kind: 'file', path: text }
 }
 
-const hub = (text: string): WeightsSource => {
+const parseHub = (text: string): WeightsSource => {
   const [, owner, repository, path, revision = 'main'] = HUB.exec(text) ?? []
   const names = [owner, repository, ...(path ?? '').split('/'), ...revision.split('/')]
   if (!owner || !repository || !path || names.some(isNoName))
@@ -31,15 +31,15 @@ const isNoName = (part: string | undefined): boolean => !part || part === '.' ||
  * Parses an address that weights may be downloaded from. @throws Error with the reason in plain
  * words
  */
-export const downloadable = (text: string): URL => {
+export const parseDownloadUrl = (text: string): URL => {
   if (!URL.canParse(text)) throw new Error('it is not a URL')
   const url = new URL(text)
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     throw new Error(`weights cannot be fetched with ${url.protocol.slice(0, -1)}: use https`)
   if (url.protocol === 'http:' && !isLoopback(url.hostname))
-    throw new Error('with plain http anybody on the way could change the weights: use https')
+    throw new Error('plain http does not protect the weights in transit: use https')
   if (url.username !== '' || url.password !== '')
-    throw new Error('it must not hold a name or password')
+    throw new Error('it must not contain a user name or password')
   return url
 }
 
@@ -54,5 +54,5 @@ export const hubAddress = (
 ): URL => {
   const file = path.split('/').map(encodeURIComponent).join('/')
   const tail = `${owner}/${repository}/resolve/${encodeURIComponent(revision)}/${file}`
-  return downloadable(`${base.replace(/\/+$/, '')}/${tail}`)
+  return parseDownloadUrl(`${base.replace(/\/+$/, '')}/${tail}`)
 }

@@ -3,7 +3,7 @@ const WRONG_OPTION = /^option '(.*)' argument '(.*)' is invalid\. (.*?)\.?$/s
 const WRONG_ARGUMENT = /^command-argument value '(.*)' is invalid for argument '(.*)'\. (.*?)\.?$/s
 
 /** Rewords a line as `--tier <tier> cannot be 'gold': allowed choices are …`; other lines pass. */
-export const wrongValue = (line: string): string => {
+export const rewordWrongValue = (line: string): string => {
   const [, flags, given, why = ''] = WRONG_OPTION.exec(line) ?? []
   if (flags !== undefined) return `${flags} cannot be '${given}': ${lowerFirst(why)}`
   const [, word, name, reason = ''] = WRONG_ARGUMENT.exec(line) ?? []

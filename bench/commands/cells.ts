@@ -12,7 +12,7 @@ import { announceService } from '../../daemon/services/announce.ts'
 import { commandsService } from '../../daemon/services/commands.ts'
 import { Nudge } from '../../daemon/uplink/nudge.ts'
 import { Uplink } from '../../daemon/uplink/uplink.ts'
-import { signerOf } from '../../shared/signing.ts'
+import { createSigner } from '../../shared/signing.ts'
 import { announce } from '../fleet/bodies.ts'
 
 export interface CellsOptions {
@@ -66,7 +66,7 @@ const startCells = (options: CellsOptions): void => {
         cellId: id,
         uplink,
         file: options.journal === 'disk' ? journalFile(join(state, 'journal')) : inMemory(),
-        signer: signerOf(privateKey),
+        signer: createSigner(privateKey),
         trusted: () => [options.coordinatorKey],
         verbs,
         clock,

@@ -1,7 +1,7 @@
 import type { Printable } from '../../shared/print.ts'
-import { inUnits } from '../../shared/print-units.ts'
+import { formatUnits } from '../../shared/print-units.ts'
 import { onStopSignals } from '../../shared/stop-signals.ts'
-import { visible, visibleText } from '../../shared/visible.ts'
+import { escapeHidden, escapeHiddenInText } from '../../shared/visible.ts'
 import { type Call, TextAnswer } from './api.ts'
 import type { DescribedOperation, ExitCodes } from './document.ts'
 import { follow } from './follow.ts'
@@ -21,7 +21,7 @@ export const answerCall = async (
   if (answer instanceof TextAnswer) return writeText(session, answer)
   const end = wait ? await followed(session, answer as Printable) : undefined
   const shown = end?.answer ?? (answer as Printable)
-  print(format === 'text' ? (inUnits(shown, units) as Printable) : shown)
+  print(format === 'text' ? (formatUnits(shown, units) as Printable) : shown)
   if (wait && end === undefined && isPending(answer)) throw leftToPeople(answer)
   process.exitCode = end?.exit ?? exitOf(answer as Printable, exit)
 }
@@ -45,13 +45,13 @@ const leftToPeople = ({ request_id, id }: PendingAnswer): Guided => {
     'it waits for people, and --wait does not wait for them',
     request === undefined
       ? 'shoal gates requests lists what is asked'
-      : `shoal gates show ${visible(request)} tells how it stands`,
+      : `shoal gates show ${escapeHidden(request)} tells how it stands`,
   )
 }
 
 const followed = (session: OpenSession, answer: Printable) => {
   const left = new AbortController()
-  onStopSignals({ names: ['SIGINT', 'SIGTERM'], first: () => left.abort() })
+  onStopSignals({ names: ['SIGINT', 'SIGTERM'], onFirst: () => left.abort() })
   return follow(session, answer, { signal: left.signal })
 }
 
@@ -77,7 +77,7 @@ const writeText = async (
   if (whole) print({ type: first.type, text })
 }
 
-const onScreen = (text: string): string => visibleText(text.replaceAll('\r\n', '\n'))
+const onScreen = (text: string): string => escapeHiddenInText(text.replaceAll('\r\n', '\n'))
 
 /** What the answer itself means for a script: `pending` is no success. */
 const exitOf = (answer: Printable, exit: ExitCodes | undefined): number => {

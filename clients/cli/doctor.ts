@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { exitCode, ShoalError } from '../../shared/errors.ts'
-import { columnsOf, printed } from '../../shared/print.ts'
-import { visible } from '../../shared/visible.ts'
+import { formatOutput, terminalWidth } from '../../shared/print.ts'
+import { escapeHidden } from '../../shared/visible.ts'
 import { examine, type Finding, type Look, type Patient } from './doctor-checks.ts'
 import { nextStep } from './next-step.ts'
 import type { Environment, Options } from './options.ts'
@@ -17,7 +17,7 @@ export const addDoctor = (program: Command, env: Environment): void => {
       const options = program.opts<Options>()
       const say = (text: string): void => void process.stdout.write(text)
       const json = options.format === 'json'
-      const columns = columnsOf(process.stdout)
+      const columns = terminalWidth(process.stdout)
       process.exitCode = await doctor(findings(options, env), json, say, columns)
     })
 }
@@ -38,7 +38,7 @@ export const doctor = async (
   const healthy = broken === undefined
   if (json) {
     const shown = checks.map(({ code, ...rest }) => rest)
-    say(printed({ healthy, checks: shown }, 'json'))
+    say(formatOutput({ healthy, checks: shown }, 'json'))
   } else say(healthy ? 'Nothing is broken.\n' : 'Something is broken: see above.\n')
   return healthy ? 0 : exitCode(broken.code ?? 'coordinator_unavailable')
 }
@@ -47,9 +47,9 @@ const MARGIN = 16
 
 const line = ({ name, state, says, next }: Finding, columns: number): string => {
   const head = `${state.padEnd(4)}  ${name.padEnd(8)}  `
-  const first = `${head}${wrapped(visible(says), columns, MARGIN)}\n`
+  const first = `${head}${wrapped(escapeHidden(says), columns, MARGIN)}\n`
   if (next === undefined) return first
-  return `${first}${''.padEnd(MARGIN)}-> ${wrapped(visible(next), columns, MARGIN + 3)}\n`
+  return `${first}${''.padEnd(MARGIN)}-> ${wrapped(escapeHidden(next), columns, MARGIN + 3)}\n`
 }
 
 /** On several lines where one does not hold it, all but the first this far in. */

@@ -1,4 +1,4 @@
-import { counter, type Metric, Tally } from '../../shared/metrics/metric.ts'
+import { createCounter, type Metric, Tally } from '../../shared/metrics/metric.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { Bus } from '../broker/bus.ts'
 
@@ -32,7 +32,7 @@ export const createBrokerFigures = (): BrokerFigures => {
       },
     }),
     metrics: [
-      counter(
+      createCounter(
         {
           name: 'shoal_broker_messages_total',
           help: 'MQTT messages from and to cells, by topic.',
@@ -40,7 +40,7 @@ export const createBrokerFigures = (): BrokerFigures => {
         },
         messages,
       ),
-      counter(
+      createCounter(
         {
           name: 'shoal_broker_messages_dropped_total',
           help: 'Messages from cells that were not valid.',

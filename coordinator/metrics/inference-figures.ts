@@ -1,5 +1,5 @@
 import { FAST_SECONDS, Histogram } from '../../shared/metrics/histogram.ts'
-import { type Metric, single } from '../../shared/metrics/metric.ts'
+import { createMetric, type Metric } from '../../shared/metrics/metric.ts'
 import type { Outcome } from '../fleet/dispatch.ts'
 
 /** One request on its way to a cell. */
@@ -109,7 +109,7 @@ export const createInferenceFigures = (
         labels: ['model', 'kind'],
         read: parts('kind', 'tokens'),
       },
-      single(
+      createMetric(
         {
           name: 'shoal_inference_in_flight',
           type: 'gauge',
@@ -127,7 +127,7 @@ export const createInferenceFigures = (
           { labels: { result: 'no_cell' }, value: unrouted },
         ],
       },
-      single(
+      createMetric(
         {
           name: 'shoal_routing_retries_total',
           type: 'counter',
@@ -135,7 +135,7 @@ export const createInferenceFigures = (
         },
         () => retries,
       ),
-      single(
+      createMetric(
         {
           name: 'shoal_routing_wait_seconds',
           type: 'histogram',

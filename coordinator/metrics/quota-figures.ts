@@ -1,5 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
-import { counter, type Metric, Tally } from '../../shared/metrics/metric.ts'
+import { createCounter, type Metric, Tally } from '../../shared/metrics/metric.ts'
 import type { Quota, Subject } from '../quota/quota.ts'
 
 const REASONS: Partial<Record<string, string>> = {
@@ -38,7 +38,7 @@ export const createQuotaFigures = (): QuotaFigures => {
   return {
     watch,
     metrics: [
-      counter(
+      createCounter(
         {
           name: 'shoal_quota_refusals_total',
           help: 'Requests that were not admitted: the month or the minute is used up, or the store failed.',

@@ -4,8 +4,8 @@ import {
   type Ack,
   type AckState,
   type Command,
+  type CommandProgress,
   MAX_TTL_SECONDS,
-  type Progress,
   signAck,
 } from '../../shared/wire/command.ts'
 import type { Journal } from './journal.ts'
@@ -58,7 +58,7 @@ export class Acknowledger {
     this.#parts.acknowledge(this.#ack(id, outcome))
   }
 
-  report(id: string, progress: Progress): void {
+  report(id: string, progress: CommandProgress): void {
     this.#parts.report(this.#ack(id, { state: 'executing', progress }))
   }
 

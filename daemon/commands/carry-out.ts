@@ -4,12 +4,12 @@ import { ShoalError } from '../../shared/errors.ts'
 import {
   type Ack,
   type Command,
+  type CommandProgress,
   isHarmless,
   MAX_RESULT_BYTES,
   PLAIN_RESULT_BYTES,
-  type Progress,
 } from '../../shared/wire/command.ts'
-import { type DryRun, type Precondition, partHash } from '../../shared/wire/plan-part.ts'
+import { type DryRun, hashPart, type Precondition } from '../../shared/wire/plan-part.ts'
 import { type Outcome, overtakenOutcome, type Refusal, rejected, short } from './outcome.ts'
 import type { Planned } from './plan-command.ts'
 
@@ -20,7 +20,7 @@ export interface Circumstances {
   overtaken: AbortSignal
   /** Why it may not begin at this moment. */
   refusal: () => Refusal | undefined
-  report: (progress: Progress) => void
+  report: (progress: CommandProgress) => void
   /** Milliseconds of a clock that never goes back. */
   nowMs: () => number
 }
@@ -71,7 +71,7 @@ const performWork = async (
   signal.throwIfAborted()
   const checks = (await verb.check?.(part, signal)) ?? []
   if (command.mode === 'dry')
-    return succeeded({ part, part_hash: partHash(part), checks } satisfies DryRun, command)
+    return succeeded({ part, part_hash: hashPart(part), checks } satisfies DryRun, command)
   const failing = checks.find(({ holds }) => !holds)
   if (failing !== undefined) return preconditionFailed(failing)
   signal.throwIfAborted()
@@ -95,7 +95,7 @@ const boundedReport = (
   nowMs: () => number,
 ) => {
   let lastMs = Number.NEGATIVE_INFINITY
-  return ({ percent = null, message = null }: Partial<Progress>): void => {
+  return ({ percent = null, message = null }: Partial<CommandProgress>): void => {
     if (signal.aborted || nowMs() - lastMs < REPORT_EVERY_MS) return
     lastMs = nowMs()
     const bounded = percent === null ? null : Math.min(100, Math.max(0, percent))

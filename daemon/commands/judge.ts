@@ -1,6 +1,6 @@
-import { approvedPlanFault } from '../../shared/wire/approved-plan.ts'
+import { findPlanFault } from '../../shared/wire/approved-plan.ts'
 import { type Command, isHarmless, MAX_TTL_SECONDS } from '../../shared/wire/command.ts'
-import { LIVE_GATE, type PlanPart, partHash } from '../../shared/wire/plan-part.ts'
+import { hashPart, LIVE_GATE, type PlanPart } from '../../shared/wire/plan-part.ts'
 import type { CoordinatorClock } from './clock.ts'
 import type { Journal } from './journal.ts'
 import { type Refusal, rejected } from './outcome.ts'
@@ -72,11 +72,11 @@ export class Judge {
         ? rejected('approval_missing', `${command.verb} is unsafe and needs ${gateId}`)
         : undefined
     const { cellId, trusted, journal, now, clock } = this.#parts
-    const fault = approvedPlanFault(approval, {
+    const fault = findPlanFault(approval, {
       cellId,
       trusted: trusted(),
       gateId,
-      partHash: partHash(part),
+      partHash: hashPart(part),
       now: Math.max(now(), clock.bounds()?.latest ?? 0),
       isUsed: (requestId, hash) => journal.isUsed(requestId, hash, id),
     })

@@ -1,5 +1,5 @@
 import type { Command } from '../../shared/wire/command.ts'
-import { type PlanPart, partHash } from '../../shared/wire/plan-part.ts'
+import { hashPart, type PlanPart } from '../../shared/wire/plan-part.ts'
 import type { Entry } from './journal-line.ts'
 
 /** What an entry of the journal is about, whatever its state. */
@@ -19,6 +19,6 @@ export const acceptedOf = (command: Command, part: PlanPart): Subject => {
   const { request_id, expires_at } = approval
   return {
     ...refusedOf(command),
-    used: { request_id, part_hash: partHash(part), until: expires_at },
+    used: { request_id, part_hash: hashPart(part), until: expires_at },
   }
 }

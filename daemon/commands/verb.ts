@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { Hazard, Progress, VerbFacts } from '../../shared/wire/command.ts'
+import type { CommandProgress, Hazard, VerbFacts } from '../../shared/wire/command.ts'
 import type { PlanPart, Precondition } from '../../shared/wire/plan-part.ts'
 
 type Json = z.core.util.JSONType
@@ -13,7 +13,7 @@ export interface RunContext {
   /** Aborts when the time is up, an urgent command overtakes, or the daemon stops. */
   signal: AbortSignal
   /** Reports how far it has come; more than one report a second is dropped. */
-  report: (progress: Partial<Progress>) => void
+  report: (progress: Partial<CommandProgress>) => void
 }
 
 /** One thing that this cell can be commanded to do. */

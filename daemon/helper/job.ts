@@ -1,5 +1,5 @@
 import { Wakeup } from '../../shared/wakeup.ts'
-import type { AnswerEvent, Progress } from '../../shared/wire/answer-events.ts'
+import type { AnswerEvent, CallProgress } from '../../shared/wire/answer-events.ts'
 import type { HelperFailure } from './helper-failure.ts'
 import { WINDOW_BYTES } from './protocol.ts'
 
@@ -23,7 +23,7 @@ export class Job {
   readonly #grant: (bytes: number) => void
   readonly #items: string[] = []
   readonly #news = new Wakeup()
-  #progress: Progress | undefined
+  #progress: CallProgress | undefined
   #hasAnswered = false
   #takenBytes = 0
   #isOver = false
@@ -49,7 +49,7 @@ export class Job {
   }
 
   /** Progress that was not read yet is replaced. */
-  report(progress: Progress): void {
+  report(progress: CallProgress): void {
     if (this.#isOver) return
     this.#progress = progress
     this.#news.wake()

@@ -1,4 +1,4 @@
-import type { Progress } from '../../shared/wire/answer-events.ts'
+import type { CallProgress } from '../../shared/wire/answer-events.ts'
 
 /** One call of a function that the helper knows by name. */
 export interface CallOrder {
@@ -21,7 +21,7 @@ export type Order =
 export type Frame =
   | { type: 'ready' }
   | { type: 'item'; id: number; json: string }
-  | { type: 'progress'; id: number; progress: Progress }
+  | { type: 'progress'; id: number; progress: CallProgress }
   | { type: 'end'; id: number }
   | { type: 'error'; id: number; kind: 'failed' | 'too_large'; reason: string }
 

@@ -1,5 +1,5 @@
 import type { Histogram } from '../../shared/metrics/histogram.ts'
-import { histogramValues, type Metric } from '../../shared/metrics/metric.ts'
+import { type Metric, toMetricValues } from '../../shared/metrics/metric.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import type { JobFigures } from './job-figures.ts'
 import type { StepCounts } from './protocol.ts'
@@ -36,7 +36,7 @@ export const engineMetrics = (engines: readonly MeasuredEngine[]): Metric[] => {
     type: 'histogram',
     help,
     labels: LABELS,
-    read: () => engines.flatMap(engine => histogramValues(labelsOf(engine), of(engine.figures))),
+    read: () => engines.flatMap(engine => toMetricValues(labelsOf(engine), of(engine.figures))),
   })
   const parted = (
     name: string,

@@ -25,11 +25,11 @@ export class Histogram {
   }
 
   get count(): number {
-    return this.cumulative().at(-1) ?? 0
+    return this.toCumulative().at(-1) ?? 0
   }
 
   /** Number of values up to each bound; the last entry is up to infinity. */
-  cumulative(): number[] {
+  toCumulative(): number[] {
     let total = 0
     return Array.from(this.#counts, count => {
       total += count

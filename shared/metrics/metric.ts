@@ -3,7 +3,7 @@ import type { Histogram } from './histogram.ts'
 export type Labels = Readonly<Record<string, string>>
 
 /** One line of an exposition: `name + suffix {labels} value`. */
-export interface MetricValue {
+interface MetricValue {
   labels: Labels
   value: number
   suffix?: '_bucket' | '_sum' | '_count'
@@ -22,8 +22,8 @@ export interface Metric {
 }
 
 /** Converts a histogram to the values of a metric. */
-export const histogramValues = (labels: Labels, histogram: Histogram): MetricValue[] => {
-  const cumulative = histogram.cumulative()
+export const toMetricValues = (labels: Labels, histogram: Histogram): MetricValue[] => {
+  const cumulative = histogram.toCumulative()
   const bounds = [...histogram.bounds.map(String), '+Inf']
   const count = cumulative.at(-1) ?? 0
   return [
@@ -40,7 +40,7 @@ export const histogramValues = (labels: Labels, histogram: Histogram): MetricVal
 const NONE: Labels = {}
 
 /** Creates a metric without labels. */
-export const single = (
+export const createMetric = (
   facts: Pick<Metric, 'name' | 'type' | 'help'>,
   read: () => number | Histogram | undefined,
 ): Metric => ({
@@ -49,7 +49,7 @@ export const single = (
   read: () => {
     const value = read()
     if (value === undefined) return []
-    return typeof value === 'number' ? [{ labels: NONE, value }] : histogramValues(NONE, value)
+    return typeof value === 'number' ? [{ labels: NONE, value }] : toMetricValues(NONE, value)
   },
 })
 
@@ -74,7 +74,10 @@ export class Tally {
 }
 
 /** Creates a counter over a tally. */
-export const counter = (facts: Pick<Metric, 'name' | 'help' | 'labels'>, tally: Tally): Metric => ({
+export const createCounter = (
+  facts: Pick<Metric, 'name' | 'help' | 'labels'>,
+  tally: Tally,
+): Metric => ({
   ...facts,
   type: 'counter',
   read: () => tally.read(facts.labels),

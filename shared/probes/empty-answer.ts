@@ -1,6 +1,6 @@
 /** Reason for an empty answer of probes that read the firmware table (DMI). */
 export const NO_DMI_TABLE =
-  'neither the kernel (/sys/class/dmi/id) nor dmidecode tells it to the daemon'
+  'the daemon can read neither /sys/class/dmi/id nor the output of dmidecode'
 
 /**
  * True for a value without text, number or true at any depth. Zero is content: it may be measured.

@@ -14,9 +14,9 @@ export const containerId = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/)
   .max(128)
   .optional()
-  .describe('Id or name of one container; all of them by default.')
+  .describe('Id or name of one container; all by default.')
 
 export const all = z
   .boolean()
   .default(false)
-  .describe('Also those that do not run or are not tagged.')
+  .describe('Include stopped containers and untagged images.')

@@ -17,7 +17,7 @@ export type ProbeShape = keyof Answers
 export type ProbeReach = 'host' | 'lan' | 'internet' | 'radio'
 
 /** Network access that the helper provides to `arrange`. */
-export interface ProbeTools {
+interface ProbeTools {
   /** Status that a site returns; null when it does not answer. */
   httpStatus(url: string): Promise<number | null>
 }
@@ -55,7 +55,7 @@ export interface HostProbe<Input = never, Shape extends ProbeShape = ProbeShape>
    * Reason for an empty answer, where empty means that the machine cannot report it. Without a
    * reason, an empty answer is valid.
    */
-  whenEmpty?: string | ((input: Input) => string)
+  emptyReason?: string | ((input: Input) => string)
   /** Reason for an answer that the library invents when it has found nothing. */
   explainInvented?(answer: Answers[Shape]): string | undefined
   /** Transforms the library's answer into the published one. */

@@ -17,7 +17,7 @@ export const SERVER_ADDRESS = 'server.address'
 export const SERVER_PORT = 'server.port'
 export const ERROR_TYPE = 'error.type'
 export const REQUEST_ID = 'shoal.request.id'
-export const CELL_ID = 'shoal.cell.id'
+export const ATTRIBUTE_CELL_ID = 'shoal.cell.id'
 export const OUTCOME = 'shoal.outcome'
 
 export type GenAiOperation = 'chat' | 'embeddings' | 'text_completion'

@@ -33,12 +33,12 @@ export interface InferenceSpan {
   /** False when tracing is off: attributes need not be collected. */
   isTraced: boolean
   /** Records an event within the span. */
-  event(name: string): void
+  addEvent(name: string): void
   /** Ends the span; an error marks it as failed. Only the first call counts. */
   end(attributes: Attributes, error?: unknown): void
 }
 
-export interface InferenceSpanOptions {
+interface InferenceSpanOptions {
   operation: GenAiOperation
   model: string
   /** Request body; only its numeric parameters are read. */
@@ -62,7 +62,7 @@ const isTracing = (): boolean => {
 /** Starts the span of an inference request. Costs next to nothing while no SDK is loaded. */
 export const startInferenceSpan = (options: InferenceSpanOptions): InferenceSpan => {
   const caller = traceContextOf(options.headers)
-  if (!isTracing()) return untraced(caller)
+  if (!isTracing()) return createNoopSpan(caller)
   const { operation, model, body, attributes } = options
   const span = trace.getTracer(NAME, VERSION).startSpan(
     `${operation} ${model}`,
@@ -78,13 +78,13 @@ export const startInferenceSpan = (options: InferenceSpanOptions): InferenceSpan
     },
     parentOf(caller),
   )
-  return traced(span, caller)
+  return wrapSpan(span, caller)
 }
 
-const untraced = (caller: TraceContext | undefined): InferenceSpan => ({
+const createNoopSpan = (caller: TraceContext | undefined): InferenceSpan => ({
   headers: traceHeaders(caller),
   isTraced: false,
-  event: () => {},
+  addEvent: () => {},
   end: () => {},
 })
 
@@ -94,13 +94,13 @@ const parentOf = (caller: TraceContext | undefined) => {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true })
 }
 
-const traced = (span: Span, caller: TraceContext | undefined): InferenceSpan => {
+const wrapSpan = (span: Span, caller: TraceContext | undefined): InferenceSpan => {
   const { traceId, spanId, traceFlags } = span.spanContext()
   const flags = traceFlags & TraceFlags.SAMPLED ? '01' : '00'
   return {
     headers: { ...traceHeaders(caller), traceparent: `00-${traceId}-${spanId}-${flags}` },
     isTraced: true,
-    event: name => void span.addEvent(name),
+    addEvent: name => void span.addEvent(name),
     end: (attributes, error) => {
       if (!span.isRecording()) return
       span.setAttributes(attributes)

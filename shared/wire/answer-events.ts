@@ -13,16 +13,16 @@ export const QUESTION_MAX_BYTES = 256 * 1024
 export const EVENT_MAX_BYTES = 1024 * 1024 + 4096
 
 /** Progress of a call in its own unit; `total` is absent where it is unknown. */
-export const Progress = z.object({
+export const CallProgress = z.object({
   done: z.number().min(0),
   total: z.number().min(0).exactOptional(),
 })
-export type Progress = z.infer<typeof Progress>
+export type CallProgress = z.infer<typeof CallProgress>
 
 /** One line. The shape of a value depends on the request. */
 export const AnswerLine = z.discriminatedUnion('type', [
   z.object({ type: z.literal('item'), value: z.unknown() }),
-  z.object({ type: z.literal('progress'), progress: Progress }),
+  z.object({ type: z.literal('progress'), progress: CallProgress }),
   z.object({ type: z.literal('end') }),
   z.object({ type: z.literal('error'), code: z.string().max(64), message: z.string().max(500) }),
 ])

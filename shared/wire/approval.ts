@@ -37,7 +37,7 @@ export const signApproval = (
   return { ...named, signature: signer.sign(PURPOSE, named) }
 }
 
-export interface ApprovalFacts {
+interface ApprovalFacts {
   publicKey: string
   /** Gate that the plan must pass; a requester could submit the same plan at a weaker gate. */
   gateId: string
@@ -62,30 +62,30 @@ export interface ApprovalFault {
   message: string
 }
 
-export const approvalFaultOf = (fault: Fault, message: string): ApprovalFault => ({
+export const toApprovalFault = (fault: Fault, message: string): ApprovalFault => ({
   reason: `approval_${fault}`,
-  message: `the approval does not count: ${message}`,
+  message: `the approval is not valid: ${message}`,
 })
 
 /**
  * Reason why an approval does not allow this plan now; undefined when it does. Single use is not
  * checked here: the coordinator counts uses, and a cell records the requests used on it.
  */
-export const approvalFault = (
+export const findApprovalFault = (
   approval: Approval,
   { publicKey, gateId, planHash, now }: ApprovalFacts,
 ): ApprovalFault | undefined => {
   const { signature, ...body } = approval
   if (!isSignedBy(publicKey, PURPOSE, body, signature))
-    return approvalFaultOf('not_genuine', 'its signature is wrong')
+    return toApprovalFault('not_genuine', 'its signature is wrong')
   if (approval.gate_id !== gateId)
-    return approvalFaultOf('other_gate', `it is of ${approval.gate_id}, not of ${gateId}`)
+    return toApprovalFault('other_gate', `it is of ${approval.gate_id}, not of ${gateId}`)
   if (approval.plan_hash !== planHash)
-    return approvalFaultOf('other_plan', 'it is for another plan')
-  if (now >= approval.expires_at) return approvalFaultOf('expired', 'it has expired')
+    return toApprovalFault('other_plan', 'it is for another plan')
+  if (now >= approval.expires_at) return toApprovalFault('expired', 'it has expired')
   if (new Set(approval.approver_ids).size !== approval.approver_ids.length)
-    return approvalFaultOf('not_counted', 'one person is named twice')
+    return toApprovalFault('not_counted', 'one person is named twice')
   if (approval.approver_ids.includes(approval.requester_id))
-    return approvalFaultOf('not_counted', 'the requester is among the approvers')
+    return toApprovalFault('not_counted', 'the requester is among the approvers')
   return undefined
 }

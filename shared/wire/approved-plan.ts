@@ -1,18 +1,17 @@
 import * as z from 'zod'
 import { canonicalHash } from '../canonical-hash.ts'
 import { CELL_ID } from '../ids.ts'
-import { Approval, type ApprovalFault, approvalFault, approvalFaultOf } from './approval.ts'
+import { Approval, type ApprovalFault, findApprovalFault, toApprovalFault } from './approval.ts'
 
 /** Most parts that one approval can cover: as many as fit into a plan that people can read. */
-export const MAX_PARTS = 512
+const MAX_PARTS = 512
 
 /** Assigns a part of a plan to the cell that executes it. */
-export const PlanPartRef = z.strictObject({
+const PlanPartRef = z.strictObject({
   cell_id: z.string().regex(CELL_ID),
   /** SHA-256 of the part in canonical JSON, hexadecimal. */
   part_hash: z.string().regex(/^[0-9a-f]{64}$/),
 })
-export type PlanPartRef = z.infer<typeof PlanPartRef>
 
 /**
  * A plan as sent to each cell that executes a part of it, with its approval. Strict: a cell must
@@ -50,27 +49,27 @@ export interface CellFacts {
  * local. The executor stores the request id on disk before the first step, which makes it
  * single-use.
  */
-export const approvedPlanFault = (
+export const findPlanFault = (
   message: unknown,
   { cellId, trusted, gateId, partHash, now, isUsed }: CellFacts,
 ): ApprovalFault | undefined => {
   const { data } = ApprovedPlan.safeParse(message)
   const parts = Parts.safeParse(data?.plan.parts).data
   if (data === undefined || parts === undefined)
-    return approvalFaultOf('malformed', 'it is not an approved plan')
+    return toApprovalFault('malformed', 'it is not an approved plan')
   const { plan, approval } = data
   if (!trusted.includes(approval.key_id))
-    return approvalFaultOf('not_genuine', 'its key is not one that this cell follows')
+    return toApprovalFault('not_genuine', 'its key is not one that this cell follows')
   const planHash = hashOf(plan)
-  if (planHash === undefined) return approvalFaultOf('malformed', 'the plan has no canonical JSON')
-  const fault = approvalFault(approval, { publicKey: approval.key_id, gateId, planHash, now })
+  if (planHash === undefined) return toApprovalFault('malformed', 'the plan has no canonical JSON')
+  const fault = findApprovalFault(approval, { publicKey: approval.key_id, gateId, planHash, now })
   if (fault !== undefined) return fault
   const own = parts.filter(part => part.cell_id === cellId)
-  if (own.length === 0) return approvalFaultOf('other_cell', 'it has no part for this cell')
+  if (own.length === 0) return toApprovalFault('other_cell', 'it has no part for this cell')
   if (!own.some(part => part.part_hash === partHash))
-    return approvalFaultOf('other_plan', 'what this cell would do now is not what was approved')
+    return toApprovalFault('other_plan', 'what this cell would do now is not what was approved')
   if (isUsed(approval.request_id, partHash))
-    return approvalFaultOf('used', `request ${approval.request_id} was used before`)
+    return toApprovalFault('used', `request ${approval.request_id} was used before`)
   return undefined
 }
 

@@ -21,7 +21,7 @@ export const FIRST_CAPABILITY = 1
 export const NEEDS = { device: 2, plan: 3, approval: 3, largeResult: 4 } as const
 
 /** Lowest level that knows each later key; a cell refuses a whole body for one unknown key. */
-export type KeyLevels = Readonly<Record<string, number>>
+type KeyLevels = Readonly<Record<string, number>>
 
 /** Optional keys of a command. */
 export const COMMAND_KEYS: KeyLevels = { max_result_bytes: NEEDS.largeResult }

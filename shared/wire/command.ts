@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { CELL_ID, COMMAND_ID, DEVICE_ID } from '../ids.ts'
-import { isGenuine, PublicKey, Signature, type Signer, signed } from '../signing.ts'
+import { isGenuine, PublicKey, Signature, type Signer, signMessage } from '../signing.ts'
 import { ApprovedPlan } from './approved-plan.ts'
 
 /** Effect of a verb on the world; `safe` can only reduce risk, unknown counts as unsafe. */
@@ -88,11 +88,11 @@ export const AckState = z.enum([
 export type AckState = z.infer<typeof AckState>
 
 /** Progress of a running command. */
-export const Progress = z.object({
+export const CommandProgress = z.object({
   percent: z.number().min(0).max(100).nullable(),
   message: z.string().max(200).nullable(),
 })
-export type Progress = z.infer<typeof Progress>
+export type CommandProgress = z.infer<typeof CommandProgress>
 
 const AckFields = z.object({
   command_id: z.string().regex(COMMAND_ID),
@@ -106,7 +106,7 @@ const AckFields = z.object({
   message: z.string().max(500).exactOptional(),
   result: z.json().exactOptional(),
   /** Sent only with `executing`, at most once a second; lost while disconnected. */
-  progress: Progress.exactOptional(),
+  progress: CommandProgress.exactOptional(),
   key_id: PublicKey,
   signature: Signature,
 })
@@ -117,7 +117,7 @@ export const Ack = AckFields.loose()
 type Unsigned<T> = Omit<T, 'key_id' | 'signature'>
 
 export const signCommand = (command: Unsigned<Command>, signer: Signer): Command =>
-  signed('command', command, signer)
+  signMessage('command', command, signer)
 
 /**
  * True for commands that can only reduce risk or do nothing: they may be repeated after a crash.
@@ -129,7 +129,7 @@ export const isHarmless = ({ hazard, mode }: Pick<Command, 'hazard' | 'mode'>): 
 export const isGenuineCommand = (command: Command, publicKey: string): boolean =>
   isGenuine('command', command, publicKey)
 
-export const signAck = (ack: Unsigned<Ack>, signer: Signer): Ack => signed('ack', ack, signer)
+export const signAck = (ack: Unsigned<Ack>, signer: Signer): Ack => signMessage('ack', ack, signer)
 
 /** True when the owner of the key signed exactly this ack. */
 export const isGenuineAck = (ack: Ack, publicKey: string): boolean =>

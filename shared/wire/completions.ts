@@ -47,22 +47,22 @@ export const CompletionRequest = z.strictObject({
 export type CompletionRequest = z.infer<typeof CompletionRequest>
 
 /** Most choices of one request, over all its prompts. */
-export const MAX_COMPLETIONS = 128
+const MAX_COMPLETIONS = 128
 
 /** First unsupported parameter of a valid request, and the reason. */
-export const unservedCompletion = (
+export const findUnsupportedParameter = (
   request: CompletionRequest,
 ): { param: string; message: string } | undefined => {
   const { suffix, n, best_of: bestOf, stream } = request
   const made = bestOf ?? n ?? 1
-  if (suffix) return { param: 'suffix', message: 'suffix is not served: no model inserts text' }
+  if (suffix) return { param: 'suffix', message: 'suffix is not supported: no model inserts text' }
   if (made > 1 && stream && made > (n ?? 1))
-    return { param: 'best_of', message: 'best_of above n is not served in a stream' }
+    return { param: 'best_of', message: 'best_of above n is not supported in a stream' }
   return undefined
 }
 
 /** First contradiction between parameters of a request. */
-export const invalidCompletion = (
+export const findContradiction = (
   request: CompletionRequest,
 ): { param: string; message: string } | undefined => {
   const { n, best_of: bestOf, stream, stream_options: streamOptions } = request
@@ -71,7 +71,7 @@ export const invalidCompletion = (
   if (typeof bestOf === 'number' && bestOf < (n ?? 1))
     return { param: 'best_of', message: 'best_of must not be less than n' }
   if (promptsOf(request).length * (bestOf ?? n ?? 1) > MAX_COMPLETIONS)
-    return { param: 'prompt', message: `more than ${MAX_COMPLETIONS} answers in one request` }
+    return { param: 'prompt', message: `more than ${MAX_COMPLETIONS} choices in one request` }
   return undefined
 }
 
@@ -87,7 +87,7 @@ export const CompletionLogprobs = z.object({
     .array(z.number().nullable())
     .describe('Null for the first token of a prompt that `echo` puts before the answer.'),
   top_logprobs: z.array(z.record(z.string(), z.number()).nullable()).nullable(),
-  text_offset: z.array(z.int()).describe('Characters of `text` before each token.'),
+  text_offset: z.array(z.int()).describe('Offset of each token in `text`, in characters.'),
 })
 export type CompletionLogprobs = z.infer<typeof CompletionLogprobs>
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { CELL_ID } from '../ids.ts'
-import { isGenuine, PublicKey, Signature, type Signer, signed } from '../signing.ts'
+import { isGenuine, PublicKey, Signature, type Signer, signMessage } from '../signing.ts'
 
 const MIB = 1024 * 1024
 
@@ -83,7 +83,7 @@ export const signDesired = (
   desired: Required<Pick<Desired, 'version' | 'document' | 'cell_id' | 'issued_at'>> &
     Pick<Desired, 'answers'>,
   signer: Signer,
-): Desired => signed(PURPOSE, desired, signer)
+): Desired => signMessage(PURPOSE, desired, signer)
 
 /** True when the owner of the key signed exactly these settings for this cell. */
 export const isGenuineDesired = (desired: Desired, cellId: string, publicKey: string): boolean => {

@@ -4,7 +4,7 @@ import * as z from 'zod'
  * Function tools of the OpenAI REST API (openai/openai-openapi: ChatCompletionTool,
  * ChatCompletionToolChoiceOption, ChatCompletionMessageToolCall).
  */
-export const FunctionName = z
+const FunctionName = z
   .string()
   .regex(/^[\w-]{1,64}$/, { error: 'a function name has 1 to 64 letters, digits, _ and -' })
 

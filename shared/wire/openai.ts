@@ -28,7 +28,10 @@ const Content = z.union([z.string(), z.array(TextPart).min(1).max(MAX_PARTS)], {
 })
 
 /** Empty list, which some libraries write for a field that the answer did not have. */
-const Nothing = z.array(z.unknown()).max(0, { error: 'must be empty: it is not served' }).nullable()
+const Nothing = z
+  .array(z.unknown())
+  .max(0, { error: 'must be empty: it is not supported' })
+  .nullable()
 
 export const ChatMessage = z.discriminatedUnion('role', [
   z.strictObject({
@@ -81,7 +84,7 @@ export const Sampling = {
 }
 
 /** Most choices of one request; each occupies a slot. */
-export const MAX_CHOICES = 16
+const MAX_CHOICES = 16
 
 /** Fields that control the form of the answer and its level of detail. */
 const Shape = {
@@ -154,7 +157,7 @@ const neutral: Record<keyof typeof Refused, (value: unknown) => boolean> = {
 const NEUTRAL = Object.entries(neutral)
 
 /** First field of a valid request that asks for an unsupported feature. */
-export const unservedField = (request: ChatRequest): string | undefined =>
+export const findUnsupportedField = (request: ChatRequest): string | undefined =>
   NEUTRAL.find(([name, isNeutral]) => {
     const value = request[name as keyof typeof Refused]
     return value !== undefined && value !== null && !isNeutral(value)
@@ -261,7 +264,7 @@ export const ModelEntry = z.object({
   weights: z
     .string()
     .exactOptional()
-    .describe('`bundled-demo` where the small weights that come with shoal serve the id.'),
+    .describe('`bundled-demo` where the small weights shipped with shoal serve the id.'),
 })
 export type ModelEntry = z.infer<typeof ModelEntry>
 

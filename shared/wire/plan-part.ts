@@ -46,7 +46,7 @@ export const DryRun = z.object({
 export type DryRun = z.infer<typeof DryRun>
 
 /** SHA-256 of a part, hexadecimal. Throws TypeError for values without canonical JSON. */
-export const partHash = (part: PlanPart): string => canonicalHash(part)
+export const hashPart = (part: PlanPart): string => canonicalHash(part)
 
 /** True for a part that fits into a plan for people. */
 export const isPartSmall = (part: PlanPart): boolean =>
@@ -57,5 +57,5 @@ export const isPartSmall = (part: PlanPart): boolean =>
  */
 export const planOf = (part: PlanPart): ApprovedPlan['plan'] => ({
   ...part,
-  parts: [{ cell_id: part.cell_id, part_hash: partHash(part) }],
+  parts: [{ cell_id: part.cell_id, part_hash: hashPart(part) }],
 })

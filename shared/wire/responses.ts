@@ -15,14 +15,14 @@ const Name = z.string().regex(/^[\w-]{1,64}$/, { error: 'must be 1 to 64 letters
 const JsonSchema = z.record(z.string(), z.unknown())
 
 /** Object whose type is none of these. */
-const other = (...types: string[]) =>
+const otherType = (...types: string[]) =>
   z.looseObject({ type: z.string().refine(type => !types.includes(type)) })
 
 /** Text of the caller or of an earlier answer; other types are refused by name. */
 const InputPart = z.union(
   [
     z.looseObject({ type: z.enum(['input_text', 'output_text', 'text']), text: z.string() }),
-    other('input_text', 'output_text', 'text'),
+    otherType('input_text', 'output_text', 'text'),
   ],
   { error: 'a part must have a type' },
 )
@@ -47,24 +47,24 @@ export const InputMessage = z.strictObject({
 })
 export type InputMessage = z.infer<typeof InputMessage>
 
-export const InputCall = z.strictObject({
+const InputCall = z.strictObject({
   type: z.literal('function_call'),
   call_id: z.string().min(1).max(128),
   name: Name,
   arguments: z.string(),
   ...Kept,
 })
-export type InputCall = z.infer<typeof InputCall>
+type InputCall = z.infer<typeof InputCall>
 
-export const InputCallOutput = z.strictObject({
+const InputCallOutput = z.strictObject({
   type: z.literal('function_call_output'),
   call_id: z.string().min(1).max(128),
   output: ItemContent,
   ...Kept,
 })
-export type InputCallOutput = z.infer<typeof InputCallOutput>
+type InputCallOutput = z.infer<typeof InputCallOutput>
 
-const OtherItem = other('message', 'function_call', 'function_call_output')
+const OtherItem = otherType('message', 'function_call', 'function_call_output')
 
 const InputItem = z.union([InputMessage, InputCall, InputCallOutput, OtherItem])
 export type InputItem = z.infer<typeof InputItem>
@@ -78,13 +78,12 @@ export const ResponsesFunction = z.strictObject({
 })
 export type ResponsesFunction = z.infer<typeof ResponsesFunction>
 
-const ResponsesTool = z.union([ResponsesFunction, other('function')])
-export type ResponsesTool = z.infer<typeof ResponsesTool>
+const ResponsesTool = z.union([ResponsesFunction, otherType('function')])
 
 const ToolChoiceMode = z.enum(['none', 'auto', 'required'])
 const NamedTool = z.strictObject({ type: z.literal('function'), name: Name })
 
-export const ResponsesToolChoice = z.union(
+const ResponsesToolChoice = z.union(
   [
     ToolChoiceMode,
     NamedTool,
@@ -93,11 +92,10 @@ export const ResponsesToolChoice = z.union(
       mode: z.enum(['auto', 'required']),
       tools: z.array(NamedTool).min(1).max(MAX_TOOLS),
     }),
-    other('function', 'allowed_tools'),
+    otherType('function', 'allowed_tools'),
   ],
   { error: 'must be none, auto, required, or an object with a type' },
 )
-export type ResponsesToolChoice = z.infer<typeof ResponsesToolChoice>
 
 export const TextFormat = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text') }),
@@ -153,17 +151,21 @@ export const ResponsesRequest = z.strictObject({
 export type ResponsesRequest = z.infer<typeof ResponsesRequest>
 
 /** First issue of a body that does not parse; items and tools are checked by their type. */
-export const responsesIssue = (
+export const findRequestIssue = (
   body: unknown,
   error: z.ZodError,
 ): { param: string | undefined; message: string } => {
   const { input, tools } = Object(body) as { input?: unknown; tools?: unknown }
-  const of = (list: unknown, name: string, schemaOf: (type: unknown) => z.ZodType) =>
+  const findIssue = (list: unknown, name: string, schemaOf: (type: unknown) => z.ZodType) =>
     (Array.isArray(list) ? list : []).flatMap((item, index) => {
       const result = schemaOf(Object(item).type).safeParse(item)
-      return result.success ? [] : [within(`${name}.${index}`, firstIssue(result.error, item))]
+      return result.success ? [] : [prefixIssue(`${name}.${index}`, firstIssue(result.error, item))]
     })[0]
-  return of(input, 'input', itemSchema) ?? of(tools, 'tools', toolSchema) ?? firstIssue(error, body)
+  return (
+    findIssue(input, 'input', itemSchema) ??
+    findIssue(tools, 'tools', toolSchema) ??
+    firstIssue(error, body)
+  )
 }
 
 const itemSchema = (type: unknown): z.ZodType => {
@@ -175,7 +177,7 @@ const itemSchema = (type: unknown): z.ZodType => {
 const toolSchema = (type: unknown): z.ZodType =>
   type === 'function' ? ResponsesFunction : ResponsesTool
 
-const within = (path: string, { param, message }: ReturnType<typeof firstIssue>) => ({
+const prefixIssue = (path: string, { param, message }: ReturnType<typeof firstIssue>) => ({
   param: param === undefined ? path : `${path}.${param}`,
   message: `${path}: ${message}`,
 })

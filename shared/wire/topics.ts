@@ -38,7 +38,7 @@ export const TOPICS = {
   coordinator: { path: 'coordinator/state', direction: 'down', qos: 1, retain: true },
 } as const satisfies Record<string, TopicSpec>
 
-export interface TopicSpec {
+interface TopicSpec {
   path: string
   direction: 'up' | 'down'
   qos: 0 | 1
@@ -50,7 +50,7 @@ export type TopicName = keyof typeof TOPICS
 const ROOT = `shoal/v${PROTOCOL_VERSION}/`
 
 /** True for topics that end with a command id. */
-export const endsWithId = (name: TopicName): boolean => TOPICS[name].path.endsWith('/{id}')
+const endsWithId = (name: TopicName): boolean => TOPICS[name].path.endsWith('/{id}')
 
 /** Returns the topic of a cell; `id` is the command id of topics that end with one. */
 export const topicFor = (name: TopicName, cellId: string, id = '+'): string =>
@@ -60,7 +60,7 @@ export const topicFor = (name: TopicName, cellId: string, id = '+'): string =>
 export const wildcardFor = (name: TopicName): string => topicFor(name, '+')
 
 /** Name and cell of a topic, and the command id of topics that end with one. */
-export interface ParsedTopic {
+interface ParsedTopic {
   name: TopicName
   cellId: string | undefined
   id?: string

@@ -26,7 +26,7 @@ export type TrustBody = z.infer<typeof TrustBody>
  * The coordinator's current key, if the holder of an older pinned key can trust it: every step from
  * that key to the current one must be signed. Undefined otherwise.
  */
-export const followedKey = (
+export const followEndorsements = (
   pinned: string,
   { signing_key, endorsements }: TrustBody,
 ): string | undefined => {

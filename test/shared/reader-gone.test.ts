@@ -19,7 +19,7 @@ const unheard = async (program: string, ...args: string[]) => {
 }
 
 t.test(
-  'a reader that goes away ends no program with a stack trace, nor changes its code',
+  'a reader that leaves causes no stack trace and no other exit code',
   async t => {
     const nowhere = ['--url', 'http://127.0.0.1:1']
     const state = ['--state-dir', join(t.testdir(), 'none')]

@@ -20,7 +20,7 @@ import { createTenant } from '../../coordinator/people/tenants.ts'
 import { skills } from '../../coordinator/skills/index.ts'
 import type { Skill } from '../../coordinator/skills/skill.ts'
 import type { Store } from '../../coordinator/store/store.ts'
-import { newPrivateKey, signerOf } from '../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../shared/signing.ts'
 import { BY, temporaryFolder, temporaryStore } from '../coordinator/store/temporary.ts'
 import { appWith, config, views } from './app.ts'
 import { silent } from './cell.ts'
@@ -55,7 +55,7 @@ export const a2aScene = async (t: Pick<Test, 'teardown'>, options: SceneOptions 
   const gates = createGates({
     ...{ store, now, definitions: policies.current().gates },
     requireCurrent: policies.requireCurrent,
-    signer: signerOf(newPrivateKey()),
+    signer: createSigner(generatePrivateKey()),
     publish: events.publish,
   })
   const { moreSkills = [] } = options

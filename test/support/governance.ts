@@ -29,7 +29,7 @@ import { createVisitors, VisitorSettings } from '../../coordinator/visitors/visi
 import { webhookDelivery } from '../../coordinator/webhooks/webhook-delivery.ts'
 import { createWebhooks } from '../../coordinator/webhooks/webhooks.ts'
 import { WebhooksConfig } from '../../coordinator/webhooks/webhooks-config.ts'
-import { newPrivateKey, signerOf } from '../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../shared/signing.ts'
 import { logger } from '../coordinator/keys/fixtures.ts'
 import { BY, temporaryStore } from '../coordinator/store/temporary.ts'
 import { appWith, config, views } from './app.ts'
@@ -91,7 +91,7 @@ export const governanceScene = async (
   const gates = createGates({
     ...{ store, now, publish },
     requireCurrent: policies.requireCurrent,
-    signer: signerOf(newPrivateKey()),
+    signer: createSigner(generatePrivateKey()),
     get definitions() {
       return policies.current().gates
     },

@@ -9,11 +9,11 @@ export const explainAbsence = (
   answer: unknown,
   input: never,
 ): string | undefined => {
-  const { shape, whenEmpty } = probe
+  const { shape, emptyReason } = probe
   if (answer !== null && !hasShape(answer, shape))
     return `the library answered no ${shape} but something else`
-  if (answer === null || (whenEmpty !== undefined && isEmpty(answer)))
-    return typeof whenEmpty === 'function' ? whenEmpty(input) : (whenEmpty ?? NOTHING)
+  if (answer === null || (emptyReason !== undefined && isEmpty(answer)))
+    return typeof emptyReason === 'function' ? emptyReason(input) : (emptyReason ?? NOTHING)
   return probe.explainInvented?.(answer as never)
 }
 

@@ -1,5 +1,5 @@
 import { Wakeup } from '../../../shared/wakeup.ts'
-import type { Progress } from '../../../shared/wire/answer-events.ts'
+import type { CallProgress } from '../../../shared/wire/answer-events.ts'
 import { type Frame, MAX_ITEM_BYTES, WINDOW_BYTES } from '../protocol.ts'
 
 /** What a function of a helper gets beside its input. */
@@ -7,7 +7,7 @@ export interface CallContext {
   /** Aborts when the call has no reader any more; the function must end soon then. */
   signal: AbortSignal
   /** Reports within 100 ms of another one are left out. */
-  report(progress: Progress): void
+  report(progress: CallProgress): void
 }
 
 /** Returns a value, a promise of one, or items one after the other; all of them fit into JSON. */
@@ -45,7 +45,7 @@ export class ServedCall {
     const { signal } = this.#controller
     try {
       const called = await find()
-      const context = { signal, report: (progress: Progress) => this.#report(progress) }
+      const context = { signal, report: (progress: CallProgress) => this.#report(progress) }
       for await (const item of itemsOf(await called(input as never, context))) {
         if (!this.#sendItem(item)) return
         while (this.#credit <= 0 && !signal.aborted) await this.#news.wait()
@@ -75,7 +75,7 @@ export class ServedCall {
     this.#send({ type: 'error', id: this.#id, kind, reason })
   }
 
-  #report(progress: Progress): void {
+  #report(progress: CallProgress): void {
     const now = performance.now()
     if (now - this.#reportedAt < REPORT_EVERY_MS) return
     this.#reportedAt = now

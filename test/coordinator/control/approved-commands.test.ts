@@ -12,7 +12,7 @@ import { Executor } from '../../../daemon/commands/executor.ts'
 import { Journal } from '../../../daemon/commands/journal.ts'
 import { factsOf, type Verb } from '../../../daemon/commands/verb.ts'
 import { newId } from '../../../shared/ids.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import { silent } from '../../support/cell.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
@@ -26,7 +26,7 @@ const NOW = Date.now()
 /** A coordinator with gates, and the executor of one cell at its end; what moved is noted. */
 const scene = async (t: Test) => {
   const store = await temporaryStore(t)
-  const [signer, cell] = [signerOf(newPrivateKey()), signerOf(newPrivateKey())]
+  const [signer, cell] = [createSigner(generatePrivateKey()), createSigner(generatePrivateKey())]
   await addCell(store.ledger, CELL, cell.publicKey)
   const now = () => NOW
   const keys = createKeys({ store, logger: silent, now })

@@ -6,7 +6,7 @@ import { Journal } from '../../../daemon/commands/journal.ts'
 import { journalFile } from '../../../daemon/commands/journal-file.ts'
 import type { Verb } from '../../../daemon/commands/verb.ts'
 import { newId } from '../../../shared/ids.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import {
   type Ack,
   type Command,
@@ -199,7 +199,7 @@ t.test('an approval is verified by the cell over what it plans again', async t =
     { ...plan, parts: [{ cell_id: elsewhere, part_hash: 'a'.repeat(64) }, own as never] },
     UNTIL,
   )
-  const stranger = signerOf(newPrivateKey())
+  const stranger = createSigner(generatePrivateKey())
   const forged = { ...approved({}).approval, signature: 'A'.repeat(86) }
   const cases = {
     'one cell': [approved({}), undefined],

@@ -10,7 +10,7 @@ import { MAX_OFFSET_MS, untimely } from '../../../daemon/commands/untimely.ts'
 import type { Verb } from '../../../daemon/commands/verb.ts'
 import { commandsService } from '../../../daemon/services/commands.ts'
 import { newId } from '../../../shared/ids.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import {
   type Ack,
   type Command,
@@ -19,7 +19,7 @@ import {
   MAX_RESULT_BYTES,
 } from '../../../shared/wire/command.ts'
 import { type Envelope, envelope } from '../../../shared/wire/envelope.ts'
-import { DryRun, LIVE_GATE, partHash } from '../../../shared/wire/plan-part.ts'
+import { DryRun, hashPart, LIVE_GATE } from '../../../shared/wire/plan-part.ts'
 import { silent } from '../../support/cell.ts'
 import { history, play } from './histories.ts'
 import { CELL, cell, command, coordinator, folderOf, NOW, rig } from './rig.ts'
@@ -57,7 +57,7 @@ t.test('what does not prove its sender gets no answer and leaves no trace', asyn
   const { signature, ...unsigned } = good
   for (const [title, body] of [
     ['no signature', unsigned],
-    ['another key', command({}, signerOf(newPrivateKey()))],
+    ['another key', command({}, createSigner(generatePrivateKey()))],
     ['another key with the name of the right one', { ...command({}, cell), key_id: good.key_id }],
     ['a changed verb', { ...good, verb: 'do-caution' }],
     ['a changed life', { ...good, expires_at: good.expires_at + 1 }],
@@ -271,7 +271,7 @@ t.test('an end', async t => {
     }
     const ack = await obey(dry)
     t.match(ack, { state: 'succeeded', result: { part, checks: [] } })
-    t.equal(partHash(DryRun.parse(ack?.result).part), DryRun.parse(ack?.result).part_hash)
+    t.equal(hashPart(DryRun.parse(ack?.result).part), DryRun.parse(ack?.result).part_hash)
     t.strictSame(ran, [])
   })
 })

@@ -6,7 +6,7 @@ import { Executor } from '../../../daemon/commands/executor.ts'
 import { Journal, type JournalFile } from '../../../daemon/commands/journal.ts'
 import type { Verb } from '../../../daemon/commands/verb.ts'
 import { newId } from '../../../shared/ids.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import {
   type Ack,
   type Command,
@@ -16,9 +16,9 @@ import {
 } from '../../../shared/wire/command.ts'
 import { approvalFor } from '../../support/approval-for.ts'
 
-const coordinator = signerOf(newPrivateKey())
-const stranger = signerOf(newPrivateKey())
-const cell = signerOf(newPrivateKey())
+const coordinator = createSigner(generatePrivateKey())
+const stranger = createSigner(generatePrivateKey())
+const cell = createSigner(generatePrivateKey())
 const CELL = newId('cell')
 const logger = pino({ level: 'silent' })
 

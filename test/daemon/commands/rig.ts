@@ -8,15 +8,15 @@ import { Journal, type JournalFile } from '../../../daemon/commands/journal.ts'
 import { journalFile } from '../../../daemon/commands/journal-file.ts'
 import type { Verb } from '../../../daemon/commands/verb.ts'
 import { newId } from '../../../shared/ids.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { type Ack, type Command, type Hazard, signCommand } from '../../../shared/wire/command.ts'
 import { approvalFor } from '../../support/approval-for.ts'
 import { silent } from '../../support/cell.ts'
 
 export const NOW = 1_800_000_000_000
 export const CELL = newId('cell')
-export const coordinator = signerOf(newPrivateKey())
-export const cell = signerOf(newPrivateKey())
+export const coordinator = createSigner(generatePrivateKey())
+export const cell = createSigner(generatePrivateKey())
 
 let fences = 0
 /** A command that people have approved, where it needs that. */

@@ -16,6 +16,6 @@ export default defineHostProbe({
   description:
     'Digests of the ids of the operating system and the hardware, and the hardware addresses of the network.',
   shape: 'object',
-  whenEmpty: 'this machine has no ids',
+  emptyReason: 'this machine has no ids',
   arrange: answer => ({ ...answer, os: digest(answer.os), hardware: digest(answer.hardware) }),
 })

@@ -5,7 +5,7 @@ export default defineHostProbe({
   id: 'inet-checksite',
   call: 'inetChecksite',
   description:
-    'Whether a site answers, with what status and after how many milliseconds. Asks only what the cell allows.',
+    'Whether a site answers, with its status and latency in milliseconds. Contacts only targets that the cell allows.',
   shape: 'object',
   reach: 'internet',
   input: {
@@ -15,7 +15,7 @@ export default defineHostProbe({
       .regex(/^https?:\/\/([a-z0-9][a-z0-9.-]{0,252})(:[0-9]{1,5})?(\/[a-z0-9._~/-]{0,500})?$/)
       .max(800)
       .describe(
-        'Lower case, without a query; its host must stand in probes.allowed_targets of the cell.',
+        'Lower case, without a query; its host must be listed in probes.allowed_targets of the cell.',
       ),
   },
   argumentsFor: ({ url }) => [url],

@@ -10,7 +10,7 @@ const HTTPS_PORT = 443
  * is made, and nothing is trusted: a caller who trusts one of them connects again with it as the
  * only authority. Throws the connection's error, or the reason of the signal.
  */
-export const shownCertificates = async (target: URL, signal: AbortSignal): Promise<Buffer[]> => {
+export const fetchCertificates = async (target: URL, signal: AbortSignal): Promise<Buffer[]> => {
   const host = target.hostname.replace(/^\[|\]$/g, '')
   const socket = connect({
     host,
@@ -28,7 +28,7 @@ export const shownCertificates = async (target: URL, signal: AbortSignal): Promi
 }
 
 /** Certificate with this fingerprint (SHA-256, base64url, as in join tokens), PEM. */
-export const certificateWith = (
+export const findCertificate = (
   certificates: readonly Buffer[],
   fingerprint: string,
 ): string | undefined => {
