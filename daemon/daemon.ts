@@ -12,11 +12,11 @@ import { CAPABILITY } from '../shared/wire/capability.ts'
 import type { CellSettings } from '../shared/wire/desired.ts'
 import type { Envelope } from '../shared/wire/envelope.ts'
 import type { EngineReport } from '../shared/wire/telemetry.ts'
-import { builtInVerbs } from './commands/built-in-verbs.ts'
+import { createBuiltInVerbs } from './commands/built-in-verbs.ts'
 import { CoordinatorClock } from './commands/clock.ts'
-import { journalFile } from './commands/journal-file.ts'
-import { modelVerbs } from './commands/model-verbs.ts'
-import { factsOf, type Verb } from './commands/verb.ts'
+import { openJournalFile } from './commands/journal-file.ts'
+import { createModelVerbs } from './commands/model-verbs.ts'
+import { toVerbFacts, type Verb } from './commands/verb.ts'
 import { type DaemonConfig, DEFAULT_COORDINATOR_URL } from './config.ts'
 import { genuineDesired } from './desired/believable.ts'
 import { OpenBirths } from './desired/freshness.ts'
@@ -26,10 +26,10 @@ import { enrol } from './enrol.ts'
 import { chooseSampler, thisMachine } from './gpu/choose.ts'
 import { type GpuSampler, noGpus } from './gpu/sampler.ts'
 import { createHealth, type Health, isSound } from './health.ts'
-import { helperSpawner } from './helper/helper-child.ts'
+import { createSpawner } from './helper/helper-child.ts'
 import { Helpers } from './helper/helpers.ts'
-import { hostFacts } from './host/facts.ts'
-import { hostSampler } from './host/sampler.ts'
+import { readHostFacts } from './host/facts.ts'
+import { createHostSampler } from './host/sampler.ts'
 import {
   beginEpoch,
   type Identity,
@@ -44,7 +44,7 @@ import { cellMetrics } from './metrics/cell-metrics.ts'
 import { withMetrics } from './metrics/with-metrics.ts'
 import { ownIdentity } from './own-identity.ts'
 import { createHostProbes } from './probes/host-probes.ts'
-import { hostQuestion } from './probes/host-question.ts'
+import { createHostQuestion } from './probes/host-question.ts'
 import { withQuestions } from './questions/with-questions.ts'
 import type { Service } from './service.ts'
 import { announceService } from './services/announce.ts'
@@ -182,7 +182,7 @@ const fleetServices = async (
   parts: DaemonParts,
 ): Promise<Service[]> => {
   const { config, local, onReload, inference, verbs: more, logger, leave, signal } = parts
-  const helpers = new Helpers({ spawn: helperSpawner(parts.env) })
+  const helpers = new Helpers({ spawn: createSpawner(parts.env) })
   signal.addEventListener('abort', () => helpers.stop(), { once: true })
   const probes = createHostProbes({ helpers, config: config.probes, now: Date.now })
   const url = config.coordinator.url ?? stored.coordinator_url
@@ -193,16 +193,16 @@ const fleetServices = async (
   const connectTimeoutSeconds = config.coordinator.connect_timeout_seconds
   await settleAtStart({ identity, url, connectTimeoutSeconds, logger }, signal)
   const intervalSeconds = config.telemetry.interval_seconds
-  const host = await hostFacts()
+  const host = await readHostFacts()
   const live = new LiveSettings(config)
   const clock = new CoordinatorClock(() => performance.now())
-  const everyCell = builtInVerbs({
+  const everyCell = createBuiltInVerbs({
     announce: () => announce.again(),
     restartEngines: () => {
       inference.restart?.().catch(error => logger.error({ reason: error.message }, 'engines'))
     },
   })
-  const ofModels = inference.models === undefined ? [] : modelVerbs(inference.models)
+  const ofModels = inference.models === undefined ? [] : createModelVerbs(inference.models)
   const verbs = [...everyCell, ...ofModels, ...(more ?? [])]
   const trusted = () => (identity.coordinator_key === undefined ? [] : [identity.coordinator_key])
   const witness = await openWitness({ stateDir: config.state_dir, trusted, logger })
@@ -216,7 +216,7 @@ const fleetServices = async (
     engines: inference.reports(),
     tags: live.tags,
     ...(identity.coordinator_key !== undefined && { coordinator_key: identity.coordinator_key }),
-    verbs: verbs.map(factsOf),
+    verbs: verbs.map(toVerbFacts),
     ...auditHead(witness),
   })
   const { outboxBytes, ...telemetryLimits } = spoolLimits(config)
@@ -229,14 +229,14 @@ const fleetServices = async (
   const believing = () => ({ cellId: identity.cell_id, trusted: trusted() })
   const sending = ({ type, id }: Envelope): void => {
     if (type !== 'birth') return
-    clock.ask(id)
+    clock.markRequest(id)
     births.sent(id)
   }
   const uplink = new Uplink({ ...reach, spool, outbox, sending, logger })
   leave?.addEventListener('abort', () => uplink.sayDraining(), { once: true })
   uplink.on('desired', ({ body, at }) => {
     const { answers, issued_at = at } = genuineDesired(body, believing()) ?? {}
-    if (answers !== undefined) clock.answered(answers, issued_at)
+    if (answers !== undefined) clock.markAnswer(answers, issued_at)
   })
   const onChange = (listener: () => void) => inference.onChange(listener)
   const engines = () => inference.reports()
@@ -252,7 +252,7 @@ const fleetServices = async (
   const telemetry = telemetryService({
     uplink,
     gpus,
-    host: hostSampler({ stateDir: config.state_dir }),
+    host: createHostSampler({ stateDir: config.state_dir }),
     engines,
     onChange,
     intervalSeconds,
@@ -276,9 +276,9 @@ const fleetServices = async (
   const commands = commandsService({
     cellId: identity.cell_id,
     uplink,
-    file: journalFile(join(config.state_dir, 'commands.journal')),
+    file: openJournalFile(join(config.state_dir, 'commands.journal')),
     signer: await openSigner(signingKeyFile(config.state_dir)),
-    trusted,
+    listTrustedKeys: trusted,
     verbs,
     clock,
     now: Date.now,
@@ -291,7 +291,10 @@ const fleetServices = async (
     commands,
     uplink,
     telemetry,
-    linkService({ ...reach, handle: withQuestions([hostQuestion(probes)], inference.handle) }),
+    linkService({
+      ...reach,
+      handle: withQuestions([createHostQuestion(probes)], inference.handle),
+    }),
     witnessService({ witness, uplink, logger }),
     credentialService({
       ...reach,

@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { builtInVerbs } from '../../daemon/commands/built-in-verbs.ts'
+import { createBuiltInVerbs } from '../../daemon/commands/built-in-verbs.ts'
 import { CoordinatorClock } from '../../daemon/commands/clock.ts'
 import type { JournalFile } from '../../daemon/commands/journal.ts'
-import { journalFile } from '../../daemon/commands/journal-file.ts'
-import { factsOf } from '../../daemon/commands/verb.ts'
+import { openJournalFile } from '../../daemon/commands/journal-file.ts'
+import { toVerbFacts } from '../../daemon/commands/verb.ts'
 import { createHealth } from '../../daemon/health.ts'
 import { ownIdentity } from '../../daemon/own-identity.ts'
 import { announceService } from '../../daemon/services/announce.ts'
@@ -44,7 +44,7 @@ const startCells = (options: CellsOptions): void => {
     const { url } = options
     const stored = { cell_id: id, credential, coordinator_url: url, epoch: 1 }
     const clock = new CoordinatorClock(() => performance.now())
-    const verbs = builtInVerbs({ announce: async () => {}, restartEngines: () => {} })
+    const verbs = createBuiltInVerbs({ announce: async () => {}, restartEngines: () => {} })
     const uplink = new Uplink({
       identity: ownIdentity(state, stored),
       url,
@@ -57,7 +57,7 @@ const startCells = (options: CellsOptions): void => {
     const services = [
       announceService({
         uplink,
-        describe: () => ({ ...announce(id), verbs: verbs.map(factsOf) }),
+        describe: () => ({ ...announce(id), verbs: verbs.map(toVerbFacts) }),
         intervalSeconds: 3600,
         onChange: () => () => {},
         logger,
@@ -65,9 +65,9 @@ const startCells = (options: CellsOptions): void => {
       commandsService({
         cellId: id,
         uplink,
-        file: options.journal === 'disk' ? journalFile(join(state, 'journal')) : inMemory(),
+        file: options.journal === 'disk' ? openJournalFile(join(state, 'journal')) : inMemory(),
         signer: createSigner(privateKey),
-        trusted: () => [options.coordinatorKey],
+        listTrustedKeys: () => [options.coordinatorKey],
         verbs,
         clock,
         now: Date.now,

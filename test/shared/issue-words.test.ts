@@ -43,7 +43,12 @@ t.test('an issue of a union', async t => {
     z.object({ type: z.literal('json_object') }),
   ])
   for (const [title, schema, value, says] of [
-    ['the branch of the right kind is described', stop, ['a', 'b', 'c'], 'must have at most 2 items'],
+    [
+      'the branch of the right kind is described',
+      stop,
+      ['a', 'b', 'c'],
+      'must have at most 2 items',
+    ],
     [
       'all branches are described where none is of the right kind',
       stop,
@@ -57,7 +62,12 @@ t.test('an issue of a union', async t => {
       { type: 'xml' },
       'must be one of text, json_object',
     ],
-    ['a bound is described for the branch that it belongs to', either, 'a', 'must have at least 3 characters'],
+    [
+      'a bound is described for the branch that it belongs to',
+      either,
+      'a',
+      'must have at least 3 characters',
+    ],
   ] as const)
     t.test(title, async t => t.equal(told(schema, value), says))
 })

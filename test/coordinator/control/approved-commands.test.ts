@@ -8,9 +8,9 @@ import type { Person } from '../../../coordinator/gates/rules.ts'
 import { createKeys } from '../../../coordinator/keys/keys.ts'
 import { createPerson } from '../../../coordinator/people/people.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
-import { Executor } from '../../../daemon/commands/executor.ts'
-import { Journal } from '../../../daemon/commands/journal.ts'
-import { factsOf, type Verb } from '../../../daemon/commands/verb.ts'
+import { CommandExecutor } from '../../../daemon/commands/executor.ts'
+import { CommandJournal } from '../../../daemon/commands/journal.ts'
+import { toVerbFacts, type Verb } from '../../../daemon/commands/verb.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
@@ -69,12 +69,12 @@ const scene = async (t: Test) => {
     replace: async (text: string) => void lines.splice(0, lines.length, text),
     close: async () => {},
   }
-  const executor: Executor = new Executor({
+  const executor: CommandExecutor = new CommandExecutor({
     cellId: CELL,
     signer: cell,
-    trusted: () => [signer.publicKey],
+    listTrustedKeys: () => [signer.publicKey],
     verbs: [move],
-    journal: await Journal.open(file, now),
+    journal: await CommandJournal.open(file, now),
     clock: { bounds: () => ({ earliest: NOW, latest: NOW }) },
     now,
     nowMs: () => 0,
@@ -86,7 +86,7 @@ const scene = async (t: Test) => {
   const commands = await createCommands({
     ledger: store.ledger,
     signer,
-    verbs: () => [factsOf(move)],
+    verbs: () => [toVerbFacts(move)],
     capability: () => CAPABILITY,
     isHere: () => true,
     cellKey: async () => cell.publicKey,

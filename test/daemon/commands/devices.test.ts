@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
-import { Journal } from '../../../daemon/commands/journal.ts'
-import { journalFile } from '../../../daemon/commands/journal-file.ts'
+import { CommandJournal } from '../../../daemon/commands/journal.ts'
+import { openJournalFile } from '../../../daemon/commands/journal-file.ts'
 import type { Verb } from '../../../daemon/commands/verb.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
@@ -44,7 +44,7 @@ const devices = async (t: Test, given: Partial<Parameters<typeof rig>[1]> = {}) 
     verb('look', { hazard: 'read', run: async () => ({ seen: true }) }),
     verb('stop', { hazard: 'safe', urgent: true, run: async () => ({ stopped: true }) }),
   ]
-  const file = journalFile(world.path)
+  const file = openJournalFile(world.path)
   const at = await rig(t, { file, ...given, verbs })
   const lastOf = ({ id }: Command): Ack | undefined =>
     at.acks.findLast(ack => ack.command_id === id)
@@ -88,7 +88,7 @@ t.test('a command of one device does not wait for another device', async t => {
   t.strictSame(moving, ['arm'])
   letGo.get('arm')?.()
   await ends(waits)
-  await executor.idle()
+  await executor.waitUntilIdle()
 })
 
 t.test('a stop passes every queue and ends what its device does and would do', async t => {
@@ -104,7 +104,7 @@ t.test('a stop passes every queue and ends what its device does and would do', a
   t.match(lastOf(waits), { reason: 'overtaken', message: /before it began/ })
   t.match(lastOf(other), { state: 'executing' }, 'another device goes on')
   letGo.get('rover')?.()
-  await executor.idle()
+  await executor.waitUntilIdle()
   t.strictSame(moving, ['arm', 'rover'])
 })
 
@@ -129,7 +129,7 @@ t.test('fences count for each device, also after a restart', async t => {
   t.match(await obey(late), { state: 'succeeded' })
   t.match(await obey(early[0]), { reason: 'stale_fence' }, 'of the same device')
   end.abort()
-  const again = await devices(t, { file: journalFile(world.path) })
+  const again = await devices(t, { file: openJournalFile(world.path) })
   t.match(await again.obey(early[0]), { reason: 'stale_fence' })
   t.match(await again.obey(early[1]), { state: 'succeeded' }, 'of another device')
 })
@@ -146,7 +146,7 @@ t.test('a device that is full takes no room from another', async t => {
   await executor.receive(seen)
   await ends(seen)
   letGo.get('arm')?.()
-  await executor.idle()
+  await executor.waitUntilIdle()
 })
 
 t.test('a device that the cell does not have, or that is missing, is refused', async t => {
@@ -172,7 +172,7 @@ t.test('a dry run answers the plan at once, though its device is busy', async t 
   const part = { device_id: 'arm', hazard: 'safe', operations: [['go', 0]], bounds: { reach: 1 } }
   t.match(lastOf(dry)?.result, { part, checks: world.checks })
   letGo.get('arm')?.()
-  await executor.idle()
+  await executor.waitUntilIdle()
 })
 
 t.test('what is unsafe needs an approval, and what is milder does not', async t => {
@@ -186,7 +186,7 @@ t.test('what is unsafe needs an approval, and what is milder does not', async t 
   await executor.receive(unapproved(0, 'safe'))
   await until(() => letGo.has('arm'))
   letGo.get('arm')?.()
-  await executor.idle()
+  await executor.waitUntilIdle()
 })
 
 t.test('an approval is verified by the cell over what it plans again', async t => {
@@ -220,7 +220,7 @@ t.test('an approval is verified by the cell over what it plans again', async t =
     await executor.receive(move('arm', 1, { approval }))
     while (!letGo.has('arm') && acks.at(-1)?.state !== 'rejected') await new Promise(setImmediate)
     letGo.get('arm')?.()
-    await executor.idle()
+    await executor.waitUntilIdle()
     found.push([what, acks.at(-1)?.reason])
   }
   t.strictSame(
@@ -235,13 +235,13 @@ t.test('an approval is used once on a cell, also by another command after a rest
   await executor.receive(first)
   await until(() => letGo.has('arm'))
   letGo.get('arm')?.()
-  await executor.idle()
+  await executor.waitUntilIdle()
   const again = () => move('arm', 1, { approval: first.approval as never })
   t.match(await obey(again()), { reason: 'approval_used' })
   end.abort()
   const kept = readFileSync(world.path, 'utf8')
   t.match(kept, first.approval?.approval.request_id ?? '?')
-  const reborn = await devices(t, { file: journalFile(world.path) })
+  const reborn = await devices(t, { file: openJournalFile(world.path) })
   t.match(await reborn.obey(again()), { reason: 'approval_used' })
 })
 
@@ -251,7 +251,7 @@ t.test('a reading that moves does not void an approval; one below its limit stop
   await executor.receive(move('arm'))
   await until(() => letGo.has('arm'))
   letGo.get('arm')?.()
-  await executor.idle()
+  await executor.waitUntilIdle()
   world.checks = [{ name: 'battery', observed: 12, limit: 20, holds: false }]
   const refused = await obey(move('arm'))
   t.match(refused, { state: 'rejected', reason: 'precondition_failed', message: /battery is 12/ })
@@ -294,8 +294,8 @@ t.test('progress is said at most once a second, and never after the end', async 
 t.test(
   'the journal keeps large results within its bytes, and forgets none that is open',
   async t => {
-    const file = journalFile(join(folderOf(t), 'commands.journal'))
-    const journal = await Journal.open(file, () => NOW)
+    const file = openJournalFile(join(folderOf(t), 'commands.journal'))
+    const journal = await CommandJournal.open(file, () => NOW)
     const open = look('arm')
     const ackOf = ({ id }: Command, state: Ack['state'], result?: string) => ({
       command_id: id,
@@ -316,7 +316,7 @@ t.test(
     const bytes = Buffer.byteLength((await file.read()) ?? '')
     t.ok(bytes < 33 * 1024 * 1024, `${bytes} bytes`)
     t.ok(journal.find(id), 'what has not ended is kept')
-    t.ok(journal.entries().length < 150)
+    t.ok(journal.listEntries().length < 150)
     await journal.close()
   },
 )

@@ -4,11 +4,11 @@ import { resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { buildEnvironment, PASSED_ON } from '../../../daemon/helper/environment.ts'
 import { Helper } from '../../../daemon/helper/helper.ts'
-import { helperSpawner, type SpawnHelper } from '../../../daemon/helper/helper-child.ts'
+import { createSpawner, type SpawnHelper } from '../../../daemon/helper/helper-child.ts'
 import { HELPER_CLASSES } from '../../../daemon/helper/helper-class.ts'
 import { Helpers } from '../../../daemon/helper/helpers.ts'
 import type { HelperCall } from '../../../daemon/helper/job.ts'
-import { type Order, WINDOW_BYTES } from '../../../daemon/helper/protocol.ts'
+import { type HelperOrder, WINDOW_BYTES } from '../../../daemon/helper/protocol.ts'
 import { pause } from '../../support/stack.ts'
 
 const CHILD = resolve(import.meta.dirname, '..', '..', 'support', 'helper-child.ts')
@@ -19,7 +19,7 @@ const QUICK = { cancelSeconds: 0.2 }
 /** The real helper process, with functions that misbehave. */
 const helperFor = (t: Test, idleSeconds = 60): Helper => {
   const env = { ...process.env, SHOAL_COORDINATOR_JOIN_TOKEN: 'secret', AWS_SECRET_KEY: 'secret' }
-  const helper = new Helper({ spawn: helperSpawner(env, CHILD)('host'), ...QUICK, idleSeconds })
+  const helper = new Helper({ spawn: createSpawner(env, CHILD)('host'), ...QUICK, idleSeconds })
   t.teardown(() => helper.stop())
   return helper
 }
@@ -165,7 +165,7 @@ t.test('more calls than it has room for are refused', async t => {
 })
 
 t.test('one that cannot be started fails its calls, and is tried again by the next', async t => {
-  const spawn = helperSpawner(process.env, '/nowhere/at-all.ts')('host')
+  const spawn = createSpawner(process.env, '/nowhere/at-all.ts')('host')
   const helper = new Helper({ spawn })
   t.teardown(() => helper.stop())
   await t.rejects(helper.call(call('echo')), { kind: 'died', message: /ended with code 1/ })
@@ -174,7 +174,7 @@ t.test('one that cannot be started fails its calls, and is tried again by the ne
 
 t.test('a machine that cannot start a process is no crash of the daemon', async t => {
   let refuses = false
-  const real = helperSpawner(process.env, CHILD)('host')
+  const real = createSpawner(process.env, CHILD)('host')
   const helper = new Helper({
     spawn: listener => {
       if (refuses) throw new Error('spawn ENOMEM')
@@ -217,7 +217,7 @@ t.test('calls that run and wait end when the daemon does', async t => {
 })
 
 t.test('a hung call of one class disturbs no other class', async t => {
-  const helpers = new Helpers({ spawn: helperSpawner(process.env, CHILD), ...QUICK })
+  const helpers = new Helpers({ spawn: createSpawner(process.env, CHILD), ...QUICK })
   t.teardown(() => helpers.stop())
   const [host, radio] = [helpers.of('host'), helpers.of('radio')]
   await Promise.all([host.call(call('echo')), radio.call(call('echo'))])
@@ -250,7 +250,7 @@ t.test('a stream waits for its reader and never holds more than its window', asy
 
 /** A helper whose process answers nothing, and whose time the test moves. */
 const silentHelper = () => {
-  const orders: Order[] = []
+  const orders: HelperOrder[] = []
   const timers = new Map<() => void, number>()
   let [now, kills] = [0, 0]
   const after = (ms: number, run: () => void) => {
