@@ -13,14 +13,14 @@ import { parseArgs } from 'node:util'
 import { ABUSES, type Abuse, type RogueOptions } from './broker-abuse/abuse.ts'
 import { type CellLogin, SimulatedCell } from './fleet/simulated-cell.ts'
 import { coordinatorSide, enrolCells, type Side } from './fleet/targets.ts'
-import { cpuMs, percentile, type Row, report, rounded, rssMiB } from './measure.ts'
+import { cpuMs, percentile, type ReportRow, report, round, rssMiB } from './measure.ts'
 
 const CHANGE_EVERY_MS = 250
 
 const pause = (milliseconds: number): Promise<void> =>
   new Promise(resolve => setTimeout(resolve, milliseconds))
 
-/** Cells that do what they should, and what they notice. */
+/** Well-behaved cells and their measurements. */
 const startHonest = async (logins: CellLogin[], side: Side) => {
   const tookMs: number[] = []
   let closed = 0
@@ -29,8 +29,8 @@ const startHonest = async (logins: CellLogin[], side: Side) => {
     login =>
       new SimulatedCell(login, side.target, {
         ready: () => ready++,
-        acknowledged: milliseconds => tookMs.push(milliseconds),
-        closed: () => closed++,
+        onAcknowledged: milliseconds => tookMs.push(milliseconds),
+        onClosed: () => closed++,
       }),
   )
   for (const cell of cells) cell.open()
@@ -62,7 +62,7 @@ const measure = async (
   side: Side,
   honest: Awaited<ReturnType<typeof startHonest>>,
   seconds: number,
-): Promise<Row> => {
+): Promise<ReportRow> => {
   honest.take()
   side.loopDelayMs.length = 0
   const [rssBefore, cpuBefore] = [rssMiB(side.pid()), cpuMs(side.pid())]
@@ -75,12 +75,12 @@ const measure = async (
   return {
     phase,
     'honest acks': tookMs.length,
-    'p50 ms': rounded(percentile(tookMs, 50)),
-    'p99 ms': rounded(percentile(tookMs, 99)),
+    'p50 ms': round(percentile(tookMs, 50)),
+    'p99 ms': round(percentile(tookMs, 99)),
     'honest cut off': closed,
-    'loop delay max ms': rounded(Math.max(...side.loopDelayMs)),
+    'loop delay max ms': round(Math.max(...side.loopDelayMs)),
     'RSS growth MiB': rss - rssBefore,
-    'CPU %': rounded((cpuMs(side.pid()) - cpuBefore) / seconds / 10),
+    'CPU %': round((cpuMs(side.pid()) - cpuBefore) / seconds / 10),
   }
 }
 

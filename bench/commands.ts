@@ -26,16 +26,16 @@ import { digestOf, randomSecret } from '../coordinator/keys/secret.ts'
 import { openStore, type Store } from '../coordinator/store/store.ts'
 import { createSigner, generatePrivateKey } from '../shared/signing.ts'
 import { Ack, FINAL_STATES } from '../shared/wire/command.ts'
-import type { CellsOptions } from './commands/cells.ts'
-import { cpuMs, percentile, type Row, report, rounded } from './measure.ts'
+import type { BenchCellsOptions } from './commands/cells.ts'
+import { cpuMs, percentile, type ReportRow, report, round } from './measure.ts'
 
 const logger = pino({ level: 'silent' })
 const pause = (milliseconds: number): Promise<void> =>
   new Promise(resolve => setTimeout(resolve, milliseconds))
 
-const enrol = async (store: Store, count: number): Promise<CellsOptions['cells']> => {
+const enrol = async (store: Store, count: number): Promise<BenchCellsOptions['cells']> => {
   const { token } = await createToken(store.ledger, { uses: 1, ttlMinutes: 60 }, { actor: 'bench' })
-  const cells: CellsOptions['cells'] = []
+  const cells: BenchCellsOptions['cells'] = []
   await store.ledger.sealed.write(async trx => {
     for (let i = 0; i < count; i++) {
       const privateKey = generatePrivateKey()
@@ -53,7 +53,7 @@ const enrol = async (store: Store, count: number): Promise<CellsOptions['cells']
   return cells
 }
 
-/** What the serving coordinator is made of, as far as commands need it. */
+/** Starts a coordinator with the parts that commands need. */
 const startCoordinator = async (store: Store) => {
   const signer = createSigner(generatePrivateKey())
   const cells = createCells({ store, logger })
@@ -124,7 +124,7 @@ const measure = async (
   cellIds: string[],
   rate: number,
   seconds: number,
-): Promise<Row> => {
+): Promise<ReportRow> => {
   const wholeMs: number[] = []
   const brokerMs: number[] = []
   const states = new Map<string, number>()
@@ -153,12 +153,12 @@ const measure = async (
     'commands/s': rate,
     commands: running.length,
     succeeded: states.get('succeeded') ?? 0,
-    'p50 ms': rounded(percentile(wholeMs, 50)),
-    'p99 ms': rounded(percentile(wholeMs, 99)),
-    'from broker p50': rounded(percentile(brokerMs, 50)),
-    'from broker p99': rounded(percentile(brokerMs, 99)),
-    'max ms': rounded(Math.max(...wholeMs)),
-    'CPU ms each': rounded(cpu),
+    'p50 ms': round(percentile(wholeMs, 50)),
+    'p99 ms': round(percentile(wholeMs, 99)),
+    'from broker p50': round(percentile(brokerMs, 50)),
+    'from broker p99': round(percentile(brokerMs, 99)),
+    'max ms': round(Math.max(...wholeMs)),
+    'CPU ms each': round(cpu),
   }
 }
 
@@ -183,7 +183,7 @@ export const main = async (argv: string[]): Promise<void> => {
     coordinatorKey: coordinator.key,
     journal: values.journal === 'disk' ? 'disk' : 'memory',
     cells,
-  } satisfies CellsOptions)
+  } satisfies BenchCellsOptions)
   const isReady = (id: string): boolean => coordinator.fleet.cell(id)?.presence === 'ready'
   const startedMs = performance.now()
   while (!cells.every(({ id }) => isReady(id))) await pause(50)
@@ -191,7 +191,7 @@ export const main = async (argv: string[]): Promise<void> => {
 
   const ids = cells.map(({ id }) => id)
   await measure(coordinator, ids, 50, 3)
-  const rows: Row[] = []
+  const rows: ReportRow[] = []
   for (const rate of values.rates.split(',').map(Number))
     rows.push(await measure(coordinator, ids, rate, Number(values.seconds)))
   report('commands', values, rows)

@@ -15,7 +15,7 @@ import { TRAILER_USAGE } from '../shared/wire/link.ts'
 import { compare } from './engine/compare.ts'
 import type { EngineServer } from './engine/server.ts'
 import { startCell, startLlamaServer } from './engine/servers.ts'
-import { cpuMs, type Row, report } from './measure.ts'
+import { cpuMs, type ReportRow, report } from './measure.ts'
 
 const SLOTS = 16
 const ANSWER_TOKENS = 64
@@ -45,7 +45,10 @@ export const main = async (argv: string[]): Promise<void> => {
   const threads = Number(values.threads)
   const settings = {
     weights: values.weights ?? randomWeights(folder),
-    ...{ folder, slots: SLOTS, threads, contextLength: CONTEXT_LENGTH },
+    folder,
+    slots: SLOTS,
+    threads,
+    contextLength: CONTEXT_LENGTH,
   }
   try {
     const { rows, latencies } = await measureAlone(settings)
@@ -89,18 +92,20 @@ const measureBeside = async (binary: string, settings: Settings): Promise<void> 
   }
 }
 
-const measureAlone = async (settings: Settings): Promise<{ rows: Row[]; latencies: Row }> => {
+const measureAlone = async (
+  settings: Settings,
+): Promise<{ rows: ReportRow[]; latencies: ReportRow }> => {
   const stop = new AbortController()
   const service = await startService(settings, stop.signal)
   const session = await connect(service)
   const engine = { service, session, enginePid: service.pids()[0] as number }
   await throughput(engine, 1)
-  const rows: Row[] = []
+  const rows: ReportRow[] = []
   for (const streams of [1, 2, 4, 8, 16]) rows.push(await throughput(engine, streams))
   const latencies = {
     first_token_ms: await firstToken(engine, LONG_PROMPT),
     first_token_cached_ms: await firstToken(engine, LONG_PROMPT),
-    cancel_to_free_slot_ms: await cancelled(engine),
+    cancel_to_free_slot_ms: await measureCancel(engine),
   }
   session.close()
   stop.abort()
@@ -163,7 +168,7 @@ const ask = (
   return stream
 }
 
-const finished = async (
+const readUsage = async (
   stream: http2.ClientHttp2Stream,
 ): Promise<{ completion_tokens: number; prompt_tokens: number }> => {
   stream.resume()
@@ -171,11 +176,11 @@ const finished = async (
   return JSON.parse(trailers[TRAILER_USAGE])
 }
 
-const throughput = async (engine: Measured, streams: number): Promise<Row> => {
+const throughput = async (engine: Measured, streams: number): Promise<ReportRow> => {
   const { service, enginePid } = engine
   const before = { at: performance.now(), engine: cpuMs(enginePid), daemon: cpuMs(process.pid) }
   const counts = { ...service.counts()[0] }
-  const answers = Array.from({ length: streams }, (_, i) => finished(ask(engine, `question ${i}`)))
+  const answers = Array.from({ length: streams }, (_, i) => readUsage(ask(engine, `question ${i}`)))
   const tokens = (await Promise.all(answers)).reduce((sum, a) => sum + a.completion_tokens, 0)
   const seconds = (performance.now() - before.at) / 1000
   const now = service.counts()[0]
@@ -184,13 +189,13 @@ const throughput = async (engine: Measured, streams: number): Promise<Row> => {
   return {
     streams,
     tokens_per_second: Math.round(tokens / seconds),
-    engine_cpu_ms_per_token: rounded((cpuMs(enginePid) - before.engine) / tokens),
-    bench_and_daemon_cpu_ms_per_token: rounded((cpuMs(process.pid) - before.daemon) / tokens),
-    batch_fill: rounded(width / active),
+    engine_cpu_ms_per_token: round((cpuMs(enginePid) - before.engine) / tokens),
+    bench_and_daemon_cpu_ms_per_token: round((cpuMs(process.pid) - before.daemon) / tokens),
+    batch_fill: round(width / active),
   }
 }
 
-const rounded = (value: number): number => Math.round(value * 1000) / 1000
+const round = (value: number): number => Math.round(value * 1000) / 1000
 
 const LONG_PROMPT = 'lorem ipsum '.repeat(140)
 
@@ -199,18 +204,18 @@ const firstToken = async (engine: Measured, content: string): Promise<number> =>
   const stream = ask(engine, content, 1)
   await once(stream, 'data')
   const ms = performance.now() - startedAt
-  await finished(stream)
+  await readUsage(stream)
   return Math.round(ms)
 }
 
 /** Cancels while the prompt is read. */
-const cancelled = async (engine: Measured): Promise<number> => {
+const measureCancel = async (engine: Measured): Promise<number> => {
   const { service } = engine
-  const busy = (): number | undefined => service.reports()[0]?.slots_busy
+  const countBusy = (): number | undefined => service.reports()[0]?.slots_busy
   const stream = ask(engine, `! ${LONG_PROMPT}`)
-  while (busy() === 0) await new Promise(setImmediate)
+  while (countBusy() === 0) await new Promise(setImmediate)
   const startedAt = performance.now()
   stream.close(http2.constants.NGHTTP2_CANCEL)
-  while (busy() !== 0) await new Promise(setImmediate)
+  while (countBusy() !== 0) await new Promise(setImmediate)
   return Math.round(performance.now() - startedAt)
 }

@@ -25,7 +25,7 @@ import {
   mosquittoSide,
   type Side,
 } from './fleet/targets.ts'
-import { cpuMs, percentile, type Row, report, rounded, rssMiB } from './measure.ts'
+import { cpuMs, percentile, type ReportRow, report, round, rssMiB } from './measure.ts'
 
 interface Settings {
   cells: number
@@ -39,7 +39,7 @@ const SAMPLE_EVERY_MS = 5000
 const CHANGE_EVERY_MS = 30_000
 const CONNECTS_PER_SECOND = 1000
 const WARM_UP_MS = 3000
-/** Longest time for what was acknowledged to show up in a log. */
+/** Longest time until an acknowledged change shows up in a log. */
 const SETTLE_MS = 3000
 
 const SIDES: Record<string, (stateDir: string, settings: Settings) => Promise<Side>> = {
@@ -68,9 +68,9 @@ const startGenerators = (
       child.send('stats')
       return (await answer)[0] as Stats
     })
-    return (await Promise.all(answers)).reduce(added)
+    return (await Promise.all(answers)).reduce(addStats)
   }
-  const untilReady = async (): Promise<Stats> => {
+  const waitUntilReady = async (): Promise<Stats> => {
     for (;;) {
       const now = await stats()
       if (now.ready === cells) return now
@@ -88,10 +88,10 @@ const startGenerators = (
   const forget = (): void => {
     for (const child of children) child.send('forget')
   }
-  return { stats, untilReady, stop, forget }
+  return { stats, untilReady: waitUntilReady, stop, forget }
 }
 
-const added = (a: Stats, b: Stats): Stats => ({
+const addStats = (a: Stats, b: Stats): Stats => ({
   ready: a.ready + b.ready,
   acknowledgedChanges: { ...a.acknowledgedChanges, ...b.acknowledgedChanges },
   acknowledgedAfterMs: [...a.acknowledgedAfterMs, ...b.acknowledgedAfterMs],
@@ -101,7 +101,7 @@ const added = (a: Stats, b: Stats): Stats => ({
   busiestSecond: a.busiestSecond + b.busiestSecond,
 })
 
-/** Asks for the health page as a client would; how long that takes tells how busy the loop is. */
+/** Requests the health page as a client would; its duration shows how busy the event loop is. */
 const watchHealth = (side: Side): (() => number[]) => {
   if (side.target.kind === 'broker') return () => []
   const tookMs: number[] = []
@@ -116,7 +116,7 @@ const watchHealth = (side: Side): (() => number[]) => {
   }
 }
 
-const measure = async (side: Side, loginsFile: string, settings: Settings): Promise<Row> => {
+const measure = async (side: Side, loginsFile: string, settings: Settings): Promise<ReportRow> => {
   const startedAt = Date.now()
   const generators = startGenerators(
     {
@@ -148,23 +148,23 @@ const measure = async (side: Side, loginsFile: string, settings: Settings): Prom
   const healthMs = health()
   await pause(SETTLE_MS)
 
-  const row: Row = {
+  const row: ReportRow = {
     side: side.name,
     cells: settings.cells,
-    'all ready after s': rounded((readyAt - startedAt) / 1000),
+    'all ready after s': round((readyAt - startedAt) / 1000),
     'samples/s': Math.round((after.samples - before.samples) / seconds),
-    'CPU %': rounded(cpu),
+    'CPU %': round(cpu),
     'RSS MiB': rss,
-    'ack p50 ms': rounded(percentile(after.acknowledgedAfterMs, 50)),
-    'ack p99 ms': rounded(percentile(after.acknowledgedAfterMs, 99)),
-    'arrival p50 ms': rounded(percentile(side.arrivedAfterMs, 50)),
-    'arrival p99 ms': rounded(percentile(side.arrivedAfterMs, 99)),
-    'healthz p99 ms': rounded(percentile(healthMs, 99)),
-    'loop delay max ms': rounded(Math.max(...side.loopDelayMs)),
+    'ack p50 ms': round(percentile(after.acknowledgedAfterMs, 50)),
+    'ack p99 ms': round(percentile(after.acknowledgedAfterMs, 99)),
+    'arrival p50 ms': round(percentile(side.arrivedAfterMs, 50)),
+    'arrival p99 ms': round(percentile(side.arrivedAfterMs, 99)),
+    'healthz p99 ms': round(percentile(healthMs, 99)),
+    'loop delay max ms': round(Math.max(...side.loopDelayMs)),
     acknowledged: Object.values(after.acknowledgedChanges).reduce((sum, n) => sum + n, 0),
     'acknowledged, lost': lostChanges(after, side),
     'cut off': after.closed,
-    'taken for gone': side.lost(),
+    'taken for gone': side.countLost(),
   }
   if (side.restart && settings.profile === undefined)
     Object.assign(row, await measureReturn(side, generators))
@@ -182,15 +182,15 @@ const lostChanges = ({ acknowledgedChanges }: Stats, { arrived }: Side): number 
 const measureReturn = async (
   side: Side,
   generators: ReturnType<typeof startGenerators>,
-): Promise<Row> => {
+): Promise<ReportRow> => {
   generators.forget()
   const killedAt = Date.now()
   await side.restart?.()
   const servingAt = Date.now()
   const { readyAt, busiestSecond } = await generators.untilReady()
   return {
-    'serving again after s': rounded((servingAt - killedAt) / 1000),
-    'all back after s': rounded((readyAt - killedAt) / 1000),
+    'serving again after s': round((servingAt - killedAt) / 1000),
+    'all back after s': round((readyAt - killedAt) / 1000),
     'most tries in 1 s': busiestSecond,
   }
 }
@@ -217,7 +217,7 @@ export const main = async (argv: string[]): Promise<void> => {
   const stateDir = join(folder, 'coordinator')
   const loginsFile = join(folder, 'logins.json')
   writeFileSync(loginsFile, JSON.stringify(await enrolCells(stateDir, settings.cells)))
-  const rows: Row[] = []
+  const rows: ReportRow[] = []
   for (const name of settings.sides) {
     const start = SIDES[name]
     if (start === undefined) throw new Error(`there is no side ${name}`)
@@ -226,18 +226,18 @@ export const main = async (argv: string[]): Promise<void> => {
     await side.stop()
   }
   rmSync(folder, { recursive: true })
-  report('fleet', settings, turned(rows))
+  report('fleet', settings, transposeRows(rows))
 }
 
 /** One line for each figure, one column for each side. */
-const turned = (rows: Row[]): Row[] => {
+const transposeRows = (rows: ReportRow[]): ReportRow[] => {
   const names = [...new Set(rows.flatMap(row => Object.keys(row)))].filter(name => name !== 'side')
   return names.map(name => ({
     figure: name,
-    ...Object.fromEntries(rows.map(row => [row.side, shown(row[name])])),
+    ...Object.fromEntries(rows.map(row => [row.side, formatValue(row[name])])),
   }))
 }
 
-/** Not every side can tell everything. */
-const shown = (value: string | number | undefined): string | number =>
+/** Value for the table; a side may not report every measurement. */
+const formatValue = (value: string | number | undefined): string | number =>
   typeof value === 'number' && !Number.isFinite(value) ? '-' : (value ?? '-')

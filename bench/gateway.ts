@@ -7,16 +7,16 @@ import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { CHUNKS } from './gateway/answer.ts'
 import { startGateway } from './gateway/start.ts'
-import { cpuMs, type Row, report, rounded, rssMiB } from './measure.ts'
+import { cpuMs, type ReportRow, report, round, rssMiB } from './measure.ts'
 
 /**
- * What the coordinator costs between a client and a cell whose engine costs nothing, next to nginx
- * as a plain proxy and to no proxy at all. The same load, in turn; CPU per request of the proxy's
- * process is the figure that holds on a busy machine.
+ * Cost of the coordinator between a client and a cell whose engine costs nothing, compared with
+ * nginx as a plain proxy and with no proxy, under the same load in turn. CPU per request of the
+ * proxy's process is the measurement that is steady on a busy machine.
  *
  *   npm run bench -- gateway [--requests 4000] [--rounds 3]
  *
- * One key may ask 100,000 times a minute; much more than 8,000 requests in a round come to that.
+ * A key is limited to 100,000 requests a minute, which rounds of many more than 8,000 requests reach.
  */
 interface Target {
   name: string
@@ -45,7 +45,7 @@ export const main = async (argv: string[]): Promise<void> => {
   const children: ChildProcess[] = []
   try {
     const { targets, key } = await start(folder, children)
-    const rows: Row[] = []
+    const rows: ReportRow[] = []
     for (const [mode, clients] of [
       ['whole', 1],
       ['whole', 32],
@@ -99,11 +99,11 @@ const startNginx = async (
   writeFileSync(config, nginxConfig(home, port, upstream.replace('http://', '')))
   const nginx = spawn('nginx', ['-c', config, '-p', home], { stdio: 'inherit' })
   children.push(nginx)
-  await untilOpen(port)
+  await waitUntilOpen(port)
   return { name: 'nginx', url: `http://127.0.0.1:${port}`, pid: nginx.pid }
 }
 
-const untilOpen = async (port: number): Promise<void> => {
+const waitUntilOpen = async (port: number): Promise<void> => {
   for (;;) {
     const open = await fetch(`http://127.0.0.1:${port}/`).then(
       () => true,
@@ -152,7 +152,7 @@ const compare = async (
   clients: number,
   requests: number,
   rounds: number,
-): Promise<Row[]> => {
+): Promise<ReportRow[]> => {
   const units = mode === 'stream' ? requests * CHUNKS : requests
   const seen = new Map(targets.map(({ name }) => [name, [] as (Load & { cpuUs: number })[]]))
   for (let round = 0; round <= rounds; round++)
@@ -164,14 +164,14 @@ const compare = async (
     }
   const figures = targets.map(({ name, pid }) => {
     const runs = seen.get(name) ?? []
-    const of = (figure: keyof Load | 'cpuUs') => median(runs.map(run => run[figure]))
+    const medianOf = (figure: keyof Load | 'cpuUs') => median(runs.map(run => run[figure]))
     return {
       name,
       pid,
-      perSecond: of('perSecond'),
-      p50: of('p50'),
-      p99: of('p99'),
-      cpuUs: of('cpuUs'),
+      perSecond: medianOf('perSecond'),
+      p50: medianOf('p50'),
+      p99: medianOf('p99'),
+      cpuUs: medianOf('cpuUs'),
     }
   })
   const nginx = figures.find(({ name }) => name === 'nginx')?.cpuUs
@@ -182,8 +182,8 @@ const compare = async (
     requests_per_s: perSecond,
     p50_us: p50,
     p99_us: p99,
-    cpu_us: pid === undefined ? '' : rounded(cpuUs),
-    x_nginx: pid === undefined || nginx === undefined ? '' : rounded(cpuUs / nginx),
+    cpu_us: pid === undefined ? '' : round(cpuUs),
+    x_nginx: pid === undefined || nginx === undefined ? '' : round(cpuUs / nginx),
     rss_mib: pid === undefined ? '' : rssMiB(pid),
   }))
 }

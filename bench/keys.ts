@@ -16,14 +16,19 @@ import { KEY_PREFIX, newSecret } from '../coordinator/keys/secret.ts'
 import { createPerson } from '../coordinator/people/people.ts'
 import { createTenant } from '../coordinator/people/tenants.ts'
 import { openStore, type Store } from '../coordinator/store/store.ts'
-import { percentile, type Row, report, rounded } from './measure.ts'
+import { percentile, type ReportRow, report, round } from './measure.ts'
 
 const BY = { actor: 'bench' }
 const SPEC = {
-  ...{ tenantId: 'one', personId: 'ada', tier: 'pro', roles: ['client'], kind: 'person' },
-  ...{ label: 'made for a measurement', furtherTenants: [] },
+  tenantId: 'one',
+  personId: 'ada',
+  tier: 'pro',
+  roles: ['client'],
+  kind: 'person',
+  label: 'made for a measurement',
+  furtherTenants: [],
 } satisfies KeySpec & { furtherTenants: string[] }
-/** As many as the cache holds, so that all of them stay in it. */
+/** Capacity of the cache, so that all keys stay in it. */
 const CACHED = 50_000
 const COLD = 5000
 const BATCH = 500
@@ -35,9 +40,9 @@ export const main = async (argv: string[]): Promise<void> => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-keys-'))
   try {
     const emptyMs = await openMs(folder)
-    const secrets = await filled(folder, count)
+    const secrets = await fillStore(folder, count)
     const fullMs = await openMs(folder)
-    const rows = await measured(folder, secrets)
+    const rows = await measureKeys(folder, secrets)
     report('keys', { count }, [
       ...rows,
       row('open the store, empty', emptyMs, 'ms', ''),
@@ -48,9 +53,9 @@ export const main = async (argv: string[]): Promise<void> => {
   }
 }
 
-const row = (what: string, value: number, unit: string, promised: string): Row => ({
+const row = (what: string, value: number, unit: string, promised: string): ReportRow => ({
   what,
-  value: rounded(value),
+  value: round(value),
   unit,
   promised,
 })
@@ -65,7 +70,7 @@ const openMs = async (folder: string): Promise<number> => {
 }
 
 /** Fills the store; the secrets of some of the keys, all over it. */
-const filled = async (folder: string, count: number): Promise<string[]> => {
+const fillStore = async (folder: string, count: number): Promise<string[]> => {
   const store = await openStore(folder, { pollMilliseconds: 0 })
   await createTenant(store.ledger, { id: 'one', name: 'one' }, BY)
   await createPerson(store.ledger, { id: 'ada', tenantId: 'one', name: 'ada' }, BY)
@@ -84,7 +89,7 @@ const filled = async (folder: string, count: number): Promise<string[]> => {
   return secrets
 }
 
-const measured = async (folder: string, secrets: readonly string[]): Promise<Row[]> => {
+const measureKeys = async (folder: string, secrets: readonly string[]): Promise<ReportRow[]> => {
   const store: Store = await openStore(folder, { pollMilliseconds: 0 })
   // the time of each last use is not written here: it is once a minute and key, beside the check
   const keys = createKeys({ store, logger: console, now: () => 1 })

@@ -24,16 +24,16 @@ export const percentile = (values: readonly number[], percent: number): number =
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? NaN
 }
 
-export const rounded = (value: number): number => Math.round(value * 10) / 10
+export const round = (value: number): number => Math.round(value * 10) / 10
 
-export type Row = Record<string, string | number>
+export type ReportRow = Record<string, string | number>
 
 /** Prints the rows and keeps them in `bench/results/`, with the machine and its load. */
-export const report = (name: string, settings: object, rows: Row[]): void => {
+export const report = (name: string, settings: object, rows: ReportRow[]): void => {
   console.table(rows)
   const folder = join(import.meta.dirname, 'results')
   mkdirSync(folder, { recursive: true })
-  const machine = { cpu: cpus()[0]?.model, cpus: cpus().length, load: loadavg().map(rounded) }
+  const machine = { cpu: cpus()[0]?.model, cpus: cpus().length, load: loadavg().map(round) }
   const at = new Date().toISOString()
   const path = join(folder, `${name}-${at.replaceAll(/[:.]/g, '-')}.json`)
   writeFileSync(path, `${JSON.stringify({ name, at, machine, settings, rows }, null, 2)}\n`)

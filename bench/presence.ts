@@ -13,7 +13,7 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { stringify } from 'yaml'
 import { freePort } from '../test/support/mosquitto.ts'
-import { type Row, report } from './measure.ts'
+import { type ReportRow, report } from './measure.ts'
 
 const bin = join(import.meta.dirname, '..', 'bin')
 const SETTLE_MS = 3000
@@ -66,7 +66,7 @@ const watch = (coordinator: ChildProcess) => {
     if (msg === 'coordinator is up') changes.push({ at: time, to: 'up' })
     wake()
   })
-  const until = async (since: number, ...wanted: string[]): Promise<number> => {
+  const waitForState = async (since: number, ...wanted: string[]): Promise<number> => {
     for (;;) {
       const found = changes.find(({ at, to }) => at >= since && wanted.includes(to))
       if (found) return found.at
@@ -75,14 +75,17 @@ const watch = (coordinator: ChildProcess) => {
       })
     }
   }
-  return until
+  return waitForState
 }
 
-const ended = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
+const endChild = async (child: ChildProcess, signal: NodeJS.Signals): Promise<void> => {
   const exit = once(child, 'exit')
   child.kill(signal)
   await exit
 }
+
+type Cable = NonNullable<ReturnType<typeof plugIn>>
+type WaitForState = ReturnType<typeof watch>
 
 export const main = async (argv: string[]): Promise<void> => {
   const { values } = parseArgs({
@@ -95,6 +98,22 @@ export const main = async (argv: string[]): Promise<void> => {
     return
   }
   const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-presence-'))
+  const { coordinator, waitForState, startDaemon } = await startFleet(cable, folder)
+  const rounds = Number(values.rounds)
+  const measured = await measureRounds(rounds, cable, waitForState, startDaemon)
+  await endChild(coordinator, 'SIGTERM')
+  cable.remove()
+  rmSync(folder, { recursive: true })
+  report('presence', { rounds }, [
+    row('kill -9, known to be dead', measured.killed, 250),
+    row('cable cut, out of routing', measured.silent, 8000),
+    row('cable healed at once, ready again', measured.healed, 5000),
+    row('cable healed after 25 s, ready again', measured.returned, 5000),
+  ])
+}
+
+/** Starts a coordinator on this end of the cable; daemons run on the other end. */
+const startFleet = async (cable: Cable, folder: string) => {
   const port = await freePort()
   const config = join(folder, 'coordinator.yaml')
   writeFileSync(
@@ -106,69 +125,67 @@ export const main = async (argv: string[]): Promise<void> => {
   )
   const program = [join(bin, 'shoal-coordinator.mjs'), '--config', config]
   const coordinator = spawn(process.execPath, program, { stdio: ['ignore', 'pipe', 'inherit'] })
-  const until = watch(coordinator)
-  await until(0, 'up')
+  const waitForState = watch(coordinator)
+  await waitForState(0, 'up')
   const made = spawnSync(process.execPath, [...program, 'token', 'create', '--format', 'json'], {
     encoding: 'utf8',
   })
   const { secret } = JSON.parse(made.stdout) as { secret: string }
-  const startDaemon = (): ChildProcess =>
-    spawn(
-      'ip',
-      [
-        ...['netns', 'exec', cable.name, process.execPath, join(bin, 'shoald.mjs')],
-        ...['--coordinator-url', `https://${cable.address}:${port}`],
-        ...['--state-dir', join(folder, 'cell')],
-      ],
-      {
-        stdio: ['ignore', 'ignore', 'inherit'],
-        env: { ...process.env, SHOAL_COORDINATOR_JOIN_TOKEN: secret },
-      },
-    )
+  const url = `https://${cable.address}:${port}`
+  const startDaemon = (): ChildProcess => spawnDaemon(cable, url, secret, join(folder, 'cell'))
+  return { coordinator, waitForState, startDaemon }
+}
 
-  const measured: Record<'killed' | 'silent' | 'healed' | 'returned', number[]> = {
-    killed: [],
-    silent: [],
-    healed: [],
-    returned: [],
+const spawnDaemon = (cable: Cable, url: string, secret: string, stateDir: string): ChildProcess => {
+  const program = [process.execPath, join(bin, 'shoald.mjs')]
+  const flags = ['--coordinator-url', url, '--state-dir', stateDir]
+  return spawn('ip', ['netns', 'exec', cable.name, ...program, ...flags], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, SHOAL_COORDINATOR_JOIN_TOKEN: secret },
+  })
+}
+
+/** Durations in milliseconds, one per round. */
+interface Measurements {
+  killed: number[]
+  silent: number[]
+  healed: number[]
+  returned: number[]
+}
+
+const measureRounds = async (
+  rounds: number,
+  cable: Cable,
+  waitForState: WaitForState,
+  startDaemon: () => ChildProcess,
+): Promise<Measurements> => {
+  const measured: Measurements = { killed: [], silent: [], healed: [], returned: [] }
+  const timeUntil = async (act: () => void, ...states: string[]): Promise<number> => {
+    const startedAt = Date.now()
+    act()
+    return (await waitForState(startedAt, ...states)) - startedAt
   }
   let daemon = startDaemon()
-  for (let round = 0; round < Number(values.rounds); round++) {
-    await until(0, 'ready')
+  await waitForState(0, 'ready')
+  for (let round = 0; round < rounds; round++) {
     await pause(SETTLE_MS)
-    const cutAt = Date.now()
-    cable.cut()
-    measured.silent.push((await until(cutAt, 'suspect', 'dead')) - cutAt)
-    const healedAt = Date.now()
-    cable.heal()
-    measured.healed.push((await until(healedAt, 'ready')) - healedAt)
+    measured.silent.push(await timeUntil(cable.cut, 'suspect', 'dead'))
+    measured.healed.push(await timeUntil(cable.heal, 'ready'))
     await pause(SETTLE_MS)
     cable.cut()
     await pause(LONG_OUTAGE_MS)
-    const returnedAt = Date.now()
-    cable.heal()
-    measured.returned.push((await until(returnedAt, 'ready')) - returnedAt)
+    measured.returned.push(await timeUntil(cable.heal, 'ready'))
     await pause(SETTLE_MS)
-    const killedAt = Date.now()
-    daemon.kill('SIGKILL')
-    measured.killed.push((await until(killedAt, 'dead')) - killedAt)
-    const startedAt = Date.now()
-    daemon = startDaemon()
-    await until(startedAt, 'ready')
+    measured.killed.push(await timeUntil(() => daemon.kill('SIGKILL'), 'dead'))
+    await timeUntil(() => {
+      daemon = startDaemon()
+    }, 'ready')
   }
-  await ended(daemon, 'SIGTERM')
-  await ended(coordinator, 'SIGTERM')
-  cable.remove()
-  rmSync(folder, { recursive: true })
-  report('presence', { rounds: Number(values.rounds) }, [
-    row('kill -9, known to be dead', measured.killed, 250),
-    row('cable cut, out of routing', measured.silent, 8000),
-    row('cable healed at once, ready again', measured.healed, 5000),
-    row('cable healed after 25 s, ready again', measured.returned, 5000),
-  ])
+  await endChild(daemon, 'SIGTERM')
+  return measured
 }
 
-const row = (what: string, tookMs: number[], promisedMs: number): Row => ({
+const row = (what: string, tookMs: number[], promisedMs: number): ReportRow => ({
   what,
   'least ms': Math.min(...tookMs),
   'most ms': Math.max(...tookMs),

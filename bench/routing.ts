@@ -3,11 +3,11 @@ import type { CellLink } from '../coordinator/fleet/cell-link.ts'
 import { claim, type Engine, release } from '../coordinator/fleet/engine.ts'
 import { hash32 } from '../coordinator/fleet/ring.ts'
 import { Router } from '../coordinator/fleet/router.ts'
-import { type Row, report } from './measure.ts'
+import { type ReportRow, report } from './measure.ts'
 
 /**
- * What it costs to choose a cell, among 10 and among 10,000: by power of two choices, by prefix
- * affinity, and when the first choice was tried; and what a cell that joins or leaves costs.
+ * Cost of choosing among 10 and among 10,000 cells: by power of two choices, by prefix affinity and
+ * after a failed first choice; and cost of a cell that joins or leaves.
  *
  *   npm run bench -- routing [--picks 500000]
  */
@@ -31,7 +31,7 @@ const fleetOf = (cells: number) => {
   return { router, engines }
 }
 
-const row = (cells: number, picks: number): Row => {
+const row = (cells: number, picks: number): ReportRow => {
   const { router, engines } = fleetOf(cells)
   const places = Array.from({ length: 4096 }, (_, i) => hash32(`conversation ${i}`))
   const tried = new Set([engines[0]?.cellId ?? ''])
@@ -40,8 +40,8 @@ const row = (cells: number, picks: number): Row => {
   for (const engine of busy) claim(engine)
   return {
     cells,
-    two_choices_ns: nanoseconds(picks, () => chosen(router)),
-    affinity_ns: nanoseconds(picks, i => chosen(router, places[i % 4096])),
+    two_choices_ns: nanoseconds(picks, () => pickEngine(router)),
+    affinity_ns: nanoseconds(picks, i => pickEngine(router, places[i % 4096])),
     second_try_ns: nanoseconds(picks, () => router.pick(MODEL, tried)),
     claim_release_ns: nanoseconds(picks, i => {
       const engine = engines[i % cells] as Engine
@@ -57,10 +57,10 @@ const row = (cells: number, picks: number): Row => {
   }
 }
 
-const chosen = (router: Router, affinity?: number): Engine | undefined =>
+const pickEngine = (router: Router, affinity?: number): Engine | undefined =>
   router.pick(MODEL, undefined, { affinity })
 
-/** CPU of one call, after a warm-up: on a busy machine the clock on the wall says little. */
+/** CPU time of one call after a warm-up; wall time means little on a busy machine. */
 const nanoseconds = (calls: number, run: (i: number) => unknown): number => {
   for (let i = 0; i < calls / 10; i++) run(i)
   const before = process.cpuUsage()

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startGateway } from './gateway/start.ts'
-import { cpuMs, type Row, report, rounded, rssMiB } from './measure.ts'
+import { cpuMs, type ReportRow, report, round, rssMiB } from './measure.ts'
 
 /**
  * Memory of the coordinator for each stream that is open, and what many of them cost while little
@@ -21,7 +21,7 @@ export const main = async (argv: string[]): Promise<void> => {
       seconds: { type: 'string', default: '20' },
     },
   })
-  const rows: Row[] = []
+  const rows: ReportRow[] = []
   for (const streams of values.streams.split(','))
     rows.push(await measure(Number(streams), Number(values.seconds)))
   report('streams', values, rows)
@@ -31,7 +31,7 @@ export const main = async (argv: string[]): Promise<void> => {
 /** Streams before it, so that what is needed once is not counted. */
 const WARM_UP = 200
 
-const measure = async (streams: number, seconds: number): Promise<Row> => {
+const measure = async (streams: number, seconds: number): Promise<ReportRow> => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-bench-'))
   const children: ChildProcess[] = []
   try {
@@ -51,8 +51,8 @@ const measure = async (streams: number, seconds: number): Promise<Row> => {
       streams,
       rss_mib_before: before,
       rss_mib: after,
-      kib_each: rounded(((after - before) * 1024) / streams),
-      cpu_percent: rounded((cpuMs(pid) - cpuBefore) / seconds / 10),
+      kib_each: round(((after - before) * 1024) / streams),
+      cpu_percent: round((cpuMs(pid) - cpuBefore) / seconds / 10),
     }
   } finally {
     for (const child of children) child.kill('SIGKILL')

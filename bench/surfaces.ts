@@ -11,7 +11,7 @@ import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { cpuMs, percentile, type Row, report } from './measure.ts'
+import { cpuMs, percentile, type ReportRow, report } from './measure.ts'
 
 interface Case {
   what: string
@@ -37,7 +37,8 @@ const CASES: Case[] = [
     body: n =>
       rpc('SendMessage', {
         message: {
-          ...{ messageId: `bench-${n}`, role: 'ROLE_USER' },
+          messageId: `bench-${n}`,
+          role: 'ROLE_USER',
           parts: [{ data: { skill: 'null-skill', input: {} } }],
         },
       }),
@@ -60,12 +61,12 @@ const CASES: Case[] = [
 export const main = async (argv: string[]): Promise<void> => {
   const options = { calls: { type: 'string', default: '500' } } as const
   const calls = Number(parseArgs({ args: argv, options }).values.calls)
-  const { child, url, keys } = await started(Math.ceil(calls / 50))
+  const { child, url, keys } = await startServer(Math.ceil(calls / 50))
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   try {
     const ask = asker(url, keys, agent)
-    const rows: Row[] = []
-    for (const each of CASES) rows.push(await measured(each, calls, ask, child.pid ?? 0))
+    const rows: ReportRow[] = []
+    for (const each of CASES) rows.push(await measureCalls(each, calls, ask, child.pid ?? 0))
     report('surfaces', { calls }, rows)
   } finally {
     agent.destroy()
@@ -77,7 +78,12 @@ export const main = async (argv: string[]): Promise<void> => {
 
 type Ask = (asked: Case, n: number) => Promise<void>
 
-const measured = async (asked: Case, calls: number, ask: Ask, pid: number): Promise<Row> => {
+const measureCalls = async (
+  asked: Case,
+  calls: number,
+  ask: Ask,
+  pid: number,
+): Promise<ReportRow> => {
   for (let n = 0; n < calls / 10; n++) await ask(asked, -n - 1)
   const times: number[] = []
   const before = cpuMs(pid)
@@ -86,12 +92,12 @@ const measured = async (asked: Case, calls: number, ask: Ask, pid: number): Prom
     await ask(asked, n)
     times.push(performance.now() - begun)
   }
-  const inMs = (value: number): number => Math.round(value * 1000) / 1000
+  const roundMs = (value: number): number => Math.round(value * 1000) / 1000
   return {
     what: asked.what,
-    'CPU ms per call': inMs((cpuMs(pid) - before) / calls),
-    'median ms': inMs(percentile(times, 50)),
-    '99 % ms': inMs(percentile(times, 99)),
+    'CPU ms per call': roundMs((cpuMs(pid) - before) / calls),
+    'median ms': roundMs(percentile(times, 50)),
+    '99 % ms': roundMs(percentile(times, 99)),
     promised: asked.promised ?? '',
   }
 }
@@ -100,10 +106,11 @@ const measured = async (asked: Case, calls: number, ask: Ask, pid: number): Prom
 const asker =
   (url: string, keys: readonly string[], agent: Agent, asked = { count: 0 }): Ask =>
   async ({ what, method = 'POST', path, body, headers = {} }, n) => {
-    // a key may make so many calls a minute: they take turns
+    // The calls take turns with the keys, because each key is limited per minute
     const key = keys[asked.count++ % keys.length]
     const sent = request(new URL(path, url), {
-      ...{ agent, method },
+      agent,
+      method,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
     })
     sent.end(body === undefined ? undefined : JSON.stringify(body(n)))
@@ -113,7 +120,7 @@ const asker =
       throw new Error(`${what} answered ${response.statusCode}: ${text.slice(0, 300)}`)
   }
 
-const started = async (
+const startServer = async (
   keys: number,
 ): Promise<{ child: ChildProcess; url: string; keys: string[] }> => {
   const script = join(import.meta.dirname, 'surfaces', 'server.ts')

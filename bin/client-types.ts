@@ -39,10 +39,10 @@ const typeOf = (schema: JsonSchema): string => {
   const parts = anyOf ?? oneOf
   if (Array.isArray(parts)) return union(parts.map(typeOf))
   if (Array.isArray(type)) return union(type.map(each => typeOf({ ...schema, type: each })))
-  return ofType(String(type ?? 'any'), schema)
+  return renderType(String(type ?? 'any'), schema)
 }
 
-const ofType = (type: string, schema: JsonSchema): string => {
+const renderType = (type: string, schema: JsonSchema): string => {
   if (type === 'object') return objectOf(schema)
   if (type === 'array')
     return schema.items === undefined ? 'Json[]' : `(${typeOf(schema.items as JsonSchema)})[]`

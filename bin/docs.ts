@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { cliOf, isTool } from '../coordinator/operations/declaration.ts'
 import { operations } from '../coordinator/operations/index.ts'
 import { type JsonSchema, jsonSchema } from '../coordinator/operations/json-schema.ts'
-import { cliOf, type Operation } from '../coordinator/operations/operation.ts'
+import type { Operation } from '../coordinator/operations/operation.ts'
 import { skills } from '../coordinator/skills/index.ts'
 import type { Skill } from '../coordinator/skills/skill.ts'
 import { PASSED_ON } from '../daemon/helper/environment.ts'
@@ -19,7 +20,7 @@ const commandOf = (operation: Operation): string => {
 }
 
 /** docs/skills.md, made from the lists. */
-export const skillsPage = (): string =>
+const skillsPage = (): string =>
   [
     '# Skills and operations',
     '',
@@ -27,7 +28,7 @@ export const skillsPage = (): string =>
     'A skill is called with `POST /v1/skills/{id}` and its input as the body, or with',
     '`shoal skill run <id>`. `GET /v1/skills/{id}` has the schemas of its input and output.',
     '',
-    'Access `none` takes everybody, `key` any key, `operator` a key with an operator role (one of',
+    'Access `none` needs no key, `key` any key, `operator` a key with an operator role (one of',
     'those named, or any). Effect `read` looks, `write` changes data of the coordinator, `gated`',
     'acts on the world and may need approval.',
     '',
@@ -55,73 +56,75 @@ export const skillsPage = (): string =>
   ].join('\n')
 
 /** docs/tools.md: each tool of MCP with the one route it is the same as. */
-export const toolsPage = (): string =>
+const toolsPage = (): string =>
   [
     '# Tools',
     '',
     'Made by `npm run docs` from the lists that the coordinator serves; do not edit it by hand.',
     'Each tool of the MCP endpoint is one REST route: the same input, output, access and effect.',
+    'Administration of people, keys and policy has routes and commands only, and no tool.',
     '`/mcp/?toolsets=` takes the names of the first column, with commas; `skills` are all skills.',
     '',
     '| toolset | tool | route | access | effect |',
     '|---|---|---|---|---|',
-    ...[...skills, ...operations].map(tool =>
-      row(
-        tool.group ?? '',
-        code(tool.id),
-        code(`${tool.method} ${tool.path}`),
-        access(tool),
-        tool.effect,
+    ...[...skills, ...operations]
+      .filter(isTool)
+      .map(tool =>
+        row(
+          tool.group ?? '',
+          code(tool.id),
+          code(`${tool.method} ${tool.path}`),
+          access(tool),
+          tool.effect,
+        ),
       ),
-    ),
     '',
   ].join('\n')
 
 /** docs/host-probes.md: what operators can look at on the machine of a cell. */
-export const hostProbesPage = (): string =>
+const hostProbesPage = (): string =>
   [
     '# Host probes',
     '',
     'Made by `npm run docs` from the files in `shared/probes/host`; do not edit it by hand.',
     '',
-    'Operators look at the machine of a cell with `GET /v1/cells/{cell_id}/host/<probe>`, the tool',
-    '`host-<probe>`, or `shoal host <probe> <cell_id>`. A probe looks and changes nothing. It answers',
+    'Operators inspect the machine of a cell with `GET /v1/cells/{cell_id}/host/<probe>`, the tool',
+    '`host-<probe>`, or `shoal host <probe> <cell_id>`. A probe is read-only. It returns',
     '`{available, reason, taken_at, cell_id, data}`:',
     '',
-    '- `available: false` means that this machine cannot tell: `reason` says why in plain words (no',
-    '  battery, no docker engine, a program that is not installed, a right that the daemon does not',
-    '  have, a daemon that is too old), and `data` is null.',
-    '- `data` is what the library',
-    '  [systeminformation](https://systeminformation.io) 5.33.23 tells, in its words, without the',
-    '  fields of the last column and without credentials in addresses. At most 256 KiB; of longer',
-    '  lists there are the first rows, and `reason` says how many are left out.',
-    '- On the command line sizes are in KiB, MiB, GiB; `--format json` has them as they are.',
-    '- A cell that is away, busy or silent for 15 s is 503 `cell_unavailable`.',
+    '- `available: false` means that this machine cannot provide the data: `reason` explains why in plain',
+    '  words (no battery, no docker engine, a program that is not installed, a missing permission of the',
+    '  daemon, an outdated daemon), and `data` is null.',
+    '- `data` is the output of the library [systeminformation](https://systeminformation.io) 5.33.23, with',
+    '  its field names, without the fields of the last column and without credentials in addresses. It is',
+    '  at most 256 KiB; longer lists are truncated, and `reason` gives the number of omitted rows.',
+    '- On the command line sizes are in KiB, MiB, GiB; `--format json` prints them unchanged.',
+    '- A cell that is disconnected, busy or silent for 15 s results in 503 `cell_unavailable`.',
     '',
-    'One answer serves everybody who asks the same within a second. The probes see what the account',
-    'of the daemon may see: with the packaged unit those are its own processes',
-    '(`ProtectProc=invisible`), and no docker engine.',
+    'Identical requests within a second share one answer. The probes run with the permissions of the',
+    'daemon: with the packaged unit they see only its own processes (`ProtectProc=invisible`), and no',
+    'docker engine.',
     '',
-    'The owner of a cell decides in its configuration: `probes.enabled: false` refuses all of them,',
-    'and `inet-checksite` and `inet-latency` ask nobody but `probes.allowed_targets`, which is empty',
-    'as it comes.',
+    'The owner of a cell controls the probes in its configuration: `probes.enabled: false` rejects all of',
+    'them, and `inet-checksite` and `inet-latency` contact only `probes.allowed_targets`, which is empty by',
+    'default.',
     '',
-    'They run in helper processes of the daemon, one for each class in the table below, so that a probe',
-    'that hangs disturbs no other class. A helper is started by the first probe of its class, has a',
-    'lower priority than the daemon, and ends half a minute after the last one. A probe that does not',
-    'end in its time is cancelled, and if it does not react within 2 s its process is killed with',
-    'everything that it has started; other probes of the class are repeated. Starting a helper takes',
-    'about 0.3 s of CPU; most probes take 10 to 30 ms of CPU, `network-interfaces` 100, `services` 150,',
-    'and `versions` 2 s unless it is asked for single programs. A helper has about 110 MB while it runs.',
+    'Probes run in helper processes of the daemon, one for each class in the table below, so that a hanging',
+    'probe does not affect other classes. The first probe of a class starts its helper. The helper has a',
+    'lower priority than the daemon, and exits half a minute after the last probe. A probe that exceeds its',
+    'time limit is cancelled; if it does not react within 2 s, its process is killed together with all',
+    'processes that it has started, and other probes of the class are repeated. Starting a helper takes',
+    'about 0.3 s of CPU. Most probes take 10 to 30 ms of CPU, `network-interfaces` 100, `services` 150, and',
+    '`versions` 2 s unless single programs are requested. A running helper uses about 110 MB.',
     '',
-    'Of the environment of the daemon a helper has these variables, where the daemon has them, and',
-    '`LANG`, `LC_ALL` as `C.UTF-8` and `HOME` as `/` otherwise:',
+    'A helper receives the following variables from the environment of the daemon, if they are set there.',
+    '`LANG` and `LC_ALL` are always `C.UTF-8`, and `HOME` is `/` unless it is passed on:',
     '',
-    '| variable | helpers | read for |',
+    '| variable | helpers | purpose |',
     '|---|---|---|',
     ...PASSED_ON.map(({ name, to, why }) => row(code(name), to.join(', '), why)),
     '',
-    '| probe | what it tells | parameters | form of data | seconds | helper | never leaves the machine |',
+    '| probe | description | parameters | form of data | time limit in seconds | helper | fields that never leave the machine |',
     '|---|---|---|---|---|---|---|',
     ...HOST_PROBES.map(probeRow),
     '',
@@ -152,8 +155,8 @@ const PAGES = {
   'clients/typescript/src/operations.ts': () => clientTypes(skills, operations),
 }
 
-/** The made files that do not say what the lists say. */
-export const outdated = (): string[] =>
+/** Generated files that are out of date. */
+export const listOutdated = (): string[] =>
   Object.entries(PAGES)
     .filter(([path, page]) => !existsSync(join(ROOT, path)) || read(path) !== page())
     .map(([path]) => path)

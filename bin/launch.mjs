@@ -16,7 +16,7 @@ const carried = () =>
     .map(arch => new URL(`../node_modules/node-linux-${arch}/bin/node`, import.meta.url).pathname)
     .find(path => path.includes(`-${process.arch}/`) && existsSync(path))
 
-/** Runs this program once more, with another Node, and ends as it ends. */
+/** Runs this program in another Node and exits with its code. */
 export const again = node => {
   const child = spawn(node, process.argv.slice(1), {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
@@ -30,7 +30,7 @@ export const again = node => {
 
 const HAND_ON_MS = 200
 
-/** Set for the second process: it ends with the first, which whoever started it knows. */
+/** Marks the second process, which ends together with the first. */
 const STAND_IN = 'SHOAL_STAND_IN'
 
 const endWithStarter = () => {

@@ -2,13 +2,13 @@ import { accessSync, constants, mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { exitCode, ShoalError } from '../shared/errors.ts'
 import { onStopSignals } from '../shared/stop-signals.ts'
-import { HELP, type Options, parseOptions } from './up/options.ts'
+import { EXIT, LaunchError } from './up/launch-error.ts'
+import { HELP, parseOptions, type UpOptions } from './up/options.ts'
 import { checkPorts } from './up/ports.ts'
 import { removeReadyFile } from './up/ready-file.ts'
-import { EXIT, Refusal } from './up/refusal.ts'
-import { createScreen, printable, type Screen } from './up/screen.ts'
+import { createScreen, type LaunchScreen, printable } from './up/screen.ts'
 import { Stack } from './up/stack.ts'
-import { keysFileOf, openState, type State } from './up/state.ts'
+import { keysFileOf, type LaunchState, openState } from './up/state.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -19,7 +19,7 @@ type Environment = Record<string, string | undefined>
  * State, keys and logs stay in `.shoal/`; the next start takes them up again.
  */
 export const main = async (argv: string[], env: Environment): Promise<void> => {
-  // a terminal that is gone is no reason to leave the children alone
+  // A closed terminal must not leave the children running
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
   try {
     const options = parseOptions(argv, root)
@@ -34,11 +34,11 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
 }
 
 const codeOf = (error: unknown): number | undefined => {
-  if (error instanceof Refusal) return error.exitCode
+  if (error instanceof LaunchError) return error.exitCode
   return error instanceof ShoalError ? exitCode(error.code) : undefined
 }
 
-const bringUp = async (options: Options, env: Environment): Promise<void> => {
+const bringUp = async (options: UpOptions, env: Environment): Promise<void> => {
   const screen = createScreen(process.stdout)
   const { stop, hurry } = stopOnSignals(screen)
   if (options.readyFile !== undefined) checkReadyFile(options.readyFile)
@@ -48,14 +48,14 @@ const bringUp = async (options: Options, env: Environment): Promise<void> => {
   await new Stack({ options, state, screen, env, root, stop, hurry }).run()
 }
 
-const tellNewKeys = ({ folder, issued, firstStart }: State, screen: Screen): void => {
+const tellNewKeys = ({ folder, issued, firstStart }: LaunchState, screen: LaunchScreen): void => {
   if (firstStart || issued.length === 0) return
   screen.say(
     `new keys for ${issued.join(', ')}: they were not in ${keysFileOf(folder)}, or revoked`,
   )
 }
 
-/** One of an earlier start would tell others that everything is ready. */
+/** Removes the ready file of an earlier start, which would report that everything is ready. */
 const checkReadyFile = (path: string): void => {
   try {
     mkdirSync(dirname(path), { recursive: true })
@@ -63,17 +63,17 @@ const checkReadyFile = (path: string): void => {
     removeReadyFile(path)
   } catch (cause) {
     const { message } = cause as Error
-    throw new Refusal(EXIT.cannotCreate, `cannot write ${path}: ${message}`, cause)
+    throw new LaunchError(EXIT.cannotCreate, `cannot write ${path}: ${message}`, cause)
   }
 }
 
-const stopOnSignals = (screen: Screen): { stop: AbortSignal; hurry: AbortSignal } => {
+const stopOnSignals = (screen: LaunchScreen): { stop: AbortSignal; hurry: AbortSignal } => {
   const stop = new AbortController()
   const hurry = new AbortController()
   onStopSignals({
     names: ['SIGINT', 'SIGTERM', 'SIGHUP'],
     onFirst: () => {
-      screen.say('everything stops; once more to end it at once')
+      screen.say('stopping; press again to stop at once')
       stop.abort()
     },
     onRepeat: () => hurry.abort(),

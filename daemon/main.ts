@@ -9,7 +9,7 @@ import { onReaderGone } from '../shared/reader-gone.ts'
 import { onStopSignals } from '../shared/stop-signals.ts'
 import { VERSION } from '../shared/version.ts'
 import type { CellSettings } from '../shared/wire/desired.ts'
-import { COMMANDS_HELP, type Command, commandHelp, commands } from './cli/commands.ts'
+import { type CliCommand, COMMANDS_HELP, commandHelp, commands } from './cli/commands.ts'
 import { DaemonConfig } from './config.ts'
 import { daemon } from './daemon.ts'
 import { startingConfig } from './desired/desired-file.ts'
@@ -61,7 +61,7 @@ const unknownCommand = (word: string): ShoalError => {
 
 /** Commands speak on standard output; the log stays silent. */
 const runCommand = async (
-  command: Command,
+  command: CliCommand,
   argv: string[],
   env: Record<string, string | undefined>,
 ): Promise<number> => {

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A model that lies in this folder. `bundled.json` holds the list. */
+/** A model in this folder; `bundled.json` lists them. */
 export interface BundledModel {
   id: string
   kind: 'chat' | 'embedding'
   /** Absolute path of the weights. */
   file: string
-  /** Of the weights, lower-case hexadecimal. */
+  /** Digest of the weights, in lower-case hexadecimal. */
   sha256: string
   bytes: number
   parameters: number
@@ -16,7 +16,7 @@ export interface BundledModel {
   dimensions?: number
 }
 
-/** An entry as it is written in `bundled.json`. */
+/** An entry of `bundled.json`. */
 export interface BundledEntry {
   id: string
   kind: 'chat' | 'embedding'

@@ -3,9 +3,14 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { getLlama, type Llama, LlamaLogLevel } from 'node-llama-cpp'
 import { type BundledModel, bundledModels } from './bundled.ts'
-import { type Answer, answerer, type Message } from './evaluation/chat.ts'
-import { embedder, similarity } from './evaluation/embedding.ts'
-import { paraphrases, type Question, questions, unrelatedTexts } from './evaluation/questions.ts'
+import { type ChatAnswerer, createAnswerer, type PromptMessage } from './evaluation/chat.ts'
+import { createEmbedder, similarity } from './evaluation/embedding.ts'
+import {
+  type EvaluationQuestion,
+  paraphrases,
+  questions,
+  unrelatedTexts,
+} from './evaluation/questions.ts'
 
 interface Outcome {
   ask: string
@@ -20,7 +25,7 @@ interface Score {
 }
 
 interface EmbeddingScore {
-  /** Of all left wordings, how many find their right one first. */
+  /** Share of held-out wordings whose right answer ranks first. */
   first: number
   amongThree: number
   of: number
@@ -60,7 +65,7 @@ const chatReport = async (
   verbose: boolean,
 ): Promise<Record<string, Score>> => {
   await using model = await llama.loadModel({ modelPath: file })
-  await using answer = await answerer(model)
+  await using answer = await createAnswerer(model)
   const scores: Record<string, Score> = {}
   for (const [group, asked] of Object.entries(questions)) {
     const outcomes: Outcome[] = []
@@ -73,8 +78,8 @@ const chatReport = async (
   return scores
 }
 
-const ask = async (answer: Answer, question: Question): Promise<Outcome> => {
-  const messages: Message[] = []
+const ask = async (answer: ChatAnswerer, question: EvaluationQuestion): Promise<Outcome> => {
+  const messages: PromptMessage[] = []
   if (question.system !== undefined) messages.push({ role: 'system', content: question.system })
   for (const content of question.before ?? []) {
     messages.push({ role: 'user', content })
@@ -92,7 +97,7 @@ const embeddingReport = async (
   { id, file }: BundledModel,
 ): Promise<EmbeddingScore> => {
   await using model = await llama.loadModel({ modelPath: file })
-  await using embed = await embedder(model)
+  await using embed = await createEmbedder(model)
   const vectors = async (texts: string[]): Promise<number[][]> => {
     const made: number[][] = []
     for (const text of texts) made.push(await embed(text))
@@ -113,7 +118,7 @@ const embeddingReport = async (
   return score
 }
 
-/** How many candidates are nearer to the vector than the right one. */
+/** Number of candidates nearer to the vector than the right one. */
 const rankOf = (vector: number[], candidates: number[][], right: number): number => {
   const wanted = similarity(vector, candidates[right] as number[])
   return candidates.filter(candidate => similarity(vector, candidate) > wanted).length

@@ -34,7 +34,7 @@ const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' }
 /** Engines for other systems: npm puts some of them here all the same. */
 const FOREIGN_ENGINE = new RegExp(`^@node-llama-cpp/(?!linux-${process.arch}(-|$))`)
 
-/** Parts of packages that nobody runs. */
+/** Files of packages that are not needed at run time. */
 const USELESS =
   /(\.d\.[cm]?ts|\.map|\.md|\.markdown)$|\/(node-linux-\w+\/(include|share)|better-sqlite3\/(deps|src))(\/|$)/
 
@@ -137,7 +137,7 @@ const stageSystem = ({ root: place, commands, unit, config }: Product, stage: st
   put(stage, `/lib/systemd/system/${unit}`, text.replaceAll('/opt/shoal', place))
 }
 
-/** What the unit sets, so that `sudo shoald doctor` looks at the same files as the service. */
+/** Environment of the unit, so that `sudo shoald doctor` examines the same files as the service. */
 const DEFAULTS: Record<string, string> = {
   shoald: `: "\${SHOAL_CONFIG=/etc/shoal/shoald.yaml}" "\${SHOAL_CELL_STATE_DIR=/var/lib/shoald}"
 export SHOAL_CONFIG SHOAL_CELL_STATE_DIR

@@ -17,11 +17,11 @@ export const closureOf = (root: string, names: Iterable<string>): string[] => {
   const found = new Set<string>()
 
   const visit = (from: string, name: string): void => {
-    const folder = resolved(locked, from, name)
+    const folder = resolvePackage(locked, from, name)
     // packages for other systems are in the lockfile and not on the disk
     if (folder === undefined || found.has(folder) || !existsSync(join(root, folder))) return
     found.add(folder)
-    for (const wanted of neededBy(locked[folder] ?? {})) visit(folder, wanted)
+    for (const wanted of listRequired(locked[folder] ?? {})) visit(folder, wanted)
   }
 
   for (const name of names) visit('', name)
@@ -29,7 +29,7 @@ export const closureOf = (root: string, names: Iterable<string>): string[] => {
 }
 
 /** Peers that a package can do without are left out. */
-const neededBy = (locked: Locked): string[] => {
+const listRequired = (locked: Locked): string[] => {
   const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } = locked
   const peers = Object.keys(peerDependencies ?? {})
   return [
@@ -38,8 +38,8 @@ const neededBy = (locked: Locked): string[] => {
   ]
 }
 
-/** As Node looks for it: beside the package itself, then one level up, and so on. */
-const resolved = (
+/** Resolves a package as Node does: beside the importing package, then one level up, and so on. */
+const resolvePackage = (
   locked: Record<string, Locked>,
   from: string,
   name: string,
@@ -64,7 +64,7 @@ export const importsOf = (root: string, sources: Iterable<string>): Set<string> 
 
 const IMPORT = /\b(from|import|import\()\s*'([@a-z][^']*)'/g
 
-/** Every file below a file or folder, relative to `root`; none when it is not there. */
+/** All files below a file or folder, relative to `root`; none when it does not exist. */
 export const filesIn = (root: string, source: string): string[] => {
   const path = join(root, source)
   if (!existsSync(path)) return []

@@ -1,8 +1,8 @@
-/** One Debian package: what is in it and what its machine needs. */
+/** A Debian package: its contents and dependencies. */
 export interface Product {
   name: string
   description: string
-  /** Folder on the machine that holds it. */
+  /** Installation folder. */
   root: string
   /** Files and folders of this project. */
   sources: string[]
@@ -10,7 +10,7 @@ export interface Product {
   commands: string[]
   /** Unit file, started under this name. */
   unit?: string
-  /** Configuration file in /etc/shoal, and what stands in it at first. */
+  /** Configuration file in /etc/shoal with its initial text. */
   config?: { file: string; text: string }
   /** Packages of npm that stay out, or the only ones that go in. */
   without?: RegExp

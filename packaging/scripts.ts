@@ -1,8 +1,8 @@
 import type { Product } from './products.ts'
 
 /**
- * What dpkg runs around an installation (deb-postinst(5), deb-prerm(5), deb-postrm(5)). The service
- * is enabled and not started: a cell has to join first, a coordinator to be initialised.
+ * Maintainer scripts run by dpkg (deb-postinst(5), deb-prerm(5), deb-postrm(5)). They enable the
+ * service without starting it: a cell has to join first, a coordinator to be initialised.
  */
 export const scriptsFor = ({ unit, config }: Product): Record<string, string> => {
   if (unit === undefined) return {}

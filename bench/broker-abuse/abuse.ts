@@ -1,13 +1,13 @@
-import type { Target } from '../fleet/simulated-cell.ts'
+import type { BrokerTarget } from '../fleet/simulated-cell.ts'
 
 /** Ways of misusing a good credential; `rogue.ts` says what each does. */
 export const ABUSES = ['frozen', 'flood', 'huge', 'half-open'] as const
 export type Abuse = (typeof ABUSES)[number]
 
-/** What a rogue process is started with, as JSON in its one argument. */
+/** Options of a rogue process, passed as JSON in its only argument. */
 export interface RogueOptions {
   abuse: Abuse
-  target: Target
+  target: BrokerTarget
   loginsFile: string
   from: number
   to: number

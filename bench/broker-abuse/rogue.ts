@@ -13,7 +13,9 @@ const HUGE = Buffer.from([0x30, 0x80, 0x84, 0xaf, 0x5f])
 const AGAIN_MS = 50
 const FROZEN_EVERY_MS = 5
 
-/** Misuses one good credential until the process ends; what is cut off comes back at once. */
+/**
+ * Misuses one valid credential until the process ends; it reconnects at once when it is cut off.
+ */
 const misuse = (login: CellLogin, options: RogueOptions): void => {
   const { abuse, target } = options
   const again = (): void => void setTimeout(() => misuse(login, options), AGAIN_MS)
@@ -80,7 +82,7 @@ const acts: Record<Abuse, (socket: Socket, id: string) => void> = {
     socket.on('drain', pour)
     pour()
   },
-  /** A packet that says it has 200 MB, and then comes. */
+  /** A packet that announces 200 MB and then sends them. */
   huge: socket => {
     socket.write(HUGE)
     const piece = Buffer.alloc(64 * 1024)

@@ -15,16 +15,16 @@ import { Uplink } from '../../daemon/uplink/uplink.ts'
 import { createSigner } from '../../shared/signing.ts'
 import { announce } from '../fleet/bodies.ts'
 
-export interface CellsOptions {
+export interface BenchCellsOptions {
   url: string
   folder: string
   coordinatorKey: string
-  /** On the disk as in a daemon, or in memory: many cells on one disk are not one cell each. */
+  /** Where journals are kept; many cells sharing one disk distort the cost of each. */
   journal: 'disk' | 'memory'
   cells: { id: string; credential: string; privateKey: string }[]
 }
 
-const inMemory = (): JournalFile => ({
+const createMemoryJournal = (): JournalFile => ({
   read: async () => undefined,
   append: async () => {},
   replace: async () => {},
@@ -34,7 +34,7 @@ const inMemory = (): JournalFile => ({
 const logger = pino({ level: 'silent' })
 
 /** The control plane of many daemons: real uplinks and executors, no machine behind them. */
-const startCells = (options: CellsOptions): void => {
+const startCells = (options: BenchCellsOptions): void => {
   const stop = new AbortController()
   const fail = (error: Error): void => {
     throw error
@@ -65,7 +65,10 @@ const startCells = (options: CellsOptions): void => {
       commandsService({
         cellId: id,
         uplink,
-        file: options.journal === 'disk' ? openJournalFile(join(state, 'journal')) : inMemory(),
+        file:
+          options.journal === 'disk'
+            ? openJournalFile(join(state, 'journal'))
+            : createMemoryJournal(),
         signer: createSigner(privateKey),
         listTrustedKeys: () => [options.coordinatorKey],
         verbs,
@@ -84,4 +87,4 @@ const startCells = (options: CellsOptions): void => {
   })
 }
 
-process.once('message', options => startCells(options as CellsOptions))
+process.once('message', options => startCells(options as BenchCellsOptions))

@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:http'
-import { cpuMs, percentile, type Row, rounded } from '../measure.ts'
+import { cpuMs, percentile, type ReportRow, round } from '../measure.ts'
 import type { EngineServer } from './server.ts'
 
 const ANSWER_TOKENS = 96
@@ -67,7 +67,7 @@ const throughput = async (server: EngineServer, streams: number, salt: string): 
   return { tokensPerSecond: tokens / seconds, cpuMsPerToken: (cpu() - before.cpu) / tokens }
 }
 
-/** Takes all slots and lets go of every second one, so that what follows finds gaps. */
+/** Fills all slots and frees every second one, so that the next requests find gaps. */
 const churn = async (server: EngineServer, slots: number): Promise<void> => {
   const asked = Array.from({ length: slots }, (_, n) =>
     ask(server, `churn ${n}`, { cut: n % 2 === 1, maxTokens: n % 2 === 1 ? ANSWER_TOKENS : 4 }),
@@ -75,8 +75,11 @@ const churn = async (server: EngineServer, slots: number): Promise<void> => {
   await Promise.all(asked)
 }
 
-/** By turns, so that both have the same neighbours; the best of the rounds, as noise only slows. */
-const paired = async (
+/**
+ * Runs both sides alternately, so that they share their neighbours, and keeps each side's best
+ * round, as noise only slows.
+ */
+const measureInTurn = async (
   servers: readonly EngineServer[],
   measure: (server: EngineServer, round: number) => Promise<Speed>,
 ): Promise<Speed[]> => {
@@ -89,13 +92,13 @@ const paired = async (
   }))
 }
 
-const speedRow = (what: string, [ours, theirs]: Speed[]): Row => ({
+const speedRow = (what: string, [ours, theirs]: Speed[]): ReportRow => ({
   what,
   shoal_tokens_per_second: Math.round(ours?.tokensPerSecond ?? 0),
   llama_server_tokens_per_second: Math.round(theirs?.tokensPerSecond ?? 0),
   ratio: ratio(ours?.tokensPerSecond, theirs?.tokensPerSecond),
-  shoal_cpu_ms_per_token: rounded(ours?.cpuMsPerToken ?? 0),
-  llama_server_cpu_ms_per_token: rounded(theirs?.cpuMsPerToken ?? 0),
+  shoal_cpu_ms_per_token: round(ours?.cpuMsPerToken ?? 0),
+  llama_server_cpu_ms_per_token: round(theirs?.cpuMsPerToken ?? 0),
 })
 
 const ratio = (a = Number.NaN, b = Number.NaN): number => Math.round((100 * a) / b) / 100
@@ -107,7 +110,7 @@ const firstTokenRow = async (
   what: string,
   servers: readonly EngineServer[],
   contentOf: (round: number) => string,
-): Promise<Row> => {
+): Promise<ReportRow> => {
   const found: number[][] = servers.map(() => [])
   for (let round = 0; round < ROUNDS; round++)
     for (const [n, server] of servers.entries())
@@ -115,8 +118,8 @@ const firstTokenRow = async (
   const [ours = Number.NaN, theirs = Number.NaN] = found.map(values => percentile(values, 0))
   return {
     what,
-    shoal_ms: rounded(ours),
-    llama_server_ms: rounded(theirs),
+    shoal_ms: round(ours),
+    llama_server_ms: round(theirs),
     ratio: ratio(ours, theirs),
   }
 }
@@ -125,14 +128,14 @@ const firstTokenRow = async (
 export const compare = async (
   servers: readonly EngineServer[],
   slots: number,
-): Promise<{ speeds: Row[]; latencies: Row[] }> => {
+): Promise<{ speeds: ReportRow[]; latencies: ReportRow[] }> => {
   for (const server of servers) await throughput(server, 1, 'warm')
-  const speeds: Row[] = []
+  const speeds: ReportRow[] = []
   for (const streams of [1, 4, 8, 16].filter(count => count <= slots))
     speeds.push(
       speedRow(
         `${streams} streams`,
-        await paired(servers, (server, round) =>
+        await measureInTurn(servers, (server, round) =>
           throughput(server, streams, `${streams}-${round}`),
         ),
       ),
@@ -140,7 +143,7 @@ export const compare = async (
   speeds.push(
     speedRow(
       '8 streams after slot churn',
-      await paired(servers, async (server, round) => {
+      await measureInTurn(servers, async (server, round) => {
         await churn(server, slots)
         return throughput(server, 8, `churned-${round}`)
       }),

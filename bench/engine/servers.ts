@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type EngineServer, freePort, startServer } from './server.ts'
 
-export interface EngineSettings {
+interface EngineSettings {
   weights: string
   folder: string
   slots: number
@@ -14,7 +14,7 @@ export interface EngineSettings {
 
 const root = resolve(import.meta.dirname, '..', '..')
 
-/** Our daemon as a cell of its own, on its loopback port. */
+/** Starts our daemon as a separate cell with a loopback port. */
 export const startCell = async (settings: EngineSettings): Promise<EngineServer> => {
   const port = await freePort()
   const config = join(settings.folder, 'cell.yaml')

@@ -31,7 +31,7 @@ export const announce = (name: string): Announce => ({
   tags: ['bench'],
 })
 
-/** What it then measures every few seconds. */
+/** Telemetry body that a cell sends every few seconds. */
 export const sample = (takenAt: number): Sample => ({
   taken_at: takenAt,
   host: {

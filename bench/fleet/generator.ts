@@ -1,21 +1,21 @@
 import { readFileSync } from 'node:fs'
 import { reconnectMs } from '../../daemon/backoff.ts'
-import { type CellLogin, SimulatedCell, type Target } from './simulated-cell.ts'
+import { type BrokerTarget, type CellLogin, SimulatedCell } from './simulated-cell.ts'
 
-/** What a generator process is started with, as JSON in its one argument. */
+/** Options of a generator process, passed as JSON in its only argument. */
 export interface GeneratorOptions {
-  target: Target
+  target: BrokerTarget
   /** JSON file of `CellLogin[]`, and the part of it that is ours. */
   loginsFile: string
   from: number
   to: number
   sampleEveryMs: number
-  /** How often each cell changes its state with quality of service 1. */
+  /** Interval between state changes of a cell, sent with quality of service 1. */
   changeEveryMs: number
   connectsPerSecond: number
 }
 
-/** What it answers when asked for `stats`. */
+/** Answer to the message `stats`. */
 export interface Stats {
   ready: number
   acknowledgedChanges: Record<string, number>
@@ -23,7 +23,7 @@ export interface Stats {
   acknowledgedAfterMs: number[]
   samples: number
   closed: number
-  /** When the last cell became ready, unix milliseconds. */
+  /** Time when the last cell became ready, in Unix milliseconds. */
   readyAt: number
   /** The most connections that were tried within one second. */
   busiestSecond: number
@@ -50,8 +50,8 @@ const run = (options: GeneratorOptions): void => {
         attempt = 0
         stats.readyAt = Date.now()
       },
-      acknowledged: milliseconds => acknowledgedAfterMs.push(milliseconds),
-      closed: () => {
+      onAcknowledged: milliseconds => acknowledgedAfterMs.push(milliseconds),
+      onClosed: () => {
         stats.closed++
         if (!over) setTimeout(open, reconnectMs(attempt++))
       },

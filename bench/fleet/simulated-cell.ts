@@ -10,24 +10,24 @@ export interface CellLogin {
   credential: string
 }
 
-export interface Target {
+export interface BrokerTarget {
   host: string
   port: number
   /** A broker is dialled directly; a coordinator by an upgrade. */
   kind: 'coordinator' | 'broker'
-  /** At a broker all cells have one user. */
+  /** Broker login, shared by all cells. */
   login?: { username: string; password: string }
 }
 
-export interface CellEvents {
+interface CellEvents {
   /** The birth and the first state are acknowledged. */
   ready: () => void
-  /** A change of state was acknowledged so many milliseconds after it was sent. */
-  acknowledged: (milliseconds: number) => void
-  closed: () => void
+  /** Called when a change of state was acknowledged, with the milliseconds since it was sent. */
+  onAcknowledged: (milliseconds: number) => void
+  onClosed: () => void
 }
 
-/** What a daemon subscribes to. */
+/** Topics that a daemon subscribes to. */
 const DOWN = ['rebirth', 'desired', 'cmd'] as const satisfies TopicName[]
 const ACKNOWLEDGED_FIRST = 2
 
@@ -40,7 +40,7 @@ export class SimulatedCell {
   /** Changes of state after the first that were acknowledged, over all connections. */
   acknowledgedChanges = 0
   #login: CellLogin
-  #target: Target
+  #target: BrokerTarget
   #events: CellEvents
   #socket: Socket | undefined
   #upgraded = false
@@ -52,7 +52,7 @@ export class SimulatedCell {
   #nextId = 1
   #epoch: number
 
-  constructor(login: CellLogin, target: Target, events: CellEvents) {
+  constructor(login: CellLogin, target: BrokerTarget, events: CellEvents) {
     this.id = login.id
     this.#login = login
     this.#target = target
@@ -79,10 +79,10 @@ export class SimulatedCell {
     socket.on('connect', () => (this.#upgraded ? this.#greet() : this.#askUpgrade()))
     socket.on('data', bytes => this.#read(bytes))
     socket.on('error', () => {})
-    socket.on('close', () => this.#events.closed())
+    socket.on('close', () => this.#events.onClosed())
   }
 
-  /** Telemetry as it is: quality of service 0. */
+  /** Sends telemetry with its usual quality of service, 0. */
   sendSample(): void {
     if (this.ready) this.#publish('telemetry', sample(Date.now()), 0)
   }
@@ -129,7 +129,7 @@ export class SimulatedCell {
     })
   }
 
-  #connected(): void {
+  #onConnected(): void {
     const subscriptions = DOWN.map(name => ({ topic: topicFor(name, this.id), qos: 1 as const }))
     this.#write({ cmd: 'subscribe', messageId: this.#id(), subscriptions })
     this.#publish('birth', announce(this.id), 1)
@@ -174,7 +174,7 @@ export class SimulatedCell {
   }
 
   #take(packet: mqtt.Packet): void {
-    if (packet.cmd === 'connack') this.#connected()
+    if (packet.cmd === 'connack') this.#onConnected()
     else if (packet.cmd === 'puback') this.#takeAcknowledgement()
     else if (packet.cmd === 'publish' && packet.qos === 1)
       this.#write({ cmd: 'puback', messageId: packet.messageId as number })
@@ -185,7 +185,7 @@ export class SimulatedCell {
     if (this.#acknowledged === ACKNOWLEDGED_FIRST) this.#events.ready()
     if (this.#acknowledged <= ACKNOWLEDGED_FIRST) return
     this.acknowledgedChanges++
-    this.#events.acknowledged(performance.now() - this.#sentAt)
+    this.#events.onAcknowledged(performance.now() - this.#sentAt)
     this.#sentAt = 0
   }
 }

@@ -11,21 +11,21 @@ import { digestOf, randomSecret } from '../../coordinator/keys/secret.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { parseTopic, wildcardFor } from '../../shared/wire/topics.ts'
 import { freePort, startMosquitto } from '../../test/support/mosquitto.ts'
-import type { CellLogin, Target } from './simulated-cell.ts'
+import type { BrokerTarget, CellLogin } from './simulated-cell.ts'
 
 /** Something that the same simulated cells can be pointed at. */
 export interface Side {
   name: string
   pid(): number
-  target: Target
+  target: BrokerTarget
   /** Changes of state that arrived behind it, by cell. */
   arrived: Map<string, number>
-  /** Milliseconds from sending to arrival, where the side can tell. */
+  /** Milliseconds from sending to arrival, where the side measures them. */
   arrivedAfterMs: number[]
-  /** Longest event loop delay of each second, milliseconds, where the side can tell. */
+  /** Longest event loop delay of each second in milliseconds, where the side measures it. */
   loopDelayMs: number[]
-  /** Cells it took for gone. */
-  lost(): number
+  /** Number of cells that the side considered lost. */
+  countLost(): number
   /** kill -9, then the same again; resolves when it serves. */
   restart?(): Promise<void>
   stop(): Promise<void>
@@ -33,11 +33,11 @@ export interface Side {
 
 const HOST = '127.0.0.1'
 const ROWS_PER_INSERT = 500
-/** As in `systemd/shoal-coordinator.service`. */
+/** Flags of the service in `systemd/shoal-coordinator.service`. */
 const NODE_FLAGS = ['--max-semi-space-size=4']
 const LOOP_DELAY = join(import.meta.dirname, 'loop-delay.ts')
 
-/** Enrols cells by writing what an enrolment writes. */
+/** Enrols cells by writing the rows of an enrolment. */
 export const enrolCells = async (stateDir: string, count: number): Promise<CellLogin[]> => {
   const store = await openStore(stateDir)
   const { token } = await createToken(store.ledger, { uses: 1, ttlMinutes: 60 }, { actor: 'bench' })
@@ -60,7 +60,7 @@ const countUp = (counts: Map<string, number>, key: string): void => {
   counts.set(key, (counts.get(key) ?? 0) + 1)
 }
 
-/** The real coordinator; its log tells every change of presence. */
+/** The real coordinator, whose log contains every change of presence. */
 export const coordinatorSide = async (
   stateDir: string,
   flags: string[] = [],
@@ -121,7 +121,7 @@ export const coordinatorSide = async (
     arrived,
     arrivedAfterMs: [],
     loopDelayMs,
-    lost: () => lost,
+    countLost: () => lost,
     restart: async () => {
       await end('SIGKILL')
       await start()
@@ -160,7 +160,7 @@ export const mosquittoSide = async (): Promise<Side> => {
   )
   const arrived = new Map<string, number>()
   const arrivedAfterMs: number[] = []
-  const subscriber = await subscribed(port, (topic, payload) => {
+  const subscriber = await connectSubscriber(port, (topic, payload) => {
     const parsed = parseTopic(topic)
     if (parsed?.cellId === undefined) return
     const { at, body } = JSON.parse(String(payload))
@@ -174,7 +174,7 @@ export const mosquittoSide = async (): Promise<Side> => {
     arrived,
     arrivedAfterMs,
     loopDelayMs: [],
-    lost: () => 0,
+    countLost: () => 0,
     stop: async () => {
       await subscriber.endAsync(true)
       await mosquitto.stop()
@@ -182,7 +182,7 @@ export const mosquittoSide = async (): Promise<Side> => {
   }
 }
 
-const subscribed = async (
+const connectSubscriber = async (
   port: number,
   receive: (topic: string, payload: Buffer) => void,
 ): Promise<MqttClient> => {

@@ -27,7 +27,7 @@ const CHUNK = `data: ${JSON.stringify({
   choices: [{ index: 0, delta: { content: ' word' }, logprobs: null, finish_reason: null }],
 })}\n\n`
 
-/** What both kinds of server answers have in common. */
+/** Parts that the answers of both kinds of server share. */
 interface Answer {
   writeHead(status: number, headers: OutgoingHttpHeaders): unknown
   write(text: string): boolean
@@ -39,7 +39,7 @@ interface Answer {
 /** Chunks of a streamed answer. */
 export const CHUNKS = 32
 
-/** In a prompt: the stream goes on, slowly, until its client leaves. */
+/** Prompt marker: the stream continues slowly until its client leaves. */
 export const HOLD = 'hold this stream'
 const HOLD_CHUNK_MS = 10_000
 
@@ -49,7 +49,7 @@ const hold = (response: Answer): void => {
   response.once('close', () => clearInterval(timer))
 }
 
-/** An engine that costs nothing: the answer is there at once, whole or as 32 chunks. */
+/** Engine without cost: it answers at once, whole or as 32 chunks. */
 export const answerAtOnce = (body: string, response: Answer, trailers: boolean): void => {
   const stream = body.includes('"stream":true')
   response.writeHead(200, {

@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { pino } from 'pino'
 import { DaemonConfig } from '../../daemon/config.ts'
-import { daemon, type Inference } from '../../daemon/daemon.ts'
+import { daemon } from '../../daemon/daemon.ts'
+import type { Inference } from '../../daemon/daemon-parts.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { answerAtOnce } from './answer.ts'
 

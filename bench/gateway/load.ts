@@ -45,8 +45,13 @@ const startedAt = performance.now()
 await Promise.all(Array.from({ length: Number(clients) }, client))
 const seconds = (performance.now() - startedAt) / 1000
 times.sort((a, b) => a - b)
-const at = (share: number): number => Math.round(times[Math.floor(times.length * share)] ?? 0)
+const percentileAt = (share: number): number =>
+  Math.round(times[Math.floor(times.length * share)] ?? 0)
 console.log(
-  JSON.stringify({ perSecond: Math.round(times.length / seconds), p50: at(0.5), p99: at(0.99) }),
+  JSON.stringify({
+    perSecond: Math.round(times.length / seconds),
+    p50: percentileAt(0.5),
+    p99: percentileAt(0.99),
+  }),
 )
 agent.destroy()

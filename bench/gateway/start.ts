@@ -6,7 +6,7 @@ import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 
-export interface Gateway {
+interface Gateway {
   url: string
   /** The cell's answers without the coordinator, over plain HTTP/1.1. */
   upstream: string
@@ -38,11 +38,11 @@ export const startGateway = async (folder: string, children: ChildProcess[]): Pr
   const script = join(import.meta.dirname, 'cell.ts')
   const cell = run([script, url, join(folder, 'cell')], { JOIN_TOKEN: secret })
   const upstream = `http://127.0.0.1:${(await line(cell, /port (\d+)/))[1]}`
-  await untilServed(url)
+  await waitUntilServed(url)
   return { url, upstream, key: keys.enterprise, coordinator }
 }
 
-const untilServed = async (url: string): Promise<void> => {
+const waitUntilServed = async (url: string): Promise<void> => {
   for (;;) {
     const { models } = (await (await fetch(`${url}/v1/health`)).json()) as { models: number }
     if (models > 0) return

@@ -6,18 +6,18 @@ export interface Log {
   end(done?: () => void): void
 }
 
-/** Beyond this a log is put aside as `.1` when it is opened, over the one before. */
+/** Size above which a log is renamed to `.1` when it is opened, replacing the previous one. */
 const MAX_BYTES = 10 * 1024 * 1024
 
-/** A file that lines are added to. That it cannot be written, now or later, is told once. */
-export const openLog = (path: string, failed: (reason: string) => void): Log => {
+/** Opens a log file for appending; `onFailure` is called once when it cannot be written. */
+export const openLog = (path: string, onFailure: (reason: string) => void): Log => {
   try {
     putAside(path)
   } catch (error) {
-    failed(`${path} cannot be put aside: ${(error as Error).message}`)
+    onFailure(`${path} cannot be renamed: ${(error as Error).message}`)
   }
   const stream = createWriteStream(path, { flags: 'a', mode: 0o600 })
-  stream.once('error', error => failed(`${path} cannot be written: ${error.message}`))
+  stream.once('error', error => onFailure(`${path} cannot be written: ${error.message}`))
   stream.on('error', () => {})
   return {
     write: line => void (stream.destroyed || stream.write(`${line}\n`)),

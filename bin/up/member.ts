@@ -1,24 +1,24 @@
 import { exitCode, ShoalError } from '../../shared/errors.ts'
 import type { Wait } from '../../shared/wait.ts'
+import { LaunchError } from './launch-error.ts'
 import type { Log } from './log.ts'
-import { type End, type ProcessOptions, type RunningProcess, startProcess } from './process.ts'
-import { Refusal } from './refusal.ts'
-import { isFinal, restartMs, SOUND_MS } from './restarts.ts'
+import { type ChildEnd, type ChildOptions, type RunningProcess, startProcess } from './process.ts'
+import { isPermanentFailure, restartMs, SOUND_MS } from './restarts.ts'
 
 /** A line of a child's log: JSON as pino writes it. */
 export type LogEntry = Record<string, unknown> & { msg?: unknown }
 
 export interface MemberOptions {
-  /** As people read it: `shoald cell-1`. */
+  /** Display name, such as `shoald cell-1`. */
   name: string
   script: string
   log: Log
-  /** How to start it now. A failure counts as an end of the child. */
-  invocation: () => Promise<Pick<ProcessOptions, 'args' | 'env'>>
-  /** Sees every entry of its log; true when that entry says that it is ready. */
+  /** Arguments and environment of the next start. A rejection counts as an end of the child. */
+  invocation: () => Promise<Pick<ChildOptions, 'args' | 'env'>>
+  /** Checks every log entry; true for the one that reports the member as ready. */
   isReady: (entry: LogEntry) => boolean
-  /** It became ready, or is no longer. */
-  changed: () => void
+  /** Called when the member becomes ready or stops being ready. */
+  onChange: () => void
   tell: (text: string) => void
   wait: Wait
   /** Milliseconds of a clock that never goes back. */
@@ -47,8 +47,9 @@ export class Member {
   }
 
   /**
-   * Starts it, and again whenever it ends, until `stop`. Rejects with a Refusal, made of its own
-   * last words and code, when it ended before it was ever ready and another try would not help.
+   * Runs the member and restarts it whenever it ends, until `stop`. Rejects with a LaunchError,
+   * made of its last words and exit code, when it ended before it was ever ready and a retry would
+   * not help.
    */
   run(): Promise<void> {
     this.#running ??= this.#run()
@@ -76,23 +77,24 @@ export class Member {
       const startedAt = nowMs()
       const end = await this.#live()
       if (this.#stop.signal.aborted) return
-      if (!this.#everReady && isFinal(end.code)) throw new Refusal(end.code ?? 1, end.lastWords)
+      if (!this.#everReady && isPermanentFailure(end.code))
+        throw new LaunchError(end.code ?? 1, end.lastWords)
       if (nowMs() - startedAt >= SOUND_MS) restarts = 0
       const pauseMs = restartMs(restarts++)
-      tell(`${name} ${described(end)}; it starts again in ${pauseMs / 1000} s`)
+      tell(`${name} ${describeEnd(end)}; it starts again in ${pauseMs / 1000} s`)
       await wait(pauseMs, this.#stop.signal)
     }
   }
 
-  async #live(): Promise<End> {
-    const { script, invocation, changed } = this.#options
+  async #live(): Promise<ChildEnd> {
+    const { script, invocation, onChange: changed } = this.#options
     try {
       const { args, env } = await invocation()
       if (this.#stop.signal.aborted) return { code: 0, signal: null, lastWords: '' }
-      this.#process = startProcess({ script, args, env, heard: line => this.#heard(line) })
+      this.#process = startProcess({ script, args, env, onLine: line => this.#onLine(line) })
     } catch (error) {
-      if (!(error instanceof ShoalError || error instanceof Refusal)) throw error
-      const code = error instanceof Refusal ? error.exitCode : exitCode(error.code)
+      if (!(error instanceof ShoalError || error instanceof LaunchError)) throw error
+      const code = error instanceof LaunchError ? error.exitCode : exitCode(error.code)
       return { code, signal: null, lastWords: error.message }
     }
     const end = await this.#process.ended
@@ -102,8 +104,8 @@ export class Member {
     return end
   }
 
-  #heard(line: string): void {
-    const { log, isReady, changed } = this.#options
+  #onLine(line: string): void {
+    const { log, isReady, onChange: changed } = this.#options
     log.write(line)
     const entry = entryOf(line)
     if (entry === undefined || !isReady(entry)) return
@@ -113,7 +115,7 @@ export class Member {
   }
 }
 
-const described = ({ code, signal, lastWords }: End): string =>
+const describeEnd = ({ code, signal, lastWords }: ChildEnd): string =>
   `ended with ${signal ?? `code ${code}`}${lastWords === '' ? '' : ` (${lastWords})`}`
 
 const entryOf = (line: string): LogEntry | undefined => {

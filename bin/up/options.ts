@@ -1,13 +1,13 @@
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { EXIT, Refusal } from './refusal.ts'
+import { EXIT, LaunchError } from './launch-error.ts'
 
-export interface Options {
+export interface UpOptions {
   /** Absolute. */
   stateDir: string
   /** 0 takes a free one. */
   port: number
-  /** Of plain MQTT on loopback; 0 takes a free one, undefined is none. */
+  /** Port of plain MQTT on loopback; 0 picks a free one, undefined disables it. */
   mqttPort: number | undefined
   cells: number
   /** Absolute. */
@@ -29,8 +29,8 @@ Starts a coordinator and cells with the bundled demonstration models on this mac
   --help               this text
 `
 
-/** Undefined when the help was asked for. Throws Refusal for what cannot be understood. */
-export const parseOptions = (argv: string[], root: string): Options | undefined => {
+/** Parsed flags; undefined for --help. Throws LaunchError for invalid ones. */
+export const parseOptions = (argv: string[], root: string): UpOptions | undefined => {
   const values = read(argv)
   if (values.help === true) return undefined
   const mqtt = values['mqtt-port'] ?? '7071'
@@ -60,14 +60,14 @@ const read = (argv: string[]) => {
     }).values
   } catch (cause) {
     const [message = ''] = (cause as Error).message.split('. ')
-    throw new Refusal(EXIT.usage, `${message}; --help lists the flags`, cause)
+    throw new LaunchError(EXIT.usage, `${message}; --help lists the flags`, cause)
   }
 }
 
 const wholeNumber = (flag: string, text: string, least: number, most: number): number => {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
   if (value >= least && value <= most) return value
-  throw new Refusal(
+  throw new LaunchError(
     EXIT.usage,
     `--${flag} takes a whole number from ${least} to ${most}, not ${text}`,
   )

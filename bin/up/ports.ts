@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { exitCode } from '../../shared/errors.ts'
-import type { Options } from './options.ts'
-import { Refusal } from './refusal.ts'
+import { LaunchError } from './launch-error.ts'
+import type { UpOptions } from './options.ts'
 
-/** Refuses ports that cannot be had, in the words of whoever chose them: before anything starts. */
-export const checkPorts = async ({ port, mqttPort }: Pick<Options, 'port' | 'mqttPort'>) => {
+/** Throws before anything starts when a port is not available, naming the flag that chose it. */
+export const checkPorts = async ({ port, mqttPort }: Pick<UpOptions, 'port' | 'mqttPort'>) => {
   await checkPort('--port', port)
   if (mqttPort !== undefined) await checkPort('--mqtt-port', mqttPort)
 }
@@ -20,7 +20,7 @@ const checkPort = async (flag: string, port: number): Promise<void> => {
     const { code } = cause as NodeJS.ErrnoException
     const why = code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${code})`
     const message = `port ${port} on 127.0.0.1 ${why}; choose another: npm start -- ${flag} PORT (0 takes a free one)`
-    throw new Refusal(exitCode('address_in_use'), message, cause)
+    throw new LaunchError(exitCode('address_in_use'), message, cause)
   }
   server.close()
   await once(server, 'close')

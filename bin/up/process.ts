@@ -4,39 +4,46 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LIFELINE } from '../../shared/lifeline.ts'
 
-export interface ProcessOptions {
+export interface ChildOptions {
   /** The program's launcher, a path. */
   script: string
   args: string[]
   env: Record<string, string | undefined>
   /** Every line that it writes. */
-  heard: (line: string) => void
+  onLine: (line: string) => void
 }
 
-export interface End {
+export interface ChildEnd {
   code: number | null
   signal: NodeJS.Signals | null
-  /** The last thing it said to people, on standard error. */
+  /** Last line of text on standard error. */
   lastWords: string
 }
 
 export interface RunningProcess {
   pid: number
   kill(signal: NodeJS.Signals): void
-  ended: Promise<End>
+  ended: Promise<ChildEnd>
 }
 
-/** For what was written just before the end. A grandchild may keep the pipes open for longer. */
+/**
+ * Grace period for output written just before the end; a grandchild may keep the pipes open longer.
+ */
 const LAST_LINES_MS = 500
 
 const EX_OSERR = 71
 
 /**
- * Starts a program in a process group of its own, so that Ctrl-C reaches it through the launcher
- * alone. Its standard input is a pipe that nobody writes to: when the launcher dies, however it
- * dies, the pipe ends and the program with it.
+ * Starts a program in a separate process group, so that Ctrl-C reaches it through the launcher
+ * alone. Its standard input is a pipe that is never written to: when the launcher ends for any
+ * reason, the pipe closes and the program exits.
  */
-export const startProcess = ({ script, args, env, heard }: ProcessOptions): RunningProcess => {
+export const startProcess = ({
+  script,
+  args,
+  env,
+  onLine: heard,
+}: ChildOptions): RunningProcess => {
   const child = spawn(process.execPath, [script, ...args], {
     env: { ...env, [LIFELINE]: '1' },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -53,7 +60,9 @@ export const startProcess = ({ script, args, env, heard }: ProcessOptions): Runn
   return { pid: child.pid ?? 0, kill: signal => void child.kill(signal), ended }
 }
 
-const endOf = async (child: ChildProcess): Promise<Pick<End, 'code' | 'signal'> & Partial<End>> => {
+const endOf = async (
+  child: ChildProcess,
+): Promise<Pick<ChildEnd, 'code' | 'signal'> & Partial<ChildEnd>> => {
   const closed = once(child, 'close').catch(() => {})
   try {
     const [code, signal] = await once(child, 'exit')

@@ -7,16 +7,16 @@ export interface Addresses {
   mqttUrl: string | undefined
 }
 
-export interface Pids {
+interface Pids {
   coordinator: number
   cells: number[]
 }
 
-/** What other programs read to use what was started. */
+/** JSON with the addresses, keys and process ids that other programs need. */
 export const readyText = ({ baseUrl, mqttUrl }: Addresses, keys: DemoKeys, pids: Pids): string => {
   const urls = { base_url: baseUrl, a2a_url: baseUrl, mcp_url: `${baseUrl}/mcp/` }
   return `${JSON.stringify({ ...urls, mqtt_url: mqttUrl ?? null, keys, pids }, null, 2)}\n`
 }
 
-/** It is there only while it is true. */
+/** Removes the ready file as soon as its contents are no longer true. */
 export const removeReadyFile = (path: string): void => rmSync(path, { force: true })

@@ -11,4 +11,5 @@ export const restartMs = (restart: number): number => Math.min(LONGEST_MS, FIRST
 const FINAL = [64, 65, 69, 73, 74, 77, 78]
 
 /** True when a child that was never ready ended with a code that only a person can do something about. */
-export const isFinal = (code: number | null): boolean => code !== null && FINAL.includes(code)
+export const isPermanentFailure = (code: number | null): boolean =>
+  code !== null && FINAL.includes(code)

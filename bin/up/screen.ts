@@ -1,13 +1,13 @@
 import type { DemoKeys } from '../../coordinator/keys/bootstrap.ts'
 import type { Addresses } from './ready-file.ts'
 
-/** What the terminal shows. On a TTY the progress is one line that changes. */
-export interface Screen {
+/** Output on the terminal. On a TTY the progress is a single line that is redrawn. */
+export interface LaunchScreen {
   progress(text: string): void
   say(text: string): void
 }
 
-export interface Terminal {
+interface LaunchTerminal {
   isTTY?: boolean
   columns?: number
   write(text: string): unknown
@@ -15,10 +15,10 @@ export interface Terminal {
 
 const CLEAR_LINE = '\r\x1b[2K'
 
-/** Words of children and files may hold what a terminal would obey. */
+/** Text of children and files without the control characters that a terminal would obey. */
 export const printable = (text: string): string => text.replace(/[^\P{C}\n]/gu, ' ')
 
-export const createScreen = (terminal: Terminal): Screen => {
+export const createScreen = (terminal: LaunchTerminal): LaunchScreen => {
   let shown = ''
   const clear = (): void => {
     if (terminal.isTTY && shown !== '') terminal.write(CLEAR_LINE)
@@ -38,7 +38,7 @@ export const createScreen = (terminal: Terminal): Screen => {
   }
 }
 
-export interface Banner extends Addresses {
+interface Banner extends Addresses {
   keys: DemoKeys
   keysFile: string
   logs: string
@@ -48,7 +48,7 @@ export interface Banner extends Addresses {
 const QUESTION =
   '{"model":"model-a:7b","temperature":0,"messages":[{"role":"user","content":"What is a cell?"}]}'
 
-export const curlLine = (baseUrl: string, key: string): string =>
+const curlLine = (baseUrl: string, key: string): string =>
   [
     `curl -s ${baseUrl}/v1/chat/completions`,
     `-H "Authorization: Bearer ${key}"`,

@@ -4,11 +4,11 @@ import type { Wait } from '../../shared/wait.ts'
 const POLL_MS = 100
 const ANSWER_TIMEOUT_MS = 2000
 
-/** Of `GET /v1/health`. */
+/** Fields used from `GET /v1/health`. */
 const Health = z.object({ cells: z.number(), models: z.number() })
 
-/** Resolves when so many cells serve models, or when the signal aborts. */
-export const untilServing = async (
+/** Resolves when this number of cells serve models, or when the signal aborts. */
+export const waitUntilServing = async (
   baseUrl: string,
   cells: number,
   wait: Wait,
@@ -21,7 +21,7 @@ export const untilServing = async (
   }
 }
 
-/** Undefined while there is no answer, or none that makes sense: the next one may. */
+/** Health of the coordinator; undefined while there is no valid answer. */
 const ask = async (url: string, signal: AbortSignal) => {
   const deadline = AbortSignal.timeout(ANSWER_TIMEOUT_MS)
   try {

@@ -4,34 +4,34 @@ import { replacePrivate } from '../../shared/private-file.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { openLog } from './log.ts'
 import { type LogEntry, Member, type MemberOptions } from './member.ts'
-import type { Options } from './options.ts'
+import type { UpOptions } from './options.ts'
 import { type Addresses, readyText, removeReadyFile } from './ready-file.ts'
-import { bannerText, type Screen } from './screen.ts'
-import { untilServing } from './serving.ts'
+import { bannerText, type LaunchScreen } from './screen.ts'
+import { waitUntilServing } from './serving.ts'
 import {
   cellFolder,
   coordinatorFolder,
   joinToken,
   keysFileOf,
+  type LaunchState,
   logFolder,
-  type State,
 } from './state.ts'
 
-export interface StackParts {
-  options: Options
-  state: State
-  screen: Screen
+interface StackParts {
+  options: UpOptions
+  state: LaunchState
+  screen: LaunchScreen
   env: Record<string, string | undefined>
   /** Folder of the project. */
   root: string
-  /** Stops everything in an orderly way. */
+  /** Requests an orderly stop. */
   stop: AbortSignal
-  /** Ends what is left at once. */
+  /** Kills the remaining processes at once. */
   hurry: AbortSignal
   wait?: Wait
 }
 
-/** Whoever has not ended by itself after this is ended. */
+/** Time after which a process that has not stopped by itself is killed. */
 const STOP_TIMEOUT_MS = 45_000
 
 /** The coordinator and the cells of one launcher. */
@@ -39,7 +39,9 @@ export class Stack {
   readonly #parts: StackParts
   readonly #coordinator: Member
   readonly #cells: Member[]
-  /** Set by the coordinator's own ready line: nobody else is ever taken for it. */
+  /**
+   * Addresses from the ready line of our own coordinator, so no other server is mistaken for it.
+   */
   #addresses: Addresses | undefined
   /** Waits until requests are answered; ends when a child ends. */
   #serving = new AbortController()
@@ -70,7 +72,7 @@ export class Stack {
       stop.addEventListener('abort', () => resolve(), { once: true })
     })
     hurry.addEventListener('abort', () => this.#killAll(), { once: true })
-    screen.progress('the coordinator starts')
+    screen.progress('starting the coordinator')
     this.#start(this.#coordinator)
     try {
       await Promise.race([stopped, this.#failed.promise])
@@ -78,7 +80,7 @@ export class Stack {
       this.#serving.abort()
       if (options.readyFile !== undefined) removeReadyFile(options.readyFile)
       await this.#stopAll()
-      // it may have been on its way to the disk
+      // The file may have been written meanwhile
       if (options.readyFile !== undefined) removeReadyFile(options.readyFile)
     }
   }
@@ -111,7 +113,7 @@ export class Stack {
       name,
       script: join(root, 'bin', `${program}.mjs`),
       log: openLog(join(logFolder(state.folder), file), screen.say),
-      changed: () => this.#changed(),
+      onChange: () => this.#onChange(),
       tell: screen.say,
       wait,
       nowMs: () => performance.now(),
@@ -154,19 +156,19 @@ export class Stack {
     const { screen } = this.#parts
     if (entry.msg === 'engine ready') this.#modelsReady++
     if (entry.msg === 'engine failed') screen.say(`${entry.weights}: ${entry.reason}`)
-    if (!this.#wasUp) screen.progress(`the models load (${this.#modelsReady} ready)`)
+    if (!this.#wasUp) screen.progress(`loading the models (${this.#modelsReady} ready)`)
     return isSettled(entry)
   }
 
-  #changed(): void {
+  #onChange(): void {
     this.#serving.abort()
     if (![this.#coordinator, ...this.#cells].every(member => member.ready)) return
     this.#serving = new AbortController()
     const { signal } = this.#serving
-    // our own coordinator: it has said where it listens, and it runs
+    // Every member is ready, so the coordinator has reported its addresses
     const { baseUrl } = this.#addresses as Addresses
     const { options, wait = realWait } = this.#parts
-    void untilServing(baseUrl, options.cells, wait, signal).then(() =>
+    void waitUntilServing(baseUrl, options.cells, wait, signal).then(() =>
       signal.aborted ? undefined : this.#isUp(),
     )
   }
@@ -190,7 +192,10 @@ export class Stack {
   }
 }
 
-/** What a daemon says when it loads nothing more by itself; a model that failed was told before. */
+/**
+ * True for the log line a daemon writes once it loads nothing more; a failed model is logged
+ * earlier.
+ */
 const isSettled = ({ msg }: LogEntry): boolean =>
   msg === 'models are loaded' ||
   msg === 'not all models are loaded' ||

@@ -13,10 +13,10 @@ import { readIdentity } from '../../daemon/identity.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
 import { lockState } from '../../shared/state-lock.ts'
-import { EXIT, Refusal } from './refusal.ts'
+import { EXIT, LaunchError } from './launch-error.ts'
 
 /** Everything that stays between two starts, in one folder. */
-export interface State {
+export interface LaunchState {
   folder: string
   keys: DemoKeys
   /** Keys that had to be made; all of them at the first start. */
@@ -30,14 +30,14 @@ export const cellFolder = (folder: string, cell: number): string => join(folder,
 export const logFolder = (folder: string): string => join(folder, 'logs')
 
 /**
- * Takes the folder for this launcher until the signal aborts, and makes what is not there yet.
- * Throws Refusal for what only a person can mend.
+ * Locks the folder for this launcher until the signal aborts, and creates what is missing. Throws
+ * LaunchError for faults that need an operator.
  */
 export const openState = async (
   folder: string,
   cells: number,
   signal: AbortSignal,
-): Promise<State> => {
+): Promise<LaunchState> => {
   makeFolder(logFolder(folder))
   await takeFolder(folder, signal)
   const known = await readKeys(keysFileOf(folder))
@@ -56,7 +56,7 @@ const makeFolder = (path: string): void => {
     mkdirSync(path, { recursive: true, mode: 0o700 })
   } catch (cause) {
     const { message } = cause as Error
-    throw new Refusal(EXIT.cannotCreate, `cannot make the folder ${path}: ${message}`, cause)
+    throw new LaunchError(EXIT.cannotCreate, `cannot make the folder ${path}: ${message}`, cause)
   }
 }
 
@@ -65,7 +65,7 @@ const takeFolder = async (folder: string, signal: AbortSignal): Promise<void> =>
     await lockState(folder, signal)
   } catch (cause) {
     if (!(cause instanceof ShoalError) || cause.code !== 'conflict') throw cause
-    throw new Refusal(EXIT.data, `${folder} is used by another npm start`, cause)
+    throw new LaunchError(EXIT.data, `${folder} is used by another npm start`, cause)
   }
 }
 
@@ -77,7 +77,7 @@ const readKeys = async (path: string): Promise<Partial<DemoKeys>> => {
   try {
     return Known.parse(JSON.parse(text))
   } catch (cause) {
-    throw new Refusal(EXIT.data, `${path} is damaged; remove it to get new keys`, cause)
+    throw new LaunchError(EXIT.data, `${path} is damaged; remove it to get new keys`, cause)
   }
 }
 
@@ -91,7 +91,7 @@ const withStore = async <R>(folder: string, use: (store: Store) => Promise<R>): 
   } catch (cause) {
     const { code } = ((cause as Error).cause ?? {}) as { code?: string }
     if (!DAMAGED.test(code ?? '')) throw cause
-    throw new Refusal(EXIT.data, `a database in ${path} is damaged (${code})`, cause)
+    throw new LaunchError(EXIT.data, `a database in ${path} is damaged (${code})`, cause)
   }
 }
 
@@ -102,7 +102,7 @@ const checkCell = async ({ ledger }: Store, folder: string): Promise<void> => {
   const query = ledger.read.selectFrom('cells').select('id').where('id', '=', identity.cell_id)
   if ((await query.where('revoked_at', 'is', null).executeTakeFirst()) !== undefined) return
   const message = `the cell in ${folder} is revoked or belongs to another coordinator; remove the folder`
-  throw new Refusal(EXIT.data, message)
+  throw new LaunchError(EXIT.data, message)
 }
 
 const TOKEN_TTL_MINUTES = 10

@@ -2,7 +2,7 @@ import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Printable } from '../../shared/print.ts'
-import type { Session, WithSession } from './session.ts'
+import type { CliSession, WithSession } from './session.ts'
 
 /** A session of an agent, as `GET /v1/sessions` has it. */
 interface AgentSession {
@@ -11,22 +11,22 @@ interface AgentSession {
   step: string
 }
 
-export interface Start {
+interface Start {
   scope: string
   task?: string
   role?: string
   agent: string
 }
 
-export interface Closeout {
+interface Closeout {
   evidence: string
   session?: string
   agent: string
 }
 
 /**
- * `shoal session start` and `closeout`: a person at work takes the steps of an agent's session in
- * two commands. The single steps come from the coordinator.
+ * Adds `shoal session start` and `closeout`: they combine the steps of an agent session for
+ * interactive use. The single steps are generated from the API.
  */
 export const addAgentSession = (
   program: Command,
@@ -36,24 +36,24 @@ export const addAgentSession = (
   const group = program.command('sessions')
   group
     .command('start')
-    .description('begin to work: dock, be briefed, and claim a scope')
-    .requiredOption('--scope <scope>', 'what you work on; nobody else has it meanwhile')
-    .option('--task <id>', 'the task that you do it for')
-    .option('--role <role>', 'what you work as, coding by default')
+    .description('start a session: dock, read the briefing and claim a scope')
+    .requiredOption('--scope <scope>', 'scope to work on, claimed for this session alone')
+    .option('--task <id>', 'task that the work belongs to')
+    .option('--role <role>', 'role of the agent, coding by default')
     .option('--agent <name>', 'your name', person)
     .action((start: Start) => withSession(session => startSession(session, start)))
   group
     .command('closeout')
-    .description('end your work: say what was done, and undock')
-    .requiredOption('--evidence <text>', 'what was done, in plain words')
-    .option('--session <id>', 'which one, when several of yours are live')
+    .description('end a session: report the work and undock')
+    .requiredOption('--evidence <text>', 'summary of the work')
+    .option('--session <id>', 'session to end, when several are live')
     .option('--agent <name>', 'your name', person)
     .action((closeout: Closeout) => withSession(session => closeSession(session, closeout)))
 }
 
 /** Prints the session with its scope. When the scope is not free, nothing stays behind. */
 export const startSession = async (
-  { api, print }: Session,
+  { api, print }: CliSession,
   { scope, task, role, agent }: Start,
 ): Promise<void> => {
   const docked = (await api.call({
@@ -72,15 +72,15 @@ export const startSession = async (
   }
 }
 
-/** What a session only tells needs no other check than this one. */
+/** Action checked before a session whose steps only report. */
 const REPORT = { action_type: 'session.report' }
 
-/** Prints the session that has ended. Throws when there is none, or more than one. */
+/** Closes the session and prints it. Throws when there is none, or more than one. */
 export const closeSession = async (
-  { api, print }: Session,
+  { api, print }: CliSession,
   { evidence, session: id, agent }: Closeout,
 ): Promise<void> => {
-  const live = id === undefined ? await onlySession(api, agent) : await shown(api, id)
+  const live = id === undefined ? await onlySession(api, agent) : await fetchSession(api, id)
   const step = stepOf(api, live.session_id)
   if (live.step === 'claim') await requirePassed(await step('check', REPORT))
   await step('evidence', { summary: evidence })
@@ -88,16 +88,16 @@ export const closeSession = async (
 }
 
 const stepOf =
-  (api: Session['api'], id: string) =>
+  (api: CliSession['api'], id: string) =>
   (step: string, body: object = {}): Promise<unknown> =>
     api.call({ method: 'POST', path: `${pathOf(id)}/${step}`, body })
 
 const pathOf = (id: string): string => `/v1/sessions/${encodeURIComponent(id)}`
 
-const shown = async (api: Session['api'], id: string): Promise<AgentSession> =>
+const fetchSession = async (api: CliSession['api'], id: string): Promise<AgentSession> =>
   (await api.call({ method: 'GET', path: pathOf(id) })) as AgentSession
 
-const onlySession = async (api: Session['api'], agent: string): Promise<AgentSession> => {
+const onlySession = async (api: CliSession['api'], agent: string): Promise<AgentSession> => {
   const query = { live: true, agent_id: agent, limit: 10 }
   const answer = await api.call({ method: 'GET', path: '/v1/sessions', query })
   const { sessions } = answer as { sessions: AgentSession[] }
@@ -109,7 +109,7 @@ const onlySession = async (api: Session['api'], agent: string): Promise<AgentSes
     )
   if (sessions.length > 1) {
     const ids = sessions.map(({ session_id }) => session_id).join(', ')
-    throw new ShoalError('conflict', `several are live, say which with --session: ${ids}`)
+    throw new ShoalError('conflict', `several sessions are live; choose one with --session: ${ids}`)
   }
   return only
 }
@@ -119,7 +119,7 @@ const requirePassed = async (answer: unknown): Promise<void> => {
   if (status !== 'passed') throw new ShoalError('conflict', `the check is ${status}: ${next}`)
 }
 
-/** Of who uses this machine; some have none. */
+/** Login name of the current user; empty where the system has none. */
 const loginName = (): string => {
   try {
     return userInfo().username

@@ -1,8 +1,8 @@
 import { type ErrorBody, isErrorCode, ShoalError } from '../../shared/errors.ts'
-import { NotCoordinator, unreachable } from './unreachable.ts'
+import { coordinatorUnreachable, NotCoordinator } from './unreachable.ts'
 
 /** One request. `query` and `body` in wire names. */
-export interface Call {
+export interface ApiCall {
   method: string
   path: string
   query?: Record<string, unknown>
@@ -12,7 +12,7 @@ export interface Call {
 /** An answer that is text and no JSON, with the path of its next page. */
 export class TextAnswer {
   readonly text: string
-  /** Its media type, such as `text/csv; charset=utf-8`. */
+  /** Media type, such as `text/csv; charset=utf-8`. */
   readonly type: string
   readonly next: string | undefined
 
@@ -26,7 +26,7 @@ export class TextAnswer {
 export interface Api {
   get(path: string): Promise<unknown>
   /** The JSON of the answer, or a `TextAnswer`. */
-  call(call: Call): Promise<unknown>
+  call(call: ApiCall): Promise<unknown>
   /** A document that may be known already: undefined when it is still the one with this tag. */
   getIfChanged(
     path: string,
@@ -34,18 +34,20 @@ export interface Api {
   ): Promise<{ body: unknown; etag: string | undefined } | undefined>
   /** The server-sent events of a streamed answer, as their JSON, until [DONE]. */
   stream(path: string, body: object): AsyncGenerator<unknown>
-  /** Server-sent events until the coordinator ends them; `id` says where to go on. */
-  events(call: Call, lastId: string | undefined): AsyncGenerator<ServerEvent>
+  /**
+   * Server-sent events until the coordinator ends the stream; `lastId` resumes after that event.
+   */
+  events(call: ApiCall, lastId: string | undefined): AsyncGenerator<ServerEvent>
 }
 
-export interface ServerEvent {
-  /** Of the last event that had one, this one included. */
+interface ServerEvent {
+  /** Id of this event, or of the last one that had an id. */
   id: string | undefined
-  /** Undefined when only the id is told. */
+  /** Parsed data; undefined for an event that only carries an id. */
   value: unknown
 }
 
-export interface ApiOptions {
+interface ApiOptions {
   url: string
   key: string | undefined
   tenant?: string | undefined
@@ -64,7 +66,7 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
     const target = addressOf(url, path)
     const rules = { redirect: 'error' as const, ...(signal === undefined ? {} : { signal }) }
     const response = await fetch(target, { ...rules, ...init }).catch((cause: unknown) => {
-      throw unreachable(url, cause)
+      throw coordinatorUnreachable(url, cause)
     })
     if (!response.ok && response.status !== 304) throw await errorOf(response, key)
     return response
@@ -90,7 +92,7 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
   async function* stream(path: string, body: object): AsyncGenerator<unknown> {
     const headers = { 'content-type': 'application/json', ...identity }
     const response = await ask(path, { method: 'POST', headers, body: JSON.stringify(body) })
-    const pieces = orUnreachable(response.body ?? new ReadableStream(), url)
+    const pieces = rethrowUnreachable(response.body ?? new ReadableStream(), url)
     for await (const data of eventData(pieces)) {
       if (data === '[DONE]') return
       const value = JSON.parse(data)
@@ -100,12 +102,15 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
     throw new ShoalError('cell_unavailable', 'the answer ended too early')
   }
 
-  async function* events({ path, query = {} }: Call, lastId?: string): AsyncGenerator<ServerEvent> {
+  async function* events(
+    { path, query = {} }: ApiCall,
+    lastId?: string,
+  ): AsyncGenerator<ServerEvent> {
     const since: Record<string, string> = lastId === undefined ? {} : { 'last-event-id': lastId }
     const response = await ask(withQuery(path, query), {
       headers: { accept: 'text/event-stream', ...since, ...identity },
     })
-    const pieces = orUnreachable(response.body ?? new ReadableStream(), url)
+    const pieces = rethrowUnreachable(response.body ?? new ReadableStream(), url)
     let id = lastId
     for await (const { field, value } of eventFields(pieces)) {
       if (field === 'id') id = value
@@ -117,16 +122,19 @@ export const createApi = ({ url, key, tenant, signal }: ApiOptions): Api => {
   return { get: path => call({ method: 'GET', path }), call, getIfChanged, stream, events }
 }
 
-/** Paths come from a document: none may lead the key to another host. */
+/**
+ * Resolves a path against the coordinator's URL. Paths come from a document and must not lead the
+ * key to another host.
+ */
 const addressOf = (url: string, path: string): URL => {
-  const base = parsed(url)
+  const base = parseAddress(url)
   const target = new URL(path, base)
   if (target.origin !== base.origin)
     throw new ShoalError('invalid_request', `${path} is not a path of the coordinator`)
   return target
 }
 
-const parsed = (url: string): URL => {
+const parseAddress = (url: string): URL => {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new ShoalError('config_invalid', `${url} is not an address: give http://… or https://…`)
   const { username, password, origin } = new URL(url)
@@ -147,7 +155,7 @@ const withQuery = (path: string, query: Record<string, unknown>): string => {
   return entries.length === 0 ? path : `${path}?${new URLSearchParams(entries)}`
 }
 
-/** Other pages of HTML, such as a proxy's, are no answer of a coordinator. */
+/** Media types accepted as text; HTML pages, such as a proxy's, are not from a coordinator. */
 const TEXT = /^(text\/(csv|plain)|application\/jsonl)/
 const NEXT = /<([^>]+)>; rel="next"/
 
@@ -157,14 +165,14 @@ const contentOf = async (response: Response): Promise<unknown> => {
   if (!ours && !TEXT.test(type)) return jsonOf(response)
   const next = NEXT.exec(response.headers.get('link') ?? '')?.[1]
   const text = await response.text().catch((cause: unknown) => {
-    throw unreachable(response.url, cause)
+    throw coordinatorUnreachable(response.url, cause)
   })
   return new TextAnswer(text, type, next)
 }
 
 const jsonOf = (response: Response): Promise<unknown> =>
   response.json().catch((cause: unknown) => {
-    if (!(cause instanceof SyntaxError)) throw unreachable(response.url, cause)
+    if (!(cause instanceof SyntaxError)) throw coordinatorUnreachable(response.url, cause)
     throw new NotCoordinator(response.url, cause)
   })
 
@@ -189,19 +197,19 @@ const fromBody = (
   })
 }
 
-/** No error repeats the key that was sent, whatever the server says. */
+/** Removes the key from a server's error text. */
 const withoutKey = (text: string, key: string | undefined): string =>
   key === undefined || key === '' ? text : text.replaceAll(key, '[key]')
 
-/** A connection that is cut in the middle of an answer is no fault of this program. */
-async function* orUnreachable(
+/** Reports a connection that is cut in the middle of an answer as unreachable. */
+async function* rethrowUnreachable(
   body: AsyncIterable<Uint8Array>,
   url: string,
 ): AsyncGenerator<Uint8Array> {
   try {
     yield* body
   } catch (cause) {
-    throw unreachable(url, cause)
+    throw coordinatorUnreachable(url, cause)
   }
 }
 

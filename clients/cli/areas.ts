@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 
-/** What belongs together for people; a group that is not here stands under the last heading. */
+/** Headings of the overview and their groups; other groups appear under the last heading. */
 const AREAS: Record<string, readonly string[]> = {
   'Models and skills': ['chat', 'models', 'skills', 'health'],
   Agents: ['sessions', 'tasks', 'conversations', 'agents'],
@@ -26,14 +26,14 @@ const OTHERS = 'More'
 type Items<T> = Map<string, T[]>
 
 /** The commands of the program under the headings of their areas, in the order given there. */
-export const byArea = <T>(
+export const groupByArea = <T>(
   all: readonly T[],
   shown: readonly T[],
   groupOf: (item: T) => string,
 ): Items<T> => {
   const isProgram = all.some(item => item instanceof Command && item.parent?.parent === null)
-  if (!isProgram) return grouped(shown, groupOf)
-  const groups = grouped(shown, item => `${areaOf((item as Command).name())}:`)
+  if (!isProgram) return groupItems(shown, groupOf)
+  const groups = groupItems(shown, item => `${areaOf((item as Command).name())}:`)
   const order = [...Object.keys(AREAS), OTHERS].map(area => `${area}:`)
   return new Map([...groups].toSorted(([a], [b]) => order.indexOf(a) - order.indexOf(b)))
 }
@@ -41,7 +41,7 @@ export const byArea = <T>(
 const areaOf = (name: string): string =>
   Object.keys(AREAS).find(area => AREAS[area]?.includes(name)) ?? OTHERS
 
-const grouped = <T>(items: readonly T[], groupOf: (item: T) => string): Items<T> => {
+const groupItems = <T>(items: readonly T[], groupOf: (item: T) => string): Items<T> => {
   const groups: Items<T> = new Map()
   for (const item of items) groups.set(groupOf(item), [...(groups.get(groupOf(item)) ?? []), item])
   return groups

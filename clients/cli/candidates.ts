@@ -1,33 +1,33 @@
 import type { Command, Option } from 'commander'
 
-export interface Candidate {
+interface CompletionCandidate {
   word: string
   about: string
 }
 
-/** Asks the shell for names of files. */
-export const FILES: Candidate = { word: ':files', about: '' }
+/** Lets the shell complete file names. */
+export const FILES: CompletionCandidate = { word: ':files', about: '' }
 
 /** Values that are known for an argument or a flag of this name; none when they are not. */
-export type KnownIds = (name: string) => Promise<string[]>
+type KnownIds = (name: string) => Promise<string[]>
 
-/** What may come after these words. `current` is being typed. */
-export const candidatesFor = async (
+/** Candidates for the word `current` after these words. */
+export const completionCandidates = async (
   program: Command,
   typed: readonly string[],
   current: string,
   ids: KnownIds,
-): Promise<Candidate[]> => {
-  const { command, rest } = walked(program, typed)
+): Promise<CompletionCandidate[]> => {
+  const { command, rest } = findCommand(program, typed)
   const flags = [...command.options, ...(command === program ? [] : program.options)].filter(
     ({ hidden }) => !hidden,
   )
   const [, flag = '', given] = /^(--[\w-]+)=(.*)$/s.exec(current) ?? []
   if (given !== undefined) {
-    const values = await valuesOf(named(flags, flag), ids)
+    const values = await valuesOf(findOption(flags, flag), ids)
     return values.map(({ word, about }) => ({ word: `${flag}=${word}`, about }))
   }
-  const before = named(flags, typed.at(-1) ?? '')
+  const before = findOption(flags, typed.at(-1) ?? '')
   if (before?.required === true) return valuesOf(before, ids)
   if (current.startsWith('-')) return flags.map(flagCandidate)
   if (command.commands.length > 0)
@@ -36,7 +36,7 @@ export const candidatesFor = async (
 }
 
 /** The deepest command that the words lead to, with those that are its arguments. */
-const walked = (
+const findCommand = (
   program: Command,
   typed: readonly string[],
 ): { command: Command; rest: string[] } => {
@@ -45,7 +45,7 @@ const walked = (
   for (let i = 0; i < typed.length; i++) {
     const word = typed[i] ?? ''
     if (word.startsWith('-')) {
-      const option = named([...command.options, ...program.options], word)
+      const option = findOption([...command.options, ...program.options], word)
       if (option?.required === true) i += 1
       continue
     }
@@ -58,16 +58,16 @@ const walked = (
   return { command, rest }
 }
 
-const named = (options: readonly Option[], word: string): Option | undefined =>
+const findOption = (options: readonly Option[], word: string): Option | undefined =>
   options.find(({ long, short }) => word !== '' && (long === word || short === word))
 
-const flagCandidate = ({ long, short, description }: Option): Candidate => ({
+const flagCandidate = ({ long, short, description }: Option): CompletionCandidate => ({
   word: long ?? short ?? '',
   about: description,
 })
 
 /** A group is offered by its singular too once that is typed, as both are its name. */
-const commandCandidates = ({ commands }: Command, current: string): Candidate[] =>
+const commandCandidates = ({ commands }: Command, current: string): CompletionCandidate[] =>
   commands
     .filter(each => !each.name().startsWith('_'))
     .map(each => {
@@ -80,21 +80,25 @@ const argumentCandidates = async (
   command: Command,
   at: number,
   ids: KnownIds,
-): Promise<Candidate[]> => {
+): Promise<CompletionCandidate[]> => {
   const all = command.registeredArguments
   const argument = all[at] ?? (all.at(-1)?.variadic === true ? all.at(-1) : undefined)
   if (argument === undefined) return []
-  if (argument.argChoices !== undefined) return plain(argument.argChoices)
+  if (argument.argChoices !== undefined) return toCandidates(argument.argChoices)
   if (argument.name() === 'file') return [FILES]
-  return plain(await ids(argument.name()))
+  return toCandidates(await ids(argument.name()))
 }
 
-const valuesOf = async (option: Option | undefined, ids: KnownIds): Promise<Candidate[]> => {
+const valuesOf = async (
+  option: Option | undefined,
+  ids: KnownIds,
+): Promise<CompletionCandidate[]> => {
   if (option === undefined) return []
-  if (option.argChoices !== undefined) return plain(option.argChoices)
+  if (option.argChoices !== undefined) return toCandidates(option.argChoices)
   const name = option.attributeName()
   if (name === 'caFile') return [FILES]
-  return plain(await ids(name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)))
+  return toCandidates(await ids(name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)))
 }
 
-const plain = (words: readonly string[]): Candidate[] => words.map(word => ({ word, about: '' }))
+const toCandidates = (words: readonly string[]): CompletionCandidate[] =>
+  words.map(word => ({ word, about: '' }))

@@ -8,10 +8,10 @@ export const setExample = (command: Command, text: string): void => {
   if (text.includes('--')) command.addHelpText('after', `\nExample:\n  ${text}`)
 }
 
-export const exampleOf = (command: Command): string | undefined => examples.get(command)
+export const commandExample = (command: Command): string | undefined => examples.get(command)
 
 /** A word as a POSIX shell takes it. */
-export const quoted = (word: string): string =>
+export const quoteWord = (word: string): string =>
   /^[\w./:@=,+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 
 /** `shoal cells list` */

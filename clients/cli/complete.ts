@@ -1,41 +1,41 @@
 import type { Command } from 'commander'
 import { escapeHidden } from '../../shared/visible.ts'
 import { createApi } from './api.ts'
-import { candidatesFor, FILES } from './candidates.ts'
+import { completionCandidates, FILES } from './candidates.ts'
 import { type DescribedOperation, operationsOf } from './document.ts'
 import { cacheFolder, keptDocument, loadDocument } from './document-cache.ts'
 import { knownIds } from './known-ids.ts'
 import { addOperationCommands } from './operation-commands.ts'
-import type { Environment, Options } from './options.ts'
+import type { Environment, GlobalOptions } from './options.ts'
 import { profilesFile, readProfiles } from './profiles.ts'
-import { believe } from './session.ts'
-import { settingsOf } from './settings.ts'
+import { trustAuthorities } from './session.ts'
+import { resolveSettings } from './settings.ts'
 import { splitLine } from './split-line.ts'
 
 /** The command that completion scripts call. */
 export const COMPLETE = '_complete'
 
-/** Nobody waits longer for the tab key. */
+/** Longest wait for completions. */
 const ANSWER_MS = 1000
 
-/** Prints what may come next, and nothing at all when something is wrong. */
+/** Adds the hidden command that prints completions; it prints nothing on any error. */
 export const addComplete = (program: Command, env: Environment): void => {
   program.command(COMPLETE, { hidden: true }).action(async () => {
     const typed = typedWords(env)
     const lines = await complete(program, typed.words, env).catch(() => [])
-    process.stdout.write(lines.map(line => `${shortened(line, typed)}\n`).join(''))
-    // a request that nobody waits for any more must not keep the shell waiting
+    process.stdout.write(lines.map(line => `${trimForBash(line, typed)}\n`).join(''))
+    // An unfinished request must not keep the shell waiting
     process.exit()
   })
 }
 
-/** What ends up in a command line must not mean anything else to a shell. */
+/** Characters that no shell interprets; a candidate with others is left out. */
 const SAFE = /^[\w.:@=+/,%-]+$/
 
 interface Typed {
   /** The first is the program, the last is being typed. */
   words: string[]
-  /** What the shell takes for a word of its own in front of the last one; bash only. */
+  /** Part of the last word that bash already treats as a separate word; bash only. */
   before: string | undefined
 }
 
@@ -54,7 +54,7 @@ const typedWords = (env: Environment): Typed => {
 }
 
 /** bash shows no descriptions. */
-const shortened = (line: string, { before }: Typed): string => {
+const trimForBash = (line: string, { before }: Typed): string => {
   if (before === undefined) return line
   const [word = ''] = line.split('\t')
   return word.startsWith(before) ? word.slice(before.length) : word
@@ -68,12 +68,12 @@ const complete = async (
   const [, ...typed] = words
   const current = typed.pop() ?? ''
   const { key: flagKey, ...options } = optionsOf(program, typed)
-  const settings = settingsOf(
+  const settings = resolveSettings(
     { ...options, ...(flagKey === undefined || flagKey === '-' ? {} : { key: flagKey }) },
     env,
     readProfiles(profilesFile(env)),
   )
-  believe(settings)
+  trustAuthorities(settings)
   const api = createApi({ ...settings, signal: AbortSignal.timeout(ANSWER_MS) })
   const folder = cacheFolder(env)
   const load = () =>
@@ -85,7 +85,7 @@ const complete = async (
     knownIds(name, { operations, api, profiles: () => readProfiles(profilesFile(env)) }).catch(
       () => [],
     )
-  const found = await candidatesFor(program, typed, current, ids)
+  const found = await completionCandidates(program, typed, current, ids)
   return found
     .filter(each => each === FILES || (each.word.startsWith(current) && SAFE.test(each.word)))
     .map(({ word, about }) =>
@@ -93,11 +93,11 @@ const complete = async (
     )
 }
 
-const optionsOf = (program: Command, typed: string[]): Options => {
+const optionsOf = (program: Command, typed: string[]): GlobalOptions => {
   try {
     program.parseOptions(typed)
   } catch {
     // half of a line is often wrong
   }
-  return program.opts<Options>()
+  return program.opts<GlobalOptions>()
 }

@@ -1,7 +1,10 @@
 import { Argument, type Command } from 'commander'
 import { COMPLETE } from './complete.ts'
 
-/** `shoal completion bash|zsh|fish`: a script that asks this program what may come next. */
+/**
+ * Adds `shoal completion bash|zsh|fish`, which prints a script that calls this program for
+ * completions.
+ */
 export const addCompletion = (program: Command): void => {
   program
     .command('completion')

@@ -1,17 +1,17 @@
 import type { ErrorCode } from '../../shared/errors.ts'
 import { VERSION } from '../../shared/version.ts'
 import { nextStep } from './next-step.ts'
-import type { Settings } from './settings.ts'
-import { unreachable } from './unreachable.ts'
+import type { CliSettings } from './settings.ts'
+import { coordinatorUnreachable } from './unreachable.ts'
 
-/** What one look at something found. */
-export interface Finding {
+/** Result of one check. */
+export interface DoctorResult {
   name: string
   state: 'ok' | 'warn' | 'fail'
   says: string
-  /** What to do about it. */
+  /** Suggested remedy. */
   next?: string
-  /** What a failure means for the exit code. */
+  /** Error code that decides the exit code. */
   code?: ErrorCode
 }
 
@@ -19,31 +19,31 @@ export interface Finding {
 export interface Look {
   status: number
   headers: Headers
-  /** Undefined when it is no JSON. */
+  /** Parsed body; undefined when it is not JSON. */
   body: unknown
   /** Unix milliseconds by our clock, halfway between question and answer. */
   at: number
 }
 
-export interface Patient {
-  settings: Settings
-  /** Rejects as `fetch` does when there is no answer. */
+export interface DoctorSubject {
+  settings: CliSettings
+  /** Sends a request; rejects as `fetch` does when there is no answer. */
   look: (path: string, key?: string) => Promise<Look>
   /** Days until the certificate at the address ends. */
   daysLeft: (url: string) => Promise<number | undefined>
-  /** How many commands the API document gives. Throws what refuses it. */
+  /** Number of commands in the API document. Throws what rejects the document. */
   countCommands: () => Promise<number>
 }
 
 /** Looks at everything between this program and the service, the nearest first. */
-export async function* examine(patient: Patient): AsyncGenerator<Finding> {
+export async function* examineConnection(patient: DoctorSubject): AsyncGenerator<DoctorResult> {
   const { settings, look } = patient
-  yield whence(settings)
+  yield describeSources(settings)
   let first: Look
   try {
     first = await look('/v1/health')
   } catch (cause) {
-    const error = unreachable(settings.url, cause)
+    const error = coordinatorUnreachable(settings.url, cause)
     const next = nextStep(error, settings) ?? ''
     yield { name: 'reach', state: 'fail', says: error.message, next, code: error.code }
     return
@@ -52,8 +52,8 @@ export async function* examine(patient: Patient): AsyncGenerator<Finding> {
     yield {
       name: 'reach',
       state: 'fail',
-      says: `what answers at ${settings.url} is no coordinator`,
-      next: `the address is from ${settings.urlFrom}; a proxy in between may answer for it`,
+      says: `the server at ${settings.url} is not a coordinator`,
+      next: `the address is from ${settings.urlFrom}; a proxy may be answering in its place`,
       code: 'coordinator_unavailable',
     }
     return
@@ -68,7 +68,7 @@ export async function* examine(patient: Patient): AsyncGenerator<Finding> {
   yield await commands(patient)
 }
 
-const whence = ({ url, urlFrom, keyFrom, profile }: Settings): Finding => {
+const describeSources = ({ url, urlFrom, keyFrom, profile }: CliSettings): DoctorResult => {
   const said = `the profile ${profile}`
   const other =
     profile === undefined || [urlFrom, keyFrom].includes(said) ? '' : `, profile ${profile}`
@@ -83,7 +83,7 @@ const addressAndKey = ({
   url,
   urlFrom,
   keyFrom,
-}: Pick<Settings, 'url' | 'urlFrom' | 'keyFrom'>) => {
+}: Pick<CliSettings, 'url' | 'urlFrom' | 'keyFrom'>) => {
   if (keyFrom === undefined) return `${url} from ${urlFrom}, no key`
   if (keyFrom === urlFrom) return `${url} and the key from ${urlFrom}`
   return `${url} from ${urlFrom}, key from ${keyFrom}`
@@ -92,29 +92,29 @@ const addressAndKey = ({
 const SOON_DAYS = 14
 const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/
 
-const transport = async ({ settings, daysLeft }: Patient): Promise<Finding> => {
+const transport = async ({ settings, daysLeft }: DoctorSubject): Promise<DoctorResult> => {
   const { protocol, hostname } = new URL(settings.url)
   const name = 'tls'
   if (protocol === 'http:') {
     if (LOOPBACK.test(hostname))
-      return { name, state: 'ok', says: 'none, and nothing leaves this machine' }
-    const next = 'use https://: everybody on the way can read the key'
+      return { name, state: 'ok', says: 'not encrypted, but local to this machine' }
+    const next = 'use https://; without it the key can be read in transit'
     return { name, state: 'warn', says: 'the connection is not encrypted', next }
   }
   const days = await daysLeft(settings.url)
   if (days === undefined) return { name, state: 'warn', says: 'no certificate could be read' }
-  const says = `the certificate is believed and ends in ${Math.floor(days)} days`
+  const says = `the certificate is trusted and expires in ${Math.floor(days)} days`
   if (days >= SOON_DAYS) return { name, state: 'ok', says }
   return {
     name,
     state: 'warn',
     says,
-    next: 'renew it; one of its own the coordinator renews itself',
+    next: 'renew it; a coordinator renews only the certificates that it issued itself',
   }
 }
 
-/** Within a major version both sides understand each other. */
-const versions = (server: string): Finding => {
+/** Check of the two versions; the same major version is compatible. */
+const versions = (server: string): DoctorResult => {
   const name = 'version'
   const [ours, theirs] = [VERSION.split('.'), server.split('.')]
   if (server === VERSION) return { name, state: 'ok', says: `both are ${VERSION}` }
@@ -127,27 +127,27 @@ const versions = (server: string): Finding => {
       next: 'use programs of one version',
       code: 'upgrade_required',
     }
-  return { name, state: 'warn', says, next: 'update the older one: something may be missing in it' }
+  return { name, state: 'warn', says, next: 'update the older one: it may lack features' }
 }
 
 const CLOCK_WARN_SECONDS = 5
 const CLOCK_FAIL_SECONDS = 120
 
 /** `Date` has whole seconds (RFC 9110, 6.6.1), cut off. */
-const clocks = ({ headers, at }: Look): Finding => {
+const clocks = ({ headers, at }: Look): DoctorResult => {
   const name = 'clock'
   const theirs = Date.parse(headers.get('date') ?? '')
   if (!Number.isFinite(theirs)) return { name, state: 'warn', says: 'the answer had no date' }
   const seconds = Math.round((theirs + 500 - at) / 1000)
   const away = Math.abs(seconds)
   const says = `the coordinator's clock is ${away} s ${seconds < 0 ? 'behind' : 'ahead'}`
-  const next = 'set both by the network (timedatectl set-ntp true): approvals and keys have times'
+  const next = 'synchronise both (timedatectl set-ntp true): approvals and keys depend on the time'
   if (away >= CLOCK_FAIL_SECONDS) return { name, state: 'fail', says, next, code: 'config_invalid' }
   if (away >= CLOCK_WARN_SECONDS) return { name, state: 'warn', says, next }
   return { name, state: 'ok', says: 'both clocks agree' }
 }
 
-const identity = async ({ settings, look }: Patient): Promise<Finding[]> => {
+const identity = async ({ settings, look }: DoctorSubject): Promise<DoctorResult[]> => {
   const { key, keyFrom } = settings
   const name = 'key'
   if (key === undefined) {
@@ -167,7 +167,7 @@ const identity = async ({ settings, look }: Patient): Promise<Finding[]> => {
     ]
   if (status !== 200)
     return [{ name, state: 'warn', says: `the coordinator answered ${status} to it` }]
-  return [{ name, state: 'ok', says: whose(body, key) }, allowance(headers)]
+  return [{ name, state: 'ok', says: describeKey(body, key) }, allowance(headers)]
 }
 
 interface KeyView {
@@ -179,7 +179,7 @@ interface KeyView {
 }
 
 /** A key has its id in it, before the last `_`. */
-const whose = (body: unknown, key: string): string => {
+const describeKey = (body: unknown, key: string): string => {
   const { keys = [] } = body as { keys?: KeyView[] }
   const own = keys.find(({ id }) => key.startsWith(`svc-dev-${id}_`) || key.includes(`${id}_`))
   if (own === undefined) return 'it is good'
@@ -187,7 +187,7 @@ const whose = (body: unknown, key: string): string => {
   return `${own.id} is good: tier ${own.tier}, roles ${own.roles.join(' ')}, tenant ${own.tenant_id}${until}`
 }
 
-const allowance = (headers: Headers): Finding => {
+const allowance = (headers: Headers): DoctorResult => {
   const name = 'quota'
   const left = headers.get('x-ratelimit-remaining')
   const limit = headers.get('x-ratelimit-limit')
@@ -196,8 +196,8 @@ const allowance = (headers: Headers): Finding => {
     return {
       name,
       state: 'warn',
-      says: 'the answer does not tell how many requests are left',
-      next: 'let the proxy in between pass on the headers x-ratelimit-*',
+      says: 'the answer does not state how many requests are left',
+      next: 'let the proxy pass on the headers x-ratelimit-*',
     }
   const says = `${left} of ${limit} requests are left this month`
   if (Number(left) > 0) return { name, state: 'ok', says }
@@ -209,25 +209,25 @@ const allowance = (headers: Headers): Finding => {
   }
 }
 
-const service = ({ body }: Look): Finding => {
+const service = ({ body }: Look): DoctorResult => {
   const { status, cells, models } = body as { status: string; cells: number; models: number }
-  const says = `${status}: ${counted(cells, 'cell')}, ${counted(models, 'model')}`
+  const says = `${status}: ${countOf(cells, 'cell')}, ${countOf(models, 'model')}`
   if (status === 'ok') return { name: 'service', state: 'ok', says }
   const next = 'shoal cells list and shoal alerts list show what is missing'
   if (status !== 'unavailable') return { name: 'service', state: 'warn', says, next }
   return { name: 'service', state: 'fail', says, next, code: 'cell_unavailable' }
 }
 
-const counted = (count: number, thing: string): string =>
+const countOf = (count: number, thing: string): string =>
   `${count} ${thing}${count === 1 ? '' : 's'}`
 
 const NEXT = {
-  broker: 'look at the log of the coordinator, and whether the broker that it uses runs',
-  store: 'look at the log of the coordinator: its disk may be full or its store damaged',
+  broker: 'check the log of the coordinator and whether its broker runs',
+  store: 'check the log of the coordinator: its disk may be full or its store damaged',
 }
 const CODES = { broker: 'broker_unavailable', store: 'store_unavailable' } as const
 
-const parts = ({ body }: Look): Finding[] =>
+const parts = ({ body }: Look): DoctorResult[] =>
   (['broker', 'store'] as const).map(name => {
     const state = (body as Record<string, unknown> | undefined)?.[name]
     if (state === 'ok') return { name, state: 'ok', says: 'ok' }
@@ -235,7 +235,7 @@ const parts = ({ body }: Look): Finding[] =>
     return { name, state: 'fail', says: String(state ?? 'not told'), next, code }
   })
 
-const commands = async ({ countCommands }: Patient): Promise<Finding> => {
+const commands = async ({ countCommands }: DoctorSubject): Promise<DoctorResult> => {
   const name = 'commands'
   try {
     return { name, state: 'ok', says: `the coordinator describes ${await countCommands()}` }

@@ -2,9 +2,14 @@ import type { Command } from 'commander'
 import { exitCode, ShoalError } from '../../shared/errors.ts'
 import { formatOutput, terminalWidth } from '../../shared/print.ts'
 import { escapeHidden } from '../../shared/visible.ts'
-import { examine, type Finding, type Look, type Patient } from './doctor-checks.ts'
+import {
+  type DoctorResult,
+  type DoctorSubject,
+  examineConnection,
+  type Look,
+} from './doctor-checks.ts'
 import { nextStep } from './next-step.ts'
-import type { Environment, Options } from './options.ts'
+import type { Environment, GlobalOptions } from './options.ts'
 import { type OpenSession, openSession } from './session.ts'
 import { daysLeft } from './trust.ts'
 
@@ -12,9 +17,9 @@ import { daysLeft } from './trust.ts'
 export const addDoctor = (program: Command, env: Environment): void => {
   program
     .command('doctor')
-    .description('look at everything between here and the service, and say what to do')
+    .description('check the connection to the service and suggest remedies')
     .action(async () => {
-      const options = program.opts<Options>()
+      const options = program.opts<GlobalOptions>()
       const say = (text: string): void => void process.stdout.write(text)
       const json = options.format === 'json'
       const columns = terminalWidth(process.stdout)
@@ -24,12 +29,12 @@ export const addDoctor = (program: Command, env: Environment): void => {
 
 /** Code 0 when nothing is broken, else the one of the first thing that is. */
 export const doctor = async (
-  found: AsyncIterable<Finding>,
+  found: AsyncIterable<DoctorResult>,
   json: boolean,
   say: (text: string) => void,
   columns = Number.POSITIVE_INFINITY,
 ): Promise<number> => {
-  const checks: Finding[] = []
+  const checks: DoctorResult[] = []
   for await (const finding of found) {
     checks.push(finding)
     if (!json) say(line(finding, columns))
@@ -39,21 +44,21 @@ export const doctor = async (
   if (json) {
     const shown = checks.map(({ code, ...rest }) => rest)
     say(formatOutput({ healthy, checks: shown }, 'json'))
-  } else say(healthy ? 'Nothing is broken.\n' : 'Something is broken: see above.\n')
+  } else say(healthy ? 'No problems found.\n' : 'Problems found: see above.\n')
   return healthy ? 0 : exitCode(broken.code ?? 'coordinator_unavailable')
 }
 
 const MARGIN = 16
 
-const line = ({ name, state, says, next }: Finding, columns: number): string => {
+const line = ({ name, state, says, next }: DoctorResult, columns: number): string => {
   const head = `${state.padEnd(4)}  ${name.padEnd(8)}  `
-  const first = `${head}${wrapped(escapeHidden(says), columns, MARGIN)}\n`
+  const first = `${head}${wrapText(escapeHidden(says), columns, MARGIN)}\n`
   if (next === undefined) return first
-  return `${first}${''.padEnd(MARGIN)}-> ${wrapped(escapeHidden(next), columns, MARGIN + 3)}\n`
+  return `${first}${''.padEnd(MARGIN)}-> ${wrapText(escapeHidden(next), columns, MARGIN + 3)}\n`
 }
 
-/** On several lines where one does not hold it, all but the first this far in. */
-const wrapped = (text: string, columns: number, margin: number): string => {
+/** Wraps a text at `columns`, with all lines but the first indented by `margin`. */
+const wrapText = (text: string, columns: number, margin: number): string => {
   const width = Math.max(20, columns - margin - 1)
   const lines = ['']
   for (const word of text.split(' ')) {
@@ -64,8 +69,8 @@ const wrapped = (text: string, columns: number, margin: number): string => {
   return lines.join(`\n${''.padEnd(margin)}`)
 }
 
-/** With settings that cannot be used there is nothing more to look at. */
-async function* findings(options: Options, env: Environment): AsyncGenerator<Finding> {
+/** Runs the checks in order; unusable settings end the examination. */
+async function* findings(options: GlobalOptions, env: Environment): AsyncGenerator<DoctorResult> {
   let session: OpenSession
   try {
     session = await openSession(options, env)
@@ -77,17 +82,17 @@ async function* findings(options: Options, env: Environment): AsyncGenerator<Fin
     yield { name: 'settings', state: 'fail', says: known.message, ...next, code: known.code }
     return
   }
-  yield* examine(patientOf(session))
+  yield* examineConnection(patientOf(session))
 }
 
 const notAnAddress = new ShoalError(
   'config_invalid',
-  'the address is none: give http:// or https://',
+  'it is not an address: use http:// or https://',
 )
 
 const ANSWER_MS = 10_000
 
-const patientOf = ({ settings, operations }: OpenSession): Patient => ({
+const patientOf = ({ settings, operations }: OpenSession): DoctorSubject => ({
   settings,
   look: (path, key) => look(new URL(path, settings.url), key, settings.tenant),
   daysLeft: url => daysLeft(url, Date.now()),

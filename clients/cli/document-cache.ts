@@ -15,8 +15,8 @@ export const cacheFolder = (env: Record<string, string | undefined>): string =>
   join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'shoal')
 
 /**
- * The coordinator's API document. It is asked for every time and sent only when it changed; the
- * kept one helps while the coordinator is away. Nothing here needs the cache to work.
+ * Loads the coordinator's API document. It is revalidated every time and sent only when it changed;
+ * the cached copy is used while the coordinator is unreachable. The cache is optional.
  */
 export const loadDocument = async (api: Api, url: string, folder: string): Promise<unknown> => {
   const file = fileOf(folder, url)
@@ -33,7 +33,7 @@ export const loadDocument = async (api: Api, url: string, folder: string): Promi
   }
 }
 
-/** The one that is kept, without asking; undefined when there is none. */
+/** Cached document, without a request; undefined when there is none. */
 export const keptDocument = async (url: string, folder: string): Promise<unknown> =>
   (await read(fileOf(folder, url)))?.body
 

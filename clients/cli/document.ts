@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 
-/** A word of a command; the document comes over the network and ends up in a terminal. */
+/** A word of a command. The document comes over the network and is shown on a terminal. */
 const Word = z.string().regex(/^[a-z0-9][\w-]{0,63}$/i)
 const Name = z.string().regex(/^[a-z]\w{0,63}$/i)
 
@@ -20,7 +20,7 @@ export const FieldSchema = z.looseObject({
 })
 export type FieldSchema = z.infer<typeof FieldSchema>
 
-/** What the program ends with, by the value of one field of the answer. */
+/** Exit codes by the value of one field of the answer. */
 const ExitCodes = z.object({ field: Name, codes: z.record(z.string(), z.int().min(0).max(125)) })
 export type ExitCodes = z.infer<typeof ExitCodes>
 
@@ -84,7 +84,7 @@ export interface DescribedOperation {
   words: string[]
   /** Fields of the path, in order. */
   arguments: string[]
-  /** What is said about them. */
+  /** Help text per argument. */
   argumentNotes: Record<string, string>
   fields: Field[]
   exit: ExitCodes | undefined

@@ -2,9 +2,9 @@ import type { Command } from 'commander'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
-import type { Session, WithSession } from './session.ts'
+import type { CliSession, WithSession } from './session.ts'
 
-/** What of an event is shown; a gap has these too. */
+/** Fields of an event that are shown; a gap has them too. */
 interface Event {
   time: string
   type: string
@@ -18,26 +18,26 @@ interface WatchOptions {
   once?: boolean
 }
 
-/** Between the end of a stream and the next one. */
+/** Pause before a stream that ended is opened again. */
 const AGAIN_MS = 2000
 
-/** `shoal events watch`: every event as it comes, until Ctrl-C; a stream that is cut goes on. */
+/** Adds `shoal events watch`: prints every event until Ctrl-C and resumes a stream that is cut. */
 export const addEventWatch = (program: Command, withSession: WithSession): void => {
   program
     .command('events')
     .description('what happens')
     .command('watch')
-    .description('print events as they come')
+    .description('print events as they arrive')
     .option('--types <list>', 'which ones, comma-separated: shoal.gate.approved,shoal.cell.*')
-    .option('--after <id>', 'begin after the event with this id')
-    .option('--once', 'end after the first event')
+    .option('--after <id>', 'start after the event with this id')
+    .option('--once', 'exit after the first event')
     .action((options: WatchOptions) =>
       withSession(session => watchEvents(session, options, new AbortController().signal)),
     )
 }
 
 export const watchEvents = async (
-  { api, format, write }: Session,
+  { api, format, write }: CliSession,
   { types, after, once }: WatchOptions,
   signal: AbortSignal,
   wait: Wait = realWait,
@@ -70,7 +70,7 @@ export const watchEvents = async (
 
 const TRANSIENT: readonly ErrorCode[] = ['coordinator_unavailable', 'draining', 'rate_limited']
 
-/** A coordinator that is away comes back, when it says so; a key that is wrong stays wrong. */
+/** Delay before a retry; rethrows errors that a retry cannot fix, such as a wrong key. */
 const pauseAfter = (error: unknown): number => {
   if (!(error instanceof ShoalError && TRANSIENT.includes(error.code))) throw error
   return Math.max(AGAIN_MS, (error.retryAfterSeconds ?? 0) * 1000)

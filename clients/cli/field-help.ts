@@ -1,8 +1,8 @@
 import type { Command, Option } from 'commander'
-import { exampleOf, pathOf } from './command-example.ts'
+import { commandExample, pathOf } from './command-example.ts'
 import { flagOf } from './flags.ts'
 
-/** The flag of a field that is missing or wrong, with what it is for and an example of a call. */
+/** Help for a missing or wrong field: its flag, its purpose and an example. */
 export const helpForField = (command: Command, param: string | undefined): string[] => {
   const [name = ''] = (param ?? '').split('.')
   const flag = name === '' ? undefined : `--${flagOf(name)}`
@@ -17,28 +17,28 @@ export const helpForField = (command: Command, param: string | undefined): strin
   ]
 }
 
-/** A call that has this field: the one of the command, or one with what it is by itself. */
+/** Example with this field: that of the command, or one built from the field's description. */
 const exampleFor = (
   command: Command,
   { long, flags, description, argChoices }: Option,
   name: string,
 ) => {
-  const example = exampleOf(command)
+  const example = commandExample(command)
   if (example?.includes(`${long} `) === true || example?.includes(`"${name}"`) === true)
     return example
   const value =
-    argChoices?.[0] ?? shownIn(description) ?? VALUES.find(([kind]) => flags.includes(kind))?.[1]
-  const own = inBackticks(description).find(text => text.startsWith(`${long} `))
+    argChoices?.[0] ?? exampleIn(description) ?? VALUES.find(([kind]) => flags.includes(kind))?.[1]
+  const own = listCodeSpans(description).find(text => text.startsWith(`${long} `))
   const given = own ?? (value === undefined ? undefined : `${long} ${value}`)
   const others = example === pathOf(command) ? '' : ' …'
   return given === undefined ? undefined : `${pathOf(command)}${others} ${given}`
 }
 
 /** `such as `release.major`` and `A time (`2027-01-01T00:00:00Z`)` are values. */
-const shownIn = (description: string): string | undefined =>
+const exampleIn = (description: string): string | undefined =>
   /(?:such as |\()`([^`\s]+)`/.exec(description)?.[1]
 
-const inBackticks = (text: string): string[] =>
+const listCodeSpans = (text: string): string[] =>
   [...text.matchAll(/`([^`]+)`/g)].map(([, inside = '']) => inside)
 
 const VALUES = [

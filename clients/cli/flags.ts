@@ -38,7 +38,7 @@ export const optionsOf = (field: Field): Option[] => {
   return [new Option(`${flag} ${placeholder}`, text).argParser(parse)]
 }
 
-/** What was typed for the fields; what was not is left to the coordinator's defaults. */
+/** Values of the fields that were typed; the others get the coordinator's defaults. */
 export const typedValues = (
   fields: readonly Field[],
   values: Record<string, unknown>,
@@ -64,7 +64,7 @@ const pair = (text: string, before: Record<string, string> = {}): Record<string,
 const typeOf = ({ type }: FieldSchema): string =>
   (typeof type === 'string' ? type : type?.find(each => each !== 'null')) ?? 'json'
 
-/** What may be null besides is typed like that alone; to leave the flag out says null. */
+/** Schema without its null alternative, which is expressed by leaving out the flag. */
 const withoutNull = (schema: FieldSchema): FieldSchema => {
   const others = schema.anyOf?.filter(({ type }) => type !== 'null') ?? []
   return others.length === 1 ? { ...others[0], ...schema } : schema

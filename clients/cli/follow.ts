@@ -2,13 +2,13 @@ import { type ErrorCode, exitCode, isErrorCode, type ShoalError } from '../../sh
 import type { Printable } from '../../shared/print.ts'
 import { escapeHidden } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import { Guided } from './describe-failure.ts'
 import type { DescribedOperation } from './document.ts'
 import type { OpenSession } from './session.ts'
-import { Guided } from './tell.ts'
 
-/** What the answer to a call leaves to be waited for. */
+/** Work that continues after the answer and can be waited for. */
 interface Pursuit {
-  /** For people: `task task_1`. */
+  /** Display name, such as `task task_1`. */
   name: string
   /** The command that looks at it later. */
   later: string
@@ -16,22 +16,22 @@ interface Pursuit {
 }
 
 interface State {
-  /** The exit code of its end; undefined while it goes on. */
+  /** Exit code at the end; undefined while the work continues. */
   exit: number | undefined
   text: string
   percent: number | null
   answer: Printable
 }
 
-/** How it ended, and what the program ends with. */
-export interface Followed {
+/** Outcome of the work and the exit code for it. */
+interface Followed {
   answer: Printable
   exit: number
 }
 
 const LOOK_MS = 1000
 
-/** True for what may take long: tasks, and models that are loaded. */
+/** True for operations that may take long: tasks, and loading of models. */
 export const mayTakeLong = ({ mode, method, path }: DescribedOperation): boolean =>
   mode === 'task' ||
   (method === 'GET' && /^\/v1\/tasks\/\{\w+\}$/.test(path)) ||
@@ -40,10 +40,10 @@ export const mayTakeLong = ({ mode, method, path }: DescribedOperation): boolean
 type Follower = Pick<OpenSession, 'api' | 'progress'>
 
 /**
- * Waits for what an answer has begun; undefined when there is nothing to wait for. Throws
- * `client_closed` after an interruption: it goes on without us.
+ * Waits for the work that an answer has started; undefined when there is none. Throws
+ * `client_closed` when interrupted: the work continues.
  */
-export const follow = async (
+export const followWork = async (
   session: Follower,
   answer: Printable,
   { signal, wait = realWait }: { signal: AbortSignal; wait?: Wait },
@@ -56,23 +56,23 @@ export const follow = async (
       if (exit !== undefined) return { answer, exit }
       session.progress.show(`${pursuit.name}: ${escapeHidden(text)}`, percent)
       if (!signal.aborted) await wait(LOOK_MS, signal)
-      if (signal.aborted) throw left(pursuit)
+      if (signal.aborted) throw describeRunning(pursuit)
     }
   } finally {
     session.progress.clear()
   }
 }
 
-const left = ({ name, later }: Pursuit): ShoalError =>
-  new Guided('client_closed', `${name} goes on`, `come back with: ${later}`)
+const describeRunning = ({ name, later }: Pursuit): ShoalError =>
+  new Guided('client_closed', `${name} goes on`, `check later with: ${later}`)
 
 const pursuitOf = (session: Follower, answer: Record<string, unknown>): Pursuit | undefined => {
   const { task_id, id, state, cell_id, model } = answer
-  if (typeof task_id === 'string') return ofTask(session, task_id)
+  if (typeof task_id === 'string') return taskPursuit(session, task_id)
   if (typeof id === 'string' && typeof state === 'string' && 'result' in answer)
-    return ofTask(session, id)
+    return taskPursuit(session, id)
   if (typeof cell_id === 'string' && typeof model === 'string' && state !== 'ready')
-    return ofModel(session, cell_id, model)
+    return modelPursuit(session, cell_id, model)
   return undefined
 }
 
@@ -82,7 +82,7 @@ interface TaskView {
   details: { progress_percent?: unknown; code?: unknown } | null
 }
 
-/** What people have to do first ends the waiting as well. */
+/** States that end the wait, with their error; a state that needs people ends it too. */
 const TASK_ENDS: Record<string, ErrorCode | undefined> = {
   failed: 'internal',
   rejected: 'forbidden',
@@ -98,7 +98,7 @@ const taskExit = ({ state, details }: TaskView): number | undefined => {
   return exitCode(state === 'failed' && isErrorCode(details?.code) ? details.code : end)
 }
 
-const ofTask = ({ api }: Follower, id: string): Pursuit => ({
+const taskPursuit = ({ api }: Follower, id: string): Pursuit => ({
   name: `task ${escapeHidden(id)}`,
   later: `shoal tasks show ${escapeHidden(id)} --wait`,
   look: async () => {
@@ -125,10 +125,13 @@ interface CellView {
 }
 
 const LOST = ['dead', 'revoked', 'quarantined']
-/** A sample of before the call may still say that it failed: one comes every few seconds. */
+/**
+ * Number of readings that may still show a failure from before the call: one arrives every few
+ * seconds.
+ */
 const OLD_LOOKS = 15
 
-const ofModel = ({ api }: Follower, cellId: string, model: string): Pursuit => {
+const modelPursuit = ({ api }: Follower, cellId: string, model: string): Pursuit => {
   let looks = 0
   let began = false
   return {

@@ -4,7 +4,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { indentedJson } from './indented-json.ts'
-import type { Session, WithSession } from './session.ts'
+import type { CliSession, WithSession } from './session.ts'
 
 /** A request at a gate, as `GET /v1/gates/requests` has it. */
 interface GateRequest {
@@ -15,15 +15,15 @@ interface GateRequest {
   plan_text: string
   plan_hash: string
   evidence_text: string | null
-  /** Why it can never pass, when that is so. */
+  /** Reason why the request can never be approved; null when it can. */
   reason: string | null
   approvals_missing: number
   votes: { person_id: string; decision: string }[]
   expires_at: string
 }
 
-/** How a person is asked; a pipe has nobody to ask and only sees what waits. */
-export interface Judge {
+/** Asks an operator for a decision; absent on a pipe, where requests are only listed. */
+interface DecisionPrompt {
   ask: ((question: string) => Promise<string>) | undefined
   signal: AbortSignal
   wait?: Wait
@@ -31,34 +31,36 @@ export interface Judge {
 
 const LOOK_MS = 2000
 
-/** `shoal gate watch`: shows every request that waits, whole, and asks what to do with it. */
+/** Adds `shoal gate watch`: shows every pending request in full and asks for a decision. */
 export const addGateWatch = (
   program: Command,
   withSession: WithSession,
-  openJudge: () => Judge,
+  openJudge: () => DecisionPrompt,
 ): void => {
   program
     .command('gates')
     .command('watch')
-    .description('see each request that waits, in full, and decide on it')
-    .option('--once', 'look once and end')
+    .description('show each pending request in full and decide on it')
+    .option('--once', 'show the pending requests once and exit')
     .action(({ once }: { once?: boolean }) =>
       withSession(session => watchGates(session, openJudge(), once === true)),
     )
 }
 
 export const watchGates = async (
-  session: Session,
-  { ask, signal, wait = realWait }: Judge,
+  session: CliSession,
+  { ask, signal, wait = realWait }: DecisionPrompt,
   once: boolean,
 ): Promise<void> => {
   const seen = new Set<string>()
   while (!signal.aborted) {
-    for (const request of await waiting(session)) {
+    for (const request of await listPending(session)) {
       if (seen.has(request.id)) continue
       seen.add(request.id)
       const lines = session.format === 'json'
-      session.write(lines ? `${escapeHiddenInJson(JSON.stringify(request))}\n` : shown(request))
+      session.write(
+        lines ? `${escapeHiddenInJson(JSON.stringify(request))}\n` : describeRequest(request),
+      )
       if (ask !== undefined && !lines) await decide(session, request, ask)
     }
     if (once) return
@@ -66,8 +68,8 @@ export const watchGates = async (
   }
 }
 
-/** Oldest first: what has waited longest is shown first. */
-const waiting = async ({ api }: Session): Promise<GateRequest[]> => {
+/** All pending requests, the oldest first. */
+const listPending = async ({ api }: CliSession): Promise<GateRequest[]> => {
   const all: GateRequest[] = []
   let before: string | undefined
   do {
@@ -80,8 +82,11 @@ const waiting = async ({ api }: Session): Promise<GateRequest[]> => {
   return all.toReversed()
 }
 
-/** All that is approved by a yes, long plans in lines. What came over the network is made visible once more. */
-const shown = (request: GateRequest): string => {
+/**
+ * Everything that a yes approves, with long plans over several lines and control characters
+ * escaped.
+ */
+const describeRequest = (request: GateRequest): string => {
   const votes = request.votes.map(vote => `${vote.person_id} (${vote.decision})`).join(', ')
   const lines = [
     ['request', request.id],
@@ -96,14 +101,14 @@ const shown = (request: GateRequest): string => {
     ['until', request.expires_at],
     ...(request.reason === null ? [] : [['void', request.reason]]),
   ]
-  return `\n${lines.map(([name = '', value = '']) => `${name.padEnd(MARGIN - 1)} ${inLines(name, escapeHidden(value))}\n`).join('')}`
+  return `\n${lines.map(([name = '', value = '']) => `${name.padEnd(MARGIN - 1)} ${indentValue(name, escapeHidden(value))}\n`).join('')}`
 }
 
 const MARGIN = 11
 const JSON_LINES = ['plan', 'evidence']
 
-/** No line of a value begins where the names stand. */
-const inLines = (name: string, value: string): string =>
+/** Indents the lines of a value, so that none of them looks like a name. */
+const indentValue = (name: string, value: string): string =>
   JSON_LINES.includes(name)
     ? indentedJson(value).replaceAll('\n', `\n${' '.repeat(MARGIN)}`)
     : value
@@ -118,9 +123,9 @@ const VERBS = new Map([
 ])
 
 const decide = async (
-  { api, write }: Session,
+  { api, write }: CliSession,
   { id }: GateRequest,
-  ask: NonNullable<Judge['ask']>,
+  ask: NonNullable<DecisionPrompt['ask']>,
 ): Promise<void> => {
   const answer = (await ask('approve, reject or skip? [a/r/s] ')).trim().toLowerCase()
   const verb = VERBS.get(answer)
@@ -132,14 +137,14 @@ const decide = async (
     const after = (await api.call({ method: 'POST', path, body })) as { state: string }
     write(`${escapeHidden(after.state)}\n`)
   } catch (error) {
-    // one's own request, or decided by somebody else in between: the next one still waits
+    // The request is the operator's own or was decided meanwhile; continue with the next one.
     if (!(error instanceof ShoalError) || error.code === 'coordinator_unavailable') throw error
     write(`${escapeHidden(error.message)}\n`)
   }
 }
 
 /** The person at this terminal, until Ctrl-C or the end of the input. */
-export const thisJudge = (): Judge => {
+export const promptHere = (): DecisionPrompt => {
   const over = new AbortController()
   const { stdin, stdout } = process
   if (!stdin.isTTY) return { ask: undefined, signal: over.signal }

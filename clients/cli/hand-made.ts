@@ -6,7 +6,7 @@ import { addComplete } from './complete.ts'
 import { addCompletion } from './completion.ts'
 import { addDoctor } from './doctor.ts'
 import { addEventWatch } from './event-watch.ts'
-import { addGateWatch, thisJudge } from './gate-watch.ts'
+import { addGateWatch, promptHere } from './gate-watch.ts'
 import { helpLayout } from './help-layout.ts'
 import type { Environment } from './options.ts'
 import { addProfileCommands } from './profile-commands.ts'
@@ -28,24 +28,24 @@ type Run = Parameters<WithSession>[0]
 /** The program with the commands that do not follow from the API document. */
 export const handMade = (env: Environment, run: WithSession): Command => {
   const program = new Command('shoal')
-    .description('Ask a shoal coordinator. Its other commands come from the coordinator itself.')
+    .description('Manage a shoal coordinator. Most commands are generated from its API.')
     .exitOverride()
     .configureOutput({ outputError: () => {} })
     .configureHelp(helpLayout)
-    .helpCommand('help [command...]', 'what a command does and takes')
+    .helpCommand('help [command...]', 'show help for a command')
     .option('--url <url>', `the coordinator, or SHOAL_URL (default: ${DEFAULT_URL})`)
-    .option('--key <key>', 'your key, or SHOAL_KEY; - reads it from the input')
+    .option('--key <key>', 'API key, or SHOAL_KEY; - reads it from standard input')
     .option('--tenant <id>', 'the tenant to act for, or SHOAL_TENANT')
-    .option('--profile <name>', 'what shoal login has kept, or SHOAL_PROFILE')
-    .option('--ca-file <file>', 'the authority to believe, PEM, or SHOAL_CA_FILE')
+    .option('--profile <name>', 'profile stored by shoal login, or SHOAL_PROFILE')
+    .option('--ca-file <file>', 'certificate authority to trust, PEM, or SHOAL_CA_FILE')
     .addOption(
-      new Option('--format <format>', 'how to print').choices(['text', 'json']).default('text'),
+      new Option('--format <format>', 'output format').choices(['text', 'json']).default('text'),
     )
     .option('-V, --version', 'the versions of this program and of the coordinator')
 
   program
     .command('health')
-    .description('is the service able to answer')
+    .description('check whether the service can answer')
     .action(() => run(health))
   program
     .command('models')
@@ -54,14 +54,14 @@ export const handMade = (env: Environment, run: WithSession): Command => {
     .action(() => run(listModels))
   program
     .command('chat')
-    .argument('<text...>', 'what to say; needs no quotes')
-    .description('ask a model and print its answer as it comes')
+    .argument('<text...>', 'message to the model; quotes are not needed')
+    .description('ask a model and stream its answer')
     .option('--model <id>', 'which one', 'model-a:7b')
     .action((words: string[], { model }: { model: string }) =>
       run(session => chat(session, model, words.join(' '))),
     )
   addTop(program, run, () => thisTerminal(env))
-  addGateWatch(program, run, thisJudge)
+  addGateWatch(program, run, promptHere)
   addEventWatch(program, run)
   addAgentSession(program, run)
   addDoctor(program, env)
@@ -80,7 +80,11 @@ const listModels: Run = async ({ api, format, print }) => {
   const known = models.some(({ weights }) => weights !== null)
   print(
     models.map(({ id, kind, state, cells_ready, context_length, weights }) => ({
-      ...{ id, kind, state, cells_ready, context_length },
+      id,
+      kind,
+      state,
+      cells_ready,
+      context_length,
       ...(known && { weights: weights ?? '-' }),
     })),
   )

@@ -1,14 +1,14 @@
 import { Help, type HelpConfiguration } from 'commander'
-import { byArea } from './areas.ts'
+import { groupByArea } from './areas.ts'
 import { argumentTerm } from './command-example.ts'
 
 const WIDEST_TERM = 28
 const INDENT = 2
 const GAP = 2
-/** What does not fit beside its term stands below it, this far in. */
+/** Indent of a description that does not fit beside its term. */
 const BELOW = 6
 
-/** Every help fits the terminal, also a narrow one: 80 columns where there is none. */
+/** Layout that fits narrow terminals too; 80 columns without a terminal. */
 export const helpLayout: HelpConfiguration = {
   minWidthToWrap: 10,
   padWidth: (command, helper) =>
@@ -19,7 +19,7 @@ export const helpLayout: HelpConfiguration = {
     ),
   formatItem: (term, width, description, helper) =>
     `${' '.repeat(INDENT)}${item(term, width, description, helper)}`,
-  groupItems: byArea,
+  groupItems: groupByArea,
   subcommandTerm: command =>
     [
       [command.name(), ...command.aliases()].join('|'),

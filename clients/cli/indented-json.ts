@@ -1,14 +1,14 @@
-/** A string, a sign that JSON is made of, or what stands between them. */
+/** A string, a punctuation mark of JSON, or the text between them. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^"[\]{},:]+/gs
-/** What fits is left on one line. */
+/** Width up to which a list or object stays on a single line. */
 const LINE = 76
 /** Deeper nesting is not moved further to the right. */
 const MAX_INDENT = 32
 
 /**
- * JSON text without blanks, in lines that people can read: blanks and line ends are put between its
- * parts, and its parts stay as they are, also where they hold what no parser takes (`\u{202e}`).
- * Text that is no JSON comes back as it is.
+ * Formats JSON text without blanks over readable lines. Only white space is inserted; tokens stay
+ * unchanged, even those that no parser accepts (`\u{202e}`). Text that is not JSON is returned
+ * unchanged.
  */
 export const indentedJson = (json: string): string => {
   const tokens = json.match(TOKEN) ?? []
@@ -37,7 +37,10 @@ export const indentedJson = (json: string): string => {
 const isOpening = (token: string): boolean => token === '{' || token === '['
 const isClosing = (token: string): boolean => token === '}' || token === ']'
 
-/** Where the list or object ends that opens at `start`; undefined when that is not on its line. */
+/**
+ * Index of the token that closes the list or object opened at `start`; undefined when that is not
+ * on the same line.
+ */
 const endOfShort = (tokens: readonly string[], start: number): number | undefined => {
   let open = 0
   let length = 0

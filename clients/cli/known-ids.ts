@@ -2,7 +2,7 @@ import type { Api } from './api.ts'
 import type { DescribedOperation } from './document.ts'
 import type { Profiles } from './profiles.ts'
 
-export interface KnownFrom {
+interface KnownFrom {
   operations: readonly DescribedOperation[]
   api: Pick<Api, 'call'>
   profiles: () => Profiles
@@ -15,8 +15,8 @@ const LISTS: Record<string, readonly string[]> = {
 }
 
 /**
- * What a field of this name may be: the ids that its list shows now. `cell_id` and `cell` are from
- * `cells list`, as the coordinator describes it, so that new lists need nothing here.
+ * Ids that a field of this name can take, from its list operation. The coordinator describes which
+ * list that is (`cell_id` and `cell` from `cells list`), so new lists need no change here.
  */
 export const knownIds = async (
   name: string,
@@ -34,7 +34,7 @@ export const knownIds = async (
   return idsIn(await api.call({ method: 'GET', path: list.path }), id)
 }
 
-/** The command that lists what a field of this name may be. */
+/** Command that lists the values of a field. */
 export const listOf = (name: string): readonly string[] => {
   const stem = name.replace(/_id$/, '')
   return LISTS[stem] ?? [`${stem}s`, 'list']

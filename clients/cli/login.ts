@@ -1,20 +1,20 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { createApi } from './api.ts'
-import type { Environment, Options } from './options.ts'
+import { Guided } from './describe-failure.ts'
+import type { Environment, GlobalOptions } from './options.ts'
 import {
-  type Profile,
+  type ConnectionProfile,
   ProfileName,
   type Profiles,
   readProfiles,
   writeProfiles,
 } from './profiles.ts'
 import { readSecret } from './read-secret.ts'
-import { believe } from './session.ts'
+import { trustAuthorities } from './session.ts'
 import { DEFAULT_URL } from './settings.ts'
-import { Guided } from './tell.ts'
 import { pinnedAuthority, readAuthorities } from './trust.ts'
 
-export interface LoginOptions extends Options {
+interface CliLoginOptions extends GlobalOptions {
   pin?: string
   check: boolean
 }
@@ -22,7 +22,7 @@ export interface LoginOptions extends Options {
 const DEFAULT_NAME = 'default'
 
 /** Keeps a profile and makes it the current one. A key that is refused is not kept. */
-export const login = async (options: LoginOptions, env: Environment, file: string) => {
+export const login = async (options: CliLoginOptions, env: Environment, file: string) => {
   const name = ProfileName.safeParse(options.profile ?? (env.SHOAL_PROFILE || DEFAULT_NAME)).data
   if (name === undefined)
     throw new ShoalError('wrong_usage', 'the name of a profile is letters, digits, . _ and -')
@@ -30,7 +30,7 @@ export const login = async (options: LoginOptions, env: Environment, file: strin
   const before = Object.hasOwn(kept.profiles, name) ? kept.profiles[name] : undefined
   const url = addressOf(options.url ?? before?.url ?? (env.SHOAL_URL || DEFAULT_URL))
   const ca = await authority(options, url, before)
-  const profile: Profile = {
+  const profile: ConnectionProfile = {
     url,
     key: await keyOf(options),
     ...(options.tenant === undefined ? {} : { tenant: options.tenant }),
@@ -51,34 +51,34 @@ const addressOf = (text: string): string => {
   throw new ShoalError('wrong_usage', `${text} is not an address: give http://… or https://…`)
 }
 
-/** What was believed at an address before is believed there again. */
+/** Certificate authority for an address; one that was trusted there before is used again. */
 const authority = async (
-  { caFile, pin }: LoginOptions,
+  { caFile, pin }: CliLoginOptions,
   url: string,
-  before: Profile | undefined,
+  before: ConnectionProfile | undefined,
 ): Promise<string | undefined> => {
   if (caFile !== undefined) return readAuthorities(caFile)
   if (pin !== undefined) return pinnedAuthority(url, pin)
   return before?.url === url ? before.ca : undefined
 }
 
-const keyOf = ({ key }: LoginOptions): Promise<string> | string =>
+const keyOf = ({ key }: CliLoginOptions): Promise<string> | string =>
   key === undefined || key === '-' ? readSecret('key: ') : key
 
 /** Every key may see the skills. */
-const check = async ({ url, key, tenant, ca }: Profile): Promise<true> => {
-  believe({ ca, caFile: undefined })
+const check = async ({ url, key, tenant, ca }: ConnectionProfile): Promise<true> => {
+  trustAuthorities({ ca, caFile: undefined })
   try {
     await createApi({ url, key, tenant }).get('/v1/skills')
   } catch (error) {
-    throw error instanceof ShoalError && error.code === 'auth_required' ? refused(url) : error
+    throw error instanceof ShoalError && error.code === 'auth_required' ? keyRefused(url) : error
   }
   return true
 }
 
-const refused = (url: string): ShoalError =>
+const keyRefused = (url: string): ShoalError =>
   new Guided(
     'auth_required',
-    `${url} refuses this key, and it was not kept`,
+    `${url} rejected this key; it was not stored`,
     'it may be mistyped, revoked, expired or of another coordinator: log in with another one',
   )

@@ -4,24 +4,24 @@ import { ShoalError } from '../../shared/errors.ts'
 import { onReaderGone } from '../../shared/reader-gone.ts'
 import { answerCall } from './answer-call.ts'
 import { pathOf } from './command-example.ts'
+import { commandOf, describeFailure, Guided, type Scene } from './describe-failure.ts'
 import { handMade } from './hand-made.ts'
 import { addOperationCommands } from './operation-commands.ts'
-import type { Environment, Options } from './options.ts'
+import type { Environment, GlobalOptions } from './options.ts'
 import { type OpenSession, openSession } from './session.ts'
-import { commandOf, Guided, type Scene, told } from './tell.ts'
 import { showVersions } from './versions.ts'
 
 /**
- * The command line of a user: asks the coordinator over its REST API. Most commands follow from the
- * coordinator's own API document, so that both always fit together.
+ * Command line client of the REST API. Most commands are generated from the coordinator's API
+ * document, so that both always match.
  */
 export const main = async (argv: string[], env: Environment): Promise<void> => {
-  // nothing of what would follow is worth asking for
+  // A reader that closes the pipe ends the program: further requests would be useless
   onReaderGone([process.stdout, process.stderr], () => process.exit())
   const words = helpLast(argv)
   let opened: Promise<OpenSession> | undefined
   const open = (): Promise<OpenSession> => {
-    opened ??= openSession(program.opts<Options>(), env)
+    opened ??= openSession(program.opts<GlobalOptions>(), env)
     return opened
   }
   const program = handMade(env, async action => action(await open()))
@@ -35,8 +35,8 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
   } catch (error) {
     if (isHelp(error)) return
     if (env.SHOAL_DEBUG) console.error(error)
-    const { text, code } = told(error, await sceneOf(program, words, json, opened))
-    // else the help that was written says it all
+    const { text, code } = describeFailure(error, await sceneOf(program, words, json, opened))
+    // Otherwise the help that was written is sufficient
     if (json || !isShort(error)) process.stderr.write(text)
     process.exitCode = code
   }
@@ -46,7 +46,7 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
 const helpLast = (argv: readonly string[]): string[] =>
   argv[0] === 'help' ? [...argv.slice(1), '--help'] : [...argv]
 
-/** Help for what is not there would be that of something else. */
+/** Rejects help for an unknown command, which would show the help of another one. */
 const requireCommand = (program: Command, argv: readonly string[]): void => {
   const words = argv.filter(word => !word.startsWith('-') && word !== 'help')
   const found = commandOf(program, words)
@@ -56,11 +56,13 @@ const requireCommand = (program: Command, argv: readonly string[]): void => {
     throw new Guided(
       'wrong_usage',
       `unknown command '${word}'`,
-      `${pathOf(found)} --help tells what there is`,
+      `${pathOf(found)} --help lists the choices`,
     )
 }
 
-/** Known before the words are understood: what is wrong with them is told in it too. */
+/**
+ * True when --json was typed. Read before parsing, because parse errors are printed as JSON too.
+ */
 const isJson = (argv: readonly string[]): boolean =>
   argv.some(
     (word, i) => word === '--format=json' || (word === '--format' && argv[i + 1] === 'json'),
@@ -68,7 +70,7 @@ const isJson = (argv: readonly string[]): boolean =>
 
 const isVersion = async (program: Command, argv: string[], env: Environment): Promise<boolean> => {
   const { operands, unknown } = program.parseOptions(argv)
-  const options = program.opts<Options>()
+  const options = program.opts<GlobalOptions>()
   if (options.version !== true || operands.length > 0 || unknown.length > 0) return false
   await showVersions(options, env)
   return true
@@ -88,7 +90,7 @@ const addDescribed = async (
     )
   } catch (error) {
     if (operands.length > 0 || !(error instanceof ShoalError)) throw error
-    process.stderr.write(`shoal: ${error.message}; only the commands of this program are shown\n`)
+    process.stderr.write(`shoal: ${error.message}; only the built-in commands are shown\n`)
   }
 }
 

@@ -1,15 +1,15 @@
 import type { ErrorCode, ShoalError } from '../../shared/errors.ts'
-import type { Settings } from './settings.ts'
+import type { CliSettings } from './settings.ts'
 import { isUnbelieved, NotCoordinator, reasonCode } from './unreachable.ts'
 
-/** What is known about who asked, and where that was said. */
+/** Settings in use and where each came from, as far as known. */
 export type About = Partial<
-  Pick<Settings, 'url' | 'urlFrom' | 'key' | 'keyFrom' | 'keyHeldBack' | 'profile'>
+  Pick<CliSettings, 'url' | 'urlFrom' | 'key' | 'keyFrom' | 'keyHeldBack' | 'profile'>
 >
 
 type Step = string | ((error: ShoalError, about: About) => string | undefined)
 
-const NO_KEY = 'set SHOAL_KEY to your key, or keep it in a profile: shoal login --url URL --key -'
+const NO_KEY = 'set SHOAL_KEY to your key, or store it in a profile: shoal login --url URL --key -'
 
 const steps: Partial<Record<ErrorCode, Step>> = {
   auth_required: (_error, { key, keyFrom, keyHeldBack }) => {
@@ -26,12 +26,12 @@ const steps: Partial<Record<ErrorCode, Step>> = {
     if (message.includes('not the one that was approved'))
       return 'send the plan as it was approved, or ask for approval of this one'
     return /^request \S+ is (consumed|expired|superseded|withdrawn)/.test(message)
-      ? 'an approval is used once and in its time: ask again'
+      ? 'an approval can be used once, before it expires: request another one'
       : undefined
   },
   tenant_forbidden: 'leave --tenant and SHOAL_TENANT out, or use a key of that tenant',
   tier_exceeded: 'wait for the next month, or use a key of a larger tier',
-  not_found: 'the list command of the same group shows what is there',
+  not_found: 'the list command of the same group lists the existing ids',
   invalid_model: 'shoal models list shows what your key may use',
   model_not_found: 'shoal models list shows what your key may use',
   idempotency_key_reuse: 'use another Idempotency-Key for another call',
@@ -40,21 +40,21 @@ const steps: Partial<Record<ErrorCode, Step>> = {
   context_length_exceeded: 'shorten the text, or ask a model with more context',
   payload_too_large: 'send less at a time',
   host_not_allowed: 'add the name in the address to http.allowed_hosts of the coordinator',
-  request_timeout: 'try again; shoal health tells how the service is',
-  cell_unavailable: 'shoal health tells how many cells and models are there',
-  store_unavailable: 'the log of the coordinator says what is wrong with its store',
-  broker_unavailable: 'start the broker that the coordinator is set to use, or look at its log',
-  audit_broken: 'shoal audit verify says where; nothing is written until it is settled',
-  internal: 'the log of the coordinator says more; shoal doctor looks at everything',
+  request_timeout: 'try again; shoal health shows the state of the service',
+  cell_unavailable: 'shoal health shows how many cells and models are available',
+  store_unavailable: 'see the log of the coordinator for the fault of its store',
+  broker_unavailable: 'start the broker that the coordinator is configured for, or check its log',
+  audit_broken: 'shoal audit verify shows where; nothing is written until this is resolved',
+  internal: 'see the log of the coordinator, or run shoal doctor',
   // with an address in hand it is about that; without, the profile has none
   config_invalid: (_error, { urlFrom }) =>
     urlFrom === undefined
-      ? 'shoal profile list shows the profiles; shoal doctor looks at everything'
+      ? 'shoal profile list shows the profiles; shoal doctor checks the connection'
       : `the address is from ${urlFrom}: write it as http://127.0.0.1:7070`,
   coordinator_unavailable: (error, about) => reach(error, about),
 }
 
-/** What the user can do about an error; undefined where the message says it all. */
+/** Suggestion for the user; undefined where the message is sufficient. */
 export const nextStep = (error: ShoalError, about: About = {}): string | undefined => {
   const { code, retryAfterSeconds } = error
   if (code === 'rate_limited' || code === 'draining')
@@ -66,21 +66,21 @@ export const nextStep = (error: ShoalError, about: About = {}): string | undefin
 const reach = (error: ShoalError, { url, urlFrom }: About): string => {
   const own = isMeantForField(url, urlFrom) ? 'for a field called url write --input-url; ' : ''
   const from = urlFrom === undefined ? '' : `the address is from ${urlFrom}; ${own}`
-  if (error instanceof NotCoordinator) return `${from}a proxy in between may answer for it`
-  if (isUnbelieved(error)) return `${from}${unbelieved(error)}`
+  if (error instanceof NotCoordinator) return `${from}a proxy may be answering in its place`
+  if (isUnbelieved(error)) return `${from}${adviseOnCertificate(error)}`
   if (reasonCode(error)?.startsWith('ERR_SSL') === true)
     return `${from}use http:// if it is meant to be without TLS`
   if (reasonCode(error) === 'UND_ERR_SOCKET') return `${from}use https:// if it speaks TLS`
-  return `${from}start it with npm start, or set SHOAL_URL or --url to where it listens`
+  return `${from}start it with npm start, or set SHOAL_URL or --url to its address`
 }
 
 /** A coordinator has no path; a webhook, whose address is a field of that name, mostly does. */
 const isMeantForField = (url = '', urlFrom = ''): boolean =>
   urlFrom === '--url' && URL.canParse(url) && new URL(url).pathname !== '/'
 
-const unbelieved = (error: ShoalError): string => {
+const adviseOnCertificate = (error: ShoalError): string => {
   const code = reasonCode(error) ?? ''
-  if (/ALTNAME/.test(code)) return 'use a name that the certificate has'
+  if (/ALTNAME/.test(code)) return 'use a host name from the certificate'
   if (/EXPIRED|NOT_YET/.test(code)) return 'compare the clocks, and renew the certificate'
-  return 'give the file of its authority with --ca-file, or shoal login --ca-file FILE'
+  return 'pass its certificate authority with --ca-file, or store it: shoal login --ca-file FILE'
 }

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
-import type { Call } from './api.ts'
-import { pathOf, quoted, setExample } from './command-example.ts'
+import type { ApiCall } from './api.ts'
+import { pathOf, quoteWord, setExample } from './command-example.ts'
 import type { DescribedOperation } from './document.ts'
 import { flagOf, jsonObject, optionsOf, typedValues } from './flags.ts'
 import { mayTakeLong } from './follow.ts'
@@ -12,7 +12,7 @@ import { mayTakeLong } from './follow.ts'
 export const addOperationCommands = (
   program: Command,
   operations: readonly DescribedOperation[],
-  run: (call: Call, operation: DescribedOperation, wait: boolean) => Promise<void>,
+  run: (call: ApiCall, operation: DescribedOperation, wait: boolean) => Promise<void>,
 ): void => {
   const taken = new Set<string>()
   for (const operation of operations) {
@@ -23,15 +23,14 @@ export const addOperationCommands = (
     command.description(escapeHidden(operation.summary))
     for (const name of operation.arguments)
       command.argument(`<${name}>`, escapeHidden(operation.argumentNotes[name] ?? ''))
-    if (operation.file !== undefined)
-      command.argument('<file>', 'a file, or - for what is piped in')
+    if (operation.file !== undefined) command.argument('<file>', 'a file, or - for standard input')
     for (const field of operation.fields.filter(({ name }) => name !== operation.file))
       for (const option of optionsOf(field)) command.addOption(option)
     if (operation.fields.length > 0 || hasBody(operation))
-      command.option('--json <object>', 'the input as JSON; flags win over it', jsonObject)
-    // what is answered at once has nothing to wait for, and a script need not know which that is
+      command.option('--json <object>', 'input as JSON; flags override it', jsonObject)
+    // Commands that answer at once accept the flag too, so scripts need not distinguish them
     command.addOption(
-      new Option('--wait', 'stay until it is done').hideHelp(!mayTakeLong(operation)),
+      new Option('--wait', 'wait until it is done').hideHelp(!mayTakeLong(operation)),
     )
     setExample(command, callText(command, operation))
     command.action(() => {
@@ -50,14 +49,14 @@ const isMade = (above: Command, words: readonly string[]): boolean => {
   return rest.length === 0 ? found.commands.length === 0 : isMade(found, rest)
 }
 
-/** The command with these words, made with the groups above it where it is not there. */
+/** Command at this path; missing groups above it are created. */
 const commandAt = (program: Command, words: readonly string[]): Command =>
   words.reduce(
     (above, word) => above.commands.find(command => command.name() === word) ?? above.command(word),
     program,
   )
 
-/** Groups say which commands they have; `cells` may be written as `cell`. */
+/** Describes a group by its commands; `cells` may be written as `cell`. */
 const describeGroup = (program: Command, group: Command): void => {
   describe(group)
   const name = group.name()
@@ -74,24 +73,24 @@ const describe = (group: Command): void => {
   const names = group.commands.map(command => command.name())
   const first = FIRST.filter(name => names.includes(name))
   const others = names.filter(name => !first.includes(name))
-  if (group.description() === '') group.description(listed([...first, ...others]))
+  if (group.description() === '') group.description(listNames([...first, ...others]))
 }
 
-/** As many as are read at a glance. */
+/** Number of commands that can be read at a glance. */
 const MANY = 20
 const SOME = 8
 
-const listed = (names: readonly string[]): string =>
+const listNames = (names: readonly string[]): string =>
   names.length <= MANY
     ? names.join(', ')
     : `${names.slice(0, SOME).join(', ')} and ${names.length - SOME} more`
 
-/** What one looks for first. */
+/** Commands listed first. */
 const FIRST = ['list', 'show']
 
 const hasBody = ({ method }: DescribedOperation): boolean => method === 'POST' || method === 'PUT'
 
-const callOf = (operation: DescribedOperation, command: Command): Call => {
+const callOf = (operation: DescribedOperation, command: Command): ApiCall => {
   const { json = {}, ...values } = command.opts<{ json?: Record<string, unknown> }>()
   const typed = typedValues(
     operation.fields,
@@ -99,7 +98,7 @@ const callOf = (operation: DescribedOperation, command: Command): Call => {
     name => command.getOptionValueSource(name) === 'cli',
   )
   const input = { ...json, ...typed, ...fileOf(operation, command.args) }
-  const path = filled(operation, command.args)
+  const path = fillPath(operation, command.args)
   if (!hasBody(operation)) return { method: operation.method, path, query: input }
   const inQuery = operation.fields.filter(({ place }) => place === 'query').map(({ name }) => name)
   const entries = Object.entries(input)
@@ -108,13 +107,13 @@ const callOf = (operation: DescribedOperation, command: Command): Call => {
   return { method: operation.method, path, body, ...(inQuery.length > 0 ? { query } : {}) }
 }
 
-/** A call with what the coordinator has as an example, or with what is needed at least. */
+/** Example call from the coordinator, or one with the required fields. */
 const callText = (command: Command, { example, fields, file }: DescribedOperation): string => {
   const words = command.registeredArguments.map(each => each.name().toUpperCase())
   const needed = fields.filter(({ name, required }) => required && name !== file)
   const flags = needed.map(({ name }) => `--${flagOf(name)} …`)
   const json = example === undefined ? '{}' : escapeHiddenInJson(JSON.stringify(example))
-  const input = json === '{}' ? flags : ['--json', quoted(json)]
+  const input = json === '{}' ? flags : ['--json', quoteWord(json)]
   return [pathOf(command), ...words, ...input].join(' ')
 }
 
@@ -130,8 +129,13 @@ const fileOf = ({ file }: DescribedOperation, args: readonly string[]): object =
   }
 }
 
-/** The path with its arguments. `.` and `..` would be folded away on the way to the server. */
-const filled = ({ path, arguments: names }: DescribedOperation, args: readonly string[]): string =>
+/**
+ * Fills the arguments into the path. `.` and `..` are rejected, because servers would resolve them.
+ */
+const fillPath = (
+  { path, arguments: names }: DescribedOperation,
+  args: readonly string[],
+): string =>
   names.reduce((filling, name, i) => {
     const value = args[i] ?? ''
     if (value === '' || value === '.' || value === '..')

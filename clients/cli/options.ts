@@ -3,7 +3,7 @@ import type { Format } from '../../shared/print.ts'
 export type Environment = Record<string, string | undefined>
 
 /** Flags of the program itself. */
-export interface Options {
+export interface GlobalOptions {
   url?: string
   key?: string
   tenant?: string

@@ -2,9 +2,9 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Format, formatOutput, type Printable, terminalWidth } from '../../shared/print.ts'
 import { login } from './login.ts'
-import type { Environment, Options } from './options.ts'
+import type { Environment, GlobalOptions } from './options.ts'
 import {
-  type Profile,
+  type ConnectionProfile,
   type Profiles,
   profilesFile,
   readProfiles,
@@ -14,46 +14,47 @@ import {
 /** `shoal login` and `shoal profile …`: none of them ever prints a key. */
 export const addProfileCommands = (program: Command, env: Environment): void => {
   const file = profilesFile(env)
-  const options = (): Options => program.opts<Options>()
+  const options = (): GlobalOptions => program.opts<GlobalOptions>()
   const print = (value: Printable): void => printIn(options().format, value)
   program
     .command('login')
-    .description('keep an address and a key in a profile, and use it from now on')
+    .description('store an address and a key in a profile and make it current')
     .addOption(
-      new Option('--pin <fingerprint>', 'of its authority, as a join token ends with').argParser(
-        pin,
-      ),
+      new Option(
+        '--pin <fingerprint>',
+        'of its certificate authority, as at the end of a join token',
+      ).argParser(pin),
     )
-    .option('--no-check', 'keep it without asking the coordinator')
+    .option('--no-check', 'store the key without checking it')
     .addHelpText('after', LOGIN_HELP)
     .action(async (own: { pin?: string; check: boolean }) =>
       print(await login({ ...options(), ...own }, env, file)),
     )
 
-  const group = program.command('profile').description('the kept profiles: list, use, show, remove')
+  const group = program.command('profile').description('manage profiles: list, use, show, remove')
   group
     .command('list')
-    .description('list them; * is the one in use')
-    .action(() => print(listed(readProfiles(file))))
+    .description('list profiles; * marks the current one')
+    .action(() => print(listProfiles(readProfiles(file))))
   group
     .command('use')
     .argument('<name>')
-    .description('use it where no other is named')
+    .description('make a profile current')
     .action(name => change(file, name, kept => ({ ...kept, current: name })).then(print))
   group
     .command('show')
     .argument('[name]')
-    .description('show one without its key, or the one in use')
+    .description('show a profile, or the current one, without its key')
     .action(name => {
       const kept = readProfiles(file)
       const wanted = name ?? options().profile ?? (env.SHOAL_PROFILE || kept.current)
-      print(shown(wanted ?? '', profileOf(kept, wanted), kept))
+      print(describeProfile(wanted ?? '', profileOf(kept, wanted), kept))
     })
   group
     .command('remove')
     .argument('<name>')
-    .description('forget it and its key')
-    .action(name => change(file, name, kept => without(kept, name)).then(print))
+    .description('delete a profile and its key')
+    .action(name => change(file, name, kept => removeProfile(kept, name)).then(print))
 }
 
 const LOGIN_HELP = `
@@ -71,7 +72,7 @@ const pin = (text: string): string => {
 const printIn = (format: Format, value: Printable): void =>
   void process.stdout.write(formatOutput(value, format, terminalWidth(process.stdout)))
 
-const listed = ({ profiles, current }: Profiles): Printable => ({
+const listProfiles = ({ profiles, current }: Profiles): Printable => ({
   profiles: Object.entries(profiles).map(([name, { url, key, tenant }]) => ({
     in_use: name === current ? '*' : '',
     name,
@@ -81,7 +82,7 @@ const listed = ({ profiles, current }: Profiles): Printable => ({
   })),
 })
 
-export const shown = (name: string, profile: Profile, { current }: Profiles) => ({
+const describeProfile = (name: string, profile: ConnectionProfile, { current }: Profiles) => ({
   name,
   url: profile.url,
   tenant: profile.tenant ?? null,
@@ -90,9 +91,9 @@ export const shown = (name: string, profile: Profile, { current }: Profiles) => 
   in_use: name === current,
 })
 
-const profileOf = ({ profiles }: Profiles, name: string | undefined): Profile => {
+const profileOf = ({ profiles }: Profiles, name: string | undefined): ConnectionProfile => {
   if (name === undefined)
-    throw new ShoalError('not_found', 'no profile is in use; shoal login makes one')
+    throw new ShoalError('not_found', 'no profile is in use; create one with shoal login')
   const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined
   if (found === undefined) throw new ShoalError('not_found', `there is no profile ${name}`)
   return found
@@ -101,16 +102,18 @@ const profileOf = ({ profiles }: Profiles, name: string | undefined): Profile =>
 const change = async (
   file: string,
   name: string,
-  to: (kept: Profiles) => Profiles,
+  update: (kept: Profiles) => Profiles,
 ): Promise<Printable> => {
   const kept = readProfiles(file)
   const profile = profileOf(kept, name)
-  const after = to(kept)
+  const after = update(kept)
   await writeProfiles(file, after)
-  return Object.hasOwn(after.profiles, name) ? shown(name, profile, after) : { removed: name }
+  return Object.hasOwn(after.profiles, name)
+    ? describeProfile(name, profile, after)
+    : { removed: name }
 }
 
-const without = ({ current, profiles }: Profiles, name: string): Profiles => {
+const removeProfile = ({ current, profiles }: Profiles, name: string): Profiles => {
   const { [name]: _removed, ...rest } = profiles
   return { ...(current === undefined || current === name ? {} : { current }), profiles: rest }
 }

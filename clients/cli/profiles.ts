@@ -8,20 +8,20 @@ import { replacePrivate } from '../../shared/private-file.ts'
 
 export const ProfileName = z.string().regex(/^[a-z0-9][\w.-]{0,63}$/i)
 
-/** One coordinator and who one is there. */
-export const Profile = z.strictObject({
+/** A coordinator and the credentials for it. */
+export const ConnectionProfile = z.strictObject({
   url: z.string().max(2048),
   key: z.string().max(512).exactOptional(),
   tenant: z.string().max(256).exactOptional(),
-  /** The authorities that are believed at this address and no others, PEM. */
+  /** The only certificate authorities trusted at this address, PEM. */
   ca: z.string().max(65_536).exactOptional(),
 })
-export type Profile = z.infer<typeof Profile>
+export type ConnectionProfile = z.infer<typeof ConnectionProfile>
 
 export const Profiles = z.strictObject({
   /** The one that is used when none is named. */
   current: ProfileName.exactOptional(),
-  profiles: z.record(ProfileName, Profile),
+  profiles: z.record(ProfileName, ConnectionProfile),
 })
 export type Profiles = z.infer<typeof Profiles>
 
@@ -30,8 +30,8 @@ export const profilesFile = (env: Record<string, string | undefined>): string =>
   join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'shoal', 'profiles.json')
 
 /**
- * What is kept; nothing when there is no file. Throws `config_invalid` for a damaged one, and for
- * one that others may read or that somebody else put there: its keys are not ours alone then.
+ * Stored profiles; empty when there is no file. Throws `config_invalid` for a damaged file and for
+ * one that other users can read or own, as its keys are no longer secret.
  */
 export const readProfiles = (file: string): Profiles => {
   try {
@@ -43,7 +43,7 @@ export const readProfiles = (file: string): Profiles => {
     const { code } = cause as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return { profiles: {} }
     // the cause may quote the file, and with it a key
-    throw new ShoalError('config_invalid', `${file} cannot be read as profiles${said(code)}`)
+    throw new ShoalError('config_invalid', `${file} cannot be read as profiles${codeSuffix(code)}`)
   }
 }
 
@@ -64,7 +64,7 @@ const OTHERS = 0o077
 const requirePrivate = (file: string, mode: number, uid: number): void => {
   const own = process.geteuid?.() ?? uid
   if (uid !== own && uid !== 0)
-    throw new ShoalError('config_invalid', `${file} belongs to somebody else`)
+    throw new ShoalError('config_invalid', `${file} belongs to another user`)
   if ((mode & OTHERS) === 0) return
   const shown = (mode & 0o777).toString(8)
   throw new ShoalError(
@@ -73,4 +73,4 @@ const requirePrivate = (file: string, mode: number, uid: number): void => {
   )
 }
 
-const said = (code: string | undefined): string => (code === undefined ? '' : ` (${code})`)
+const codeSuffix = (code: string | undefined): string => (code === undefined ? '' : ` (${code})`)

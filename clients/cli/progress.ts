@@ -1,25 +1,25 @@
-/** What a person sees on the standard error while something takes long; others see nothing. */
-export interface Progress {
-  /** Says what is done now; `percent` is 0-100 where it is known. */
+/** Progress of a long operation on standard error, shown on terminals only. */
+export interface ProgressLine {
+  /** Shows the current step; `percent` is 0-100 where it is known. */
   show(text: string, percent?: number | null): void
-  /** Takes away what is shown. */
+  /** Clears the line. */
   clear(): void
 }
 
-export interface ProgressOutput {
+interface ProgressOutput {
   isTTY?: boolean
   columns?: number
   write(text: string): unknown
 }
 
-export interface ProgressOptions {
+interface ProgressOptions {
   output: ProgressOutput
   env: Record<string, string | undefined>
-  /** Calls again and again, until what it answers is called. */
-  every?: (ms: number, tick: () => void) => () => void
+  /** Calls `tick` at an interval until the returned function is called. */
+  repeat?: (ms: number, tick: () => void) => () => void
 }
 
-/** What is over sooner shows nothing: a line that only flickers disturbs. */
+/** Ticks before anything is shown, so that short operations do not flicker. */
 const QUIET_TICKS = 4
 const TICK_MS = 100
 /** ASCII, for terminals of every character set. */
@@ -28,7 +28,11 @@ const BAR_WIDTH = 20
 /** Back to the left, and clear the line (ECMA-48, 8.3.41). */
 const CLEAR = '\r\u001b[K'
 
-export const createProgress = ({ output, env, every = interval }: ProgressOptions): Progress => {
+export const createProgress = ({
+  output,
+  env,
+  repeat: every = interval,
+}: ProgressOptions): ProgressLine => {
   if (output.isTTY !== true || env.TERM === 'dumb') return { show: () => {}, clear: () => {} }
   let ticks = 0
   let line = ''
@@ -54,7 +58,11 @@ export const createProgress = ({ output, env, every = interval }: ProgressOption
 }
 
 /** Shows it as long as `work` takes. */
-export const during = async <T>(progress: Progress, text: string, work: Promise<T>): Promise<T> => {
+export const showWhile = async <T>(
+  progress: ProgressLine,
+  text: string,
+  work: Promise<T>,
+): Promise<T> => {
   progress.show(text)
   try {
     return await work

@@ -1,7 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 
-/** Where a secret is typed or piped in. */
-export interface SecretInput {
+/** Input from which a secret is typed or piped. */
+interface SecretInput {
   isTTY?: boolean
   setRawMode?: (raw: boolean) => unknown
   resume(): unknown
@@ -15,8 +15,8 @@ export interface SecretInput {
 const LIMIT = 4096
 
 /**
- * One line, which a terminal does not show while it is typed. Throws `client_closed` when nobody
- * wants to give one, `wrong_usage` when what was piped in is empty.
+ * Reads one line without echo. Throws `client_closed` on Ctrl-C or end of input at a prompt,
+ * `wrong_usage` when piped input is empty.
  */
 export const readSecret = async (
   prompt: string,
@@ -24,14 +24,14 @@ export const readSecret = async (
   say: (text: string) => void = text => void process.stderr.write(text),
 ): Promise<string> => {
   input.setEncoding('utf8')
-  const text = input.isTTY === true ? await typed(prompt, input, say) : await piped(input)
+  const text = input.isTTY === true ? await readTyped(prompt, input, say) : await readPiped(input)
   const secret = text.trim()
   if (secret === '') throw new ShoalError('wrong_usage', 'no key was given')
   if (/\s/.test(secret)) throw new ShoalError('wrong_usage', 'a key is one word on one line')
   return secret
 }
 
-const piped = (input: SecretInput): Promise<string> =>
+const readPiped = (input: SecretInput): Promise<string> =>
   new Promise((done, fail) => {
     let text = ''
     const end = () => {
@@ -50,12 +50,12 @@ const piped = (input: SecretInput): Promise<string> =>
     input.resume()
   })
 
-const typed = async (
+const readTyped = async (
   prompt: string,
   input: SecretInput,
   say: (text: string) => void,
 ): Promise<string> => {
-  // what is typed ahead would be shown until then
+  // Text typed ahead would be echoed until raw mode is set
   input.setRawMode?.(true)
   say(prompt)
   try {

@@ -2,40 +2,47 @@ import { type Format, formatOutput, type Printable, terminalWidth } from '../../
 import { type Api, createApi } from './api.ts'
 import { type DescribedOperation, operationsOf } from './document.ts'
 import { cacheFolder, loadDocument } from './document-cache.ts'
-import type { Environment, Options } from './options.ts'
+import type { Environment, GlobalOptions } from './options.ts'
 import { profilesFile, readProfiles } from './profiles.ts'
-import { createProgress, type Progress } from './progress.ts'
+import { createProgress, type ProgressLine } from './progress.ts'
 import { readSecret } from './read-secret.ts'
-import { type Settings, settingsOf } from './settings.ts'
-import { believeOnly, readAuthorities } from './trust.ts'
+import { type CliSettings, resolveSettings } from './settings.ts'
+import { readAuthorities, trustOnly } from './trust.ts'
 
-/** What a command gets. */
-export interface Session {
+/** Environment of a command. */
+export interface CliSession {
   api: Api
   format: Format
   write: (text: string) => void
-  /** Writes an answer as it was asked for, no wider than the terminal. */
+  /** Prints an answer in the chosen format, no wider than the terminal. */
   print: (value: Printable) => void
 }
 
 /** The session of this process. */
-export interface OpenSession extends Session {
-  /** What is written goes to a screen, not into a file or another program. */
+export interface OpenSession extends CliSession {
+  /** True when standard output is a terminal, and not a file or pipe. */
   isTerminal: boolean
-  settings: Settings
-  progress: Progress
-  /** What the coordinator says that it can be asked. */
+  settings: CliSettings
+  progress: ProgressLine
+  /** Operations described by the coordinator. */
   operations: () => Promise<DescribedOperation[]>
 }
 
 /** Gives a command its session once the flags are read. */
 export type WithSession = (run: (session: OpenSession) => Promise<void>) => Promise<void>
 
-/** Throws `config_invalid` for what is configured wrongly, before anything is asked. */
-export const openSession = async (options: Options, env: Environment): Promise<OpenSession> => {
+/** Throws `config_invalid` for invalid settings, before any request is sent. */
+export const openSession = async (
+  options: GlobalOptions,
+  env: Environment,
+): Promise<OpenSession> => {
   const { format } = options
-  const settings = settingsOf(await withPipedKey(options), env, readProfiles(profilesFile(env)))
-  believe(settings)
+  const settings = resolveSettings(
+    await withPipedKey(options),
+    env,
+    readProfiles(profilesFile(env)),
+  )
+  trustAuthorities(settings)
   const write = (text: string): void => void process.stdout.write(text)
   const print = (value: Printable): void =>
     write(formatOutput(value, format, terminalWidth(process.stdout)))
@@ -50,12 +57,14 @@ export const openSession = async (options: Options, env: Environment): Promise<O
   return { settings, api, format, write, print, progress, operations, isTerminal }
 }
 
-/** `--key -`: a key among the arguments can be read by everybody on the machine. */
-export const withPipedKey = async (options: Options): Promise<Options> =>
+/**
+ * Reads the key for `--key -`, because every user of a machine can read the arguments of a program.
+ */
+const withPipedKey = async (options: GlobalOptions): Promise<GlobalOptions> =>
   options.key === '-' ? { ...options, key: await readSecret('key: ') } : options
 
-/** A file that is named comes before what the profile keeps. */
-export const believe = ({ ca, caFile }: Pick<Settings, 'ca' | 'caFile'>): void => {
+/** Trusts the named file or, without one, the authorities of the profile. */
+export const trustAuthorities = ({ ca, caFile }: Pick<CliSettings, 'ca' | 'caFile'>): void => {
   const pem = caFile === undefined ? ca : readAuthorities(caFile)
-  if (pem !== undefined) believeOnly(pem)
+  if (pem !== undefined) trustOnly(pem)
 }

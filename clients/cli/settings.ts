@@ -1,44 +1,48 @@
 import { ShoalError } from '../../shared/errors.ts'
-import type { Environment, Options } from './options.ts'
-import type { Profile, Profiles } from './profiles.ts'
+import type { Environment, GlobalOptions } from './options.ts'
+import type { ConnectionProfile, Profiles } from './profiles.ts'
 
 export const DEFAULT_URL = 'http://127.0.0.1:7070'
 
-/** Which coordinator, who one is there, and where each of it was said. */
-export interface Settings {
+/** Coordinator, key and trust in use, with the source of each. */
+export interface CliSettings {
   url: string
-  /** In words: `--url`, `SHOAL_URL`, `the profile work`, `the default`. */
+  /** Source of the URL: `--url`, `SHOAL_URL`, `the profile work` or `the default`. */
   urlFrom: string
   key: string | undefined
   keyFrom: string | undefined
   tenant: string | undefined
-  /** PEM of the only authorities that are believed. */
+  /** PEM of the only certificate authorities that are trusted. */
   ca: string | undefined
   caFile: string | undefined
   profile: string | undefined
-  /** Why the key of the profile is not used. */
+  /** Reason why the profile's key is not used. */
   keyHeldBack: string | undefined
 }
 
 /**
- * A flag comes first, and with it what the profile that a flag names says; then the environment,
- * then the profile of `SHOAL_PROFILE` or the current one. The key of a profile goes nowhere but to
- * the address of that profile.
+ * Resolves settings: flags win, including those of a profile that a flag names; then the
+ * environment, then the profile of `SHOAL_PROFILE` or the current one. The key of a profile is only
+ * used with the address of that profile.
  */
-export const settingsOf = (options: Options, env: Environment, kept: Profiles): Settings => {
+export const resolveSettings = (
+  options: GlobalOptions,
+  env: Environment,
+  kept: Profiles,
+): CliSettings => {
   const named = options.profile
   const name = named ?? (env.SHOAL_PROFILE || kept.current)
   const profile = name === undefined ? undefined : profileOf(kept, name)
   const said = `the profile ${name}`
   const flagged = named === undefined ? undefined : profile
-  const [url, urlFrom] = first(
+  const [url, urlFrom] = pickFirst(
     [options.url, '--url'],
     [flagged?.url, said],
     [env.SHOAL_URL, 'SHOAL_URL'],
     [profile?.url, said],
   ) ?? [DEFAULT_URL, 'the default']
   const own = profile !== undefined && isSamePlace(profile.url, url) ? profile : undefined
-  const key = first(
+  const key = pickFirst(
     [options.key, '--key'],
     [named === undefined ? undefined : own?.key, said],
     [env.SHOAL_KEY, 'SHOAL_KEY'],
@@ -49,7 +53,7 @@ export const settingsOf = (options: Options, env: Environment, kept: Profiles): 
     urlFrom,
     key: key?.[0],
     keyFrom: key?.[1],
-    tenant: first(
+    tenant: pickFirst(
       [options.tenant, ''],
       [named === undefined ? undefined : own?.tenant, ''],
       [env.SHOAL_TENANT, ''],
@@ -65,13 +69,13 @@ export const settingsOf = (options: Options, env: Environment, kept: Profiles): 
   }
 }
 
-const profileOf = ({ profiles }: Profiles, name: string): Profile => {
+const profileOf = ({ profiles }: Profiles, name: string): ConnectionProfile => {
   const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined
   if (found === undefined) throw new ShoalError('config_invalid', `there is no profile ${name}`)
   return found
 }
 
-const first = (
+const pickFirst = (
   ...all: (readonly [value: string | undefined, from: string])[]
 ): [string, string] | undefined => {
   const [value, from = ''] = all.find(([each]) => each !== undefined && each !== '') ?? []

@@ -1,7 +1,7 @@
 import { escapeHidden } from '../../shared/visible.ts'
 
-/** A cell of `GET /v1/cells`, as far as it is shown here. */
-export interface CellSummary {
+/** Fields of a cell of `GET /v1/cells` that are shown. */
+export interface TopCell {
   id: string
   name: string
   presence: string
@@ -28,7 +28,7 @@ export interface AlertList {
 }
 
 export interface TopData {
-  cells: CellSummary[]
+  cells: TopCell[]
   utilization: {
     composite_percent: number | null
     gpu_percent: number | null
@@ -40,7 +40,7 @@ export interface TopData {
   alerts: AlertList
 }
 
-export interface Screen {
+export interface ScreenSize {
   columns: number
   rows: number
   colour: boolean
@@ -54,7 +54,10 @@ const REST_WIDTH = 63
 const COLOURS = { good: 32, warn: 33, bad: 31, faint: 2 } as const
 
 /** One screen: the fleet in a few figures, then a line per cell, the worst first. */
-export const topView = ({ cells: all, utilization, alerts }: TopData, screen: Screen): string => {
+export const topView = (
+  { cells: all, utilization, alerts }: TopData,
+  screen: ScreenSize,
+): string => {
   const paint = painter(screen.colour)
   const width = barWidth(screen.columns)
   const heading = (text: string): string => text.padEnd(width + 6)
@@ -87,11 +90,11 @@ const painter =
   (colour, text) =>
     enabled ? `\u001b[${COLOURS[colour]}m${text}\u001b[0m` : text
 
-/** Bars give way on a narrow terminal, and their figures stay. */
+/** Width of a bar; on a narrow terminal only the numbers remain. */
 const barWidth = (columns: number): number =>
   Math.max(0, Math.min(BAR_WIDTH, Math.floor((columns - REST_WIDTH) / 3)))
 
-const cellLine = (cell: CellSummary, width: number, paint: Paint): string =>
+const cellLine = (cell: TopCell, width: number, paint: Paint): string =>
   [
     escapeHidden(cell.name).slice(0, NAME_WIDTH).padEnd(NAME_WIDTH),
     paint(colourOf(cell), cell.presence.padEnd(9)),
@@ -101,7 +104,9 @@ const cellLine = (cell: CellSummary, width: number, paint: Paint): string =>
     cell.queued ?? '-',
   ].join('  ')
 
-/** Marks and the figure; what is not known has no bar. `limited`: full is a danger. */
+/**
+ * Bar and number; an unknown value has no bar. `limited` marks values that are critical when full.
+ */
 const bar = (value: number | null, width: number, paint: Paint, limited: boolean): string => {
   if (value === null) return paint('faint', `${' '.repeat(width)}     -`)
   const filled = Math.round((Math.min(100, value) * width) / 100)
@@ -112,12 +117,12 @@ const bar = (value: number | null, width: number, paint: Paint, limited: boolean
 
 const ORDER = ['dead', 'suspect', 'degraded', 'quarantined', 'draining', 'ready', 'unknown']
 
-const rank = ({ presence }: CellSummary): number => {
+const rank = ({ presence }: TopCell): number => {
   const at = ORDER.indexOf(presence)
   return at === -1 ? ORDER.length : at
 }
 
-const colourOf = ({ presence }: CellSummary): keyof typeof COLOURS => {
+const colourOf = ({ presence }: TopCell): keyof typeof COLOURS => {
   if (presence === 'ready') return 'good'
   if (presence === 'draining' || presence === 'degraded') return 'warn'
   return presence === 'unknown' ? 'faint' : 'bad'

@@ -4,13 +4,13 @@ import { onStopSignals } from '../../shared/stop-signals.ts'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import type { Api } from './api.ts'
-import type { Session, WithSession } from './session.ts'
-import { type AlertList, type CellSummary, type Screen, type TopData, topView } from './top-view.ts'
+import type { CliSession, WithSession } from './session.ts'
+import { type AlertList, type ScreenSize, type TopCell, type TopData, topView } from './top-view.ts'
 
 /** The terminal that is drawn on; a pipe gets one screen and no control characters. */
-export interface Terminal {
+interface TopTerminal {
   isTTY: boolean
-  screen(): Screen
+  screen(): ScreenSize
   /** Aborts when the user wants to leave. */
   signal: AbortSignal
   wait?: Wait
@@ -26,18 +26,22 @@ const FROM_TOP = '\u001b[H\u001b[J'
 export const addTop = (
   program: Command,
   withSession: WithSession,
-  openTerminal: () => Terminal,
+  openTerminal: () => TopTerminal,
 ): void => {
   program
     .command('top')
     .description('watch the fleet: presence, GPUs, memory, slots')
-    .option('--once', 'print it once and end')
+    .option('--once', 'print it once and exit')
     .action(({ once }: { once?: boolean }) =>
       withSession(session => top(session, openTerminal(), once === true)),
     )
 }
 
-export const top = async (session: Session, terminal: Terminal, once: boolean): Promise<void> => {
+export const top = async (
+  session: CliSession,
+  terminal: TopTerminal,
+  once: boolean,
+): Promise<void> => {
   const { api, format, write } = session
   if (format === 'json') return write(`${escapeHiddenInJson(JSON.stringify(await lookAt(api)))}\n`)
   if (once || !terminal.isTTY)
@@ -47,7 +51,7 @@ export const top = async (session: Session, terminal: Terminal, once: boolean): 
   write(ENTER)
   try {
     while (!signal.aborted) {
-      write(`${FROM_TOP}${await drawn(api, terminal)}`)
+      write(`${FROM_TOP}${await drawScreen(api, terminal)}`)
       await wait(REFRESH_MS, signal)
     }
   } finally {
@@ -55,8 +59,8 @@ export const top = async (session: Session, terminal: Terminal, once: boolean): 
   }
 }
 
-/** A coordinator that is away comes back; a key that is wrong stays wrong. */
-const drawn = async (api: Api, terminal: Terminal): Promise<string> => {
+/** Screen to draw; an unreachable coordinator is retried, a wrong key is not. */
+const drawScreen = async (api: Api, terminal: TopTerminal): Promise<string> => {
   try {
     return topView(await lookAt(api), terminal.screen())
   } catch (error) {
@@ -70,7 +74,7 @@ const LASTING = ['auth_required', 'forbidden', 'invalid_request']
 
 const lookAt = async (api: Api): Promise<TopData> => {
   const [{ cells }, utilization, alerts] = await Promise.all([
-    api.get('/v1/cells') as Promise<{ cells: CellSummary[] }>,
+    api.get('/v1/cells') as Promise<{ cells: TopCell[] }>,
     api.call({ method: 'POST', path: '/v1/skills/fleet-utilization', body: {} }) as Promise<
       TopData['utilization']
     >,
@@ -80,7 +84,7 @@ const lookAt = async (api: Api): Promise<TopData> => {
 }
 
 /** The terminal this process runs in. */
-export const thisTerminal = (env: Record<string, string | undefined>): Terminal => {
+export const thisTerminal = (env: Record<string, string | undefined>): TopTerminal => {
   const left = new AbortController()
   const { stdout } = process
   onStopSignals({

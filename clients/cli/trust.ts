@@ -20,7 +20,7 @@ export const readAuthorities = (file: string): string => {
 
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
-/** Throws when there is none, or a damaged one. */
+/** Throws when the text contains no certificate, or a damaged one. */
 const certificatesOf = (text: string): string[] => {
   const found = text.match(PEM) ?? []
   if (found.length === 0) throw new Error('no PEM')
@@ -28,8 +28,8 @@ const certificatesOf = (text: string): string[] => {
   return found
 }
 
-/** From now on this process believes these authorities and no others. Throws `config_invalid`. */
-export const believeOnly = (pem: string): void => {
+/** Makes this process trust these authorities and no others. Throws `config_invalid`. */
+export const trustOnly = (pem: string): void => {
   // since Node 22.19 and 24.5 (tls.setDefaultCACertificates in its documentation)
   if (typeof tls.setDefaultCACertificates !== 'function')
     throw new ShoalError(
@@ -48,21 +48,21 @@ export const pinnedAuthority = async (url: string, fingerprint: string): Promise
   const target = new URL(url)
   if (target.protocol !== 'https:')
     throw new ShoalError('wrong_usage', '--pin is for an https address')
-  const found = findCertificate(await shownAt(target), fingerprint)
+  const found = findCertificate(await fetchWithin(target), fingerprint)
   if (found !== undefined) return found
   throw new ShoalError('forbidden', `${target.origin} shows other certificates than the pinned one`)
 }
 
-/** Days until the certificate at this address ends; undefined when nobody shows one. */
+/** Days until the certificate at this address expires; undefined when none is presented. */
 export const daysLeft = async (url: string, now: number): Promise<number | undefined> => {
-  const [own] = await shownAt(new URL(url)).catch(() => [])
+  const [own] = await fetchWithin(new URL(url)).catch(() => [])
   if (own === undefined) return undefined
   return (Date.parse(new X509Certificate(own).validTo) - now) / 86_400_000
 }
 
 const PATIENCE_MS = 5000
 
-const shownAt = (target: URL): Promise<Buffer[]> =>
+const fetchWithin = (target: URL): Promise<Buffer[]> =>
   fetchCertificates(target, AbortSignal.timeout(PATIENCE_MS)).catch((cause: unknown) => {
     const message = `no certificate is shown at ${target.origin}`
     throw new ShoalError('coordinator_unavailable', message, { cause })

@@ -4,21 +4,21 @@ import { ShoalError } from '../../shared/errors.ts'
 const REASONS: Record<string, string> = {
   ECONNREFUSED: 'nothing listens there',
   ECONNRESET: 'the connection was cut',
-  EHOSTUNREACH: 'there is no way to that machine',
-  ENETUNREACH: 'there is no way to that network',
-  ENOTFOUND: 'nobody knows that name',
-  EAI_AGAIN: 'the name service does not answer',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  ENOTFOUND: 'the host name is unknown',
+  EAI_AGAIN: 'the name server does not answer',
   ETIMEDOUT: 'there is no answer',
   UND_ERR_CONNECT_TIMEOUT: 'there is no answer',
-  UND_ERR_HEADERS_TIMEOUT: 'it takes the request and does not answer',
+  UND_ERR_HEADERS_TIMEOUT: 'it accepted the request but did not answer',
   UND_ERR_SOCKET: 'the connection was cut',
-  HPE_INVALID_CONSTANT: 'what listens there speaks no HTTP',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'what listens there speaks no TLS',
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'what listens there speaks no TLS',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is from an authority that is not known here',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is from no authority',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is from an authority that is not known here',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is from an authority that is not known here',
+  HPE_INVALID_CONSTANT: 'the server does not speak HTTP',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not speak TLS',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the server does not speak TLS',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is from an unknown authority',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is from an unknown authority',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is from an unknown authority',
   CERT_SIGNATURE_FAILURE: 'its certificate is not from the authority that it names',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet',
@@ -28,7 +28,7 @@ const REASONS: Record<string, string> = {
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_/
 
 /** The error of a request that got no answer. */
-export const unreachable = (url: string, cause: unknown): ShoalError => {
+export const coordinatorUnreachable = (url: string, cause: unknown): ShoalError => {
   const code = reasonCode(cause)
   const reason = code === undefined ? '' : `: ${REASONS[code] ?? 'it failed'} (${code})`
   return new ShoalError('coordinator_unavailable', `no coordinator answers at ${url}${reason}`, {
@@ -36,10 +36,10 @@ export const unreachable = (url: string, cause: unknown): ShoalError => {
   })
 }
 
-/** Somebody answers there, but not as a coordinator does. */
+/** The server at the address answers, but not as a coordinator does. */
 export class NotCoordinator extends ShoalError {
   constructor(url: string, cause?: unknown) {
-    const message = `what answers at ${new URL(url).origin} is no coordinator`
+    const message = `the server at ${new URL(url).origin} is not a coordinator`
     super('coordinator_unavailable', message, { cause })
   }
 }
@@ -49,11 +49,11 @@ export const reasonCode = (error: unknown): string | undefined => {
   if (!(error instanceof Error)) return undefined
   if (error.name === 'TimeoutError') return 'ETIMEDOUT'
   const inner = error instanceof AggregateError ? error.errors[0] : error.cause
-  return reasonCode(inner) ?? own(error)
+  return reasonCode(inner) ?? codeOf(error)
 }
 
-/** True when somebody answers whose certificate is not believed. */
+/** True when the server presents a certificate that is not trusted. */
 export const isUnbelieved = (error: unknown): boolean => CERTIFICATE.test(reasonCode(error) ?? '')
 
-const own = ({ code }: Error & { code?: unknown }): string | undefined =>
+const codeOf = ({ code }: Error & { code?: unknown }): string | undefined =>
   typeof code === 'string' ? code : undefined

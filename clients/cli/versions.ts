@@ -2,16 +2,18 @@ import { formatOutput } from '../../shared/print.ts'
 import { VERSION } from '../../shared/version.ts'
 import { escapeHidden } from '../../shared/visible.ts'
 import { createApi } from './api.ts'
-import type { Environment, Options } from './options.ts'
+import type { Environment, GlobalOptions } from './options.ts'
 import { profilesFile, readProfiles } from './profiles.ts'
-import { believe } from './session.ts'
-import { settingsOf } from './settings.ts'
+import { trustAuthorities } from './session.ts'
+import { resolveSettings } from './settings.ts'
 
-/** Nobody waits long for a version. */
+/** Longest wait for the coordinator's version. */
 const ASK_MS = 1000
 
-/** This program's version, and the coordinator's if it tells at once. It needs no key. */
-export const showVersions = async (options: Options, env: Environment): Promise<void> => {
+/**
+ * Prints the version of this program and of the coordinator, if it answers at once. Needs no key.
+ */
+export const showVersions = async (options: GlobalOptions, env: Environment): Promise<void> => {
   const { key: _key, ...others } = options
   const server = await serverVersion(others, env).catch(() => undefined)
   if (options.format === 'json') {
@@ -23,9 +25,9 @@ export const showVersions = async (options: Options, env: Environment): Promise<
     process.stdout.write(`coordinator ${escapeHidden(server.version)} at ${server.url}\n`)
 }
 
-const serverVersion = async (options: Options, env: Environment) => {
-  const settings = settingsOf(options, env, readProfiles(profilesFile(env)))
-  believe(settings)
+const serverVersion = async (options: GlobalOptions, env: Environment) => {
+  const settings = resolveSettings(options, env, readProfiles(profilesFile(env)))
+  trustAuthorities(settings)
   const signal = AbortSignal.timeout(ASK_MS)
   const { url } = settings
   const health = (await createApi({ url, key: undefined, signal }).get('/health')) as object

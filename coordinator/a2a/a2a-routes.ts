@@ -2,18 +2,16 @@ import { AgentCard } from '@a2a-js/sdk'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Logger } from 'pino'
-import type { ErrorCode } from '../../shared/errors.ts'
-import { ShoalError } from '../../shared/errors.ts'
+import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import type { CoordinatorConfig } from '../config.ts'
-import { subjectOf } from '../http/answer-headers.ts'
-import type { createCallLimits } from '../http/call-limits.ts'
 import { createStreamPlaces } from '../http/stream-places.ts'
 import type { Key } from '../keys/key.ts'
 import type { Keys } from '../keys/keys.ts'
-import { mayCall } from '../operations/call.ts'
+import { mayCall } from '../operations/invoke/access.ts'
+import { type Count, refunding } from '../operations/invoke/count.ts'
 import type { OperationTasks } from '../operations/operation-tasks.ts'
 import type { ReaderOf } from '../operations/task-readers.ts'
-import type { Admission, Quota } from '../quota/quota.ts'
+import type { Admission } from '../quota/quota.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import { pureCard } from './agent-card.ts'
 import { cardParts, portOf } from './agent-routes.ts'
@@ -44,18 +42,15 @@ export interface A2aParts {
 export interface A2aRouteParts extends A2aParts {
   config: CoordinatorConfig
   registered: Registered
-  countCall: ReturnType<typeof createCallLimits>
-  quota: Pick<Quota, 'admit'>
+  count: Count
   failed: (code: ErrorCode) => void
   hold?: Keys['hold'] | undefined
   logger: Pick<Logger, 'error'>
-  /** Unix time, milliseconds. */
-  now: () => number
 }
 
 /** Both bindings of A2A. */
 export const a2aRoutes: FastifyPluginAsync<A2aRouteParts> = async (app, parts) => {
-  const { config, registered, tasks, operationTasks, readerOf, push, quota, now, fixture } = parts
+  const { config, registered, tasks, operationTasks, readerOf, push, count, fixture } = parts
   const { skills } = registered
   const executor = fixture?.executor ?? skillExecutor({ skills, tasks: operationTasks })
   const cardOf = (listed: Registered['skills']): AgentCard =>
@@ -73,20 +68,8 @@ export const a2aRoutes: FastifyPluginAsync<A2aRouteParts> = async (app, parts) =
   }
   const binding: BindingParts = {
     handler,
-    admit: (request, { key }) => {
-      if (fixture !== undefined) return KEPT
-      if (key === undefined) return quota.admit(subjectOf(request), now())
-      parts.countCall(key.id, key)
-      return KEPT
-    },
-    refunding: async (admission, work) => {
-      try {
-        return await work()
-      } catch (error) {
-        if (error instanceof ShoalError) admission.refund()
-        throw error
-      }
-    },
+    admit: call => (fixture === undefined ? count(call) : UNCOUNTED),
+    refunding,
     failed: ({ http }, thrown, request) => {
       parts.failed(
         thrown instanceof ShoalError ? thrown.code : http < 500 ? 'invalid_request' : 'internal',
@@ -105,4 +88,4 @@ export const a2aRoutes: FastifyPluginAsync<A2aRouteParts> = async (app, parts) =
 /** Streams at once; one key, or one address without a key, does not take all of them. */
 const MAX_STREAMS = { all: 1024, perKey: 64 }
 
-const KEPT: Admission = { refund: () => {} }
+const UNCOUNTED: Admission = { refund: () => {} }

@@ -16,7 +16,7 @@ import { type Failure, MalformedBody } from './errors.ts'
 export interface BindingParts {
   handler(call: Call): A2ARequestHandler
   /** Counts the call; throws `rate_limited`. */
-  admit(request: FastifyRequest, call: Call): Admission | Promise<Admission>
+  admit(call: Call): Admission | Promise<Admission>
   /** Gives back what a refused call took. */
   refunding<T>(admission: Admission, work: () => Promise<T>): Promise<T>
   /** Told of every error that is answered. */

@@ -1,7 +1,7 @@
 import { VersionNotSupportedError } from '@a2a-js/sdk/errors'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ShoalError } from '../../shared/errors.ts'
-import { subjectOf } from '../http/answer-headers.ts'
+import { callerOf, subjectOf } from '../http/answer-headers.ts'
 import type { StreamPlaces } from '../http/stream-places.ts'
 import { actsFor, type Key } from '../keys/key.ts'
 import type { Keys } from '../keys/keys.ts'
@@ -68,7 +68,8 @@ export const callOf = (
   const tenantId = request.tenantId ?? fallback?.tenantId
   const { signal } = over
   const takePlace = places && (() => places.take(key?.id ?? subjectOf(request).id))
-  return { key, tenantId, requestId: request.id, version, extensions, signal, holdFor, takePlace }
+  const caller = { ...callerOf(request), key, tenantId }
+  return { ...caller, version, extensions, signal, holdFor, takePlace }
 }
 
 /** The answer, unless the key ends before it: then the reason is thrown. */

@@ -1,3 +1,4 @@
+import { isTool } from '../operations/declaration.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Skill } from '../skills/skill.ts'
 
@@ -7,8 +8,6 @@ export interface Registered {
   operations: readonly Operation[]
   /** Discovery modules: the leaf discovery skills. */
   modules: readonly { id: string; domain: string }[]
-  /** Tools of the MCP endpoint. */
-  mcpTools: number
   /** Parts that leave no trace in the lists. */
   built: ReadonlySet<Part>
 }
@@ -50,7 +49,7 @@ export const capabilities = ({ skills, built }: Registered) => ({
 export const swarm = (registered: Registered, mcpUrl: string) => ({
   protocol: 'shoal-swarm/v1',
   mcp_endpoint: mcpUrl,
-  mcp_tools: registered.mcpTools,
+  mcp_tools: [...registered.skills, ...registered.operations].filter(isTool).length,
   pheromone_trails: registered.built.has('pheromone-trails'),
   conversational_flows: hasSkill(registered.skills, 'multi-agent-conversation'),
   physical_devices: hasSkill(registered.skills, 'device-command'),

@@ -81,7 +81,7 @@ const rpcRoute = (
     if (known === undefined && !LEGACY_METHODS.includes(method))
       throw new MalformedBody(-32601, `no method ${method}`)
     const call = callOf(request, reply, known === undefined ? '0.3' : '1.0', parts)
-    const admission = await parts.admit(request, call)
+    const admission = await parts.admit(call)
     const ask = (): ReturnType<typeof perform> => perform(parts, call, method, params)
     const answer = await parts.refunding(admission, () => whileCallLasts(call, ask()))
     if ('result' in answer) return envelope(id, answer)

@@ -76,7 +76,7 @@ export const restRoutes: FastifyPluginAsync<BindingParts> = async (app, parts) =
     const version = versionOf(request.headers['a2a-version'])
     const target = targetOf(request.method, pathOf(request), version)
     const call = callOf(request, reply, target.version, parts)
-    const admission = await parts.admit(request, call)
+    const admission = await parts.admit(call)
     const rest: RestRequest = {
       path: target.match.path,
       query: request.query as Fields,

@@ -1,9 +1,8 @@
 import { ShoalError } from '../../shared/errors.ts'
-import { requireAccess, valid } from '../operations/call.ts'
+import { mayCall } from '../operations/invoke/access.ts'
 import { jsonSchema } from '../operations/json-schema.ts'
 import { missingInput } from '../operations/missing-input.ts'
 import type { OperationTasks } from '../operations/operation-tasks.ts'
-import { askFor } from '../operations/operation-work.ts'
 import type { Skill } from '../skills/skill.ts'
 import { dataPart, textPart } from '../tasks/parts.ts'
 import { TaskState } from '../tasks/task-state.ts'
@@ -15,7 +14,7 @@ import { type Candidate, routeText } from './skill-router.ts'
 
 export interface SkillExecutorParts {
   skills: readonly Skill[]
-  tasks: Pick<OperationTasks, 'work'>
+  tasks: Pick<OperationTasks, 'prepare'>
 }
 
 /** Messages as calls of skills. */
@@ -34,30 +33,20 @@ export const skillExecutor = ({ skills, tasks }: SkillExecutorParts): Executor =
     cell: string | undefined,
     { call }: Incoming,
   ): Answer => {
-    requireAccess(skill, call.key)
     if (cell !== undefined && !skill.onCell)
       throw new ShoalError('invalid_request', `${skill.id} does not run on a cell`, {
         param: 'metadata.cell',
       })
-    const missing = missingInput(skill, input)
-    if (missing === undefined) valid(skill, input)
-    const { key, tenantId, requestId } = call
-    const caller = { key, tenantId, requestId }
-    return {
-      kind: 'task',
-      run: { operationId: skill.id, input, cellId: cell, audited: skill.effect !== 'read' },
-      metadata: { skill: skill.id },
-      work:
-        missing === undefined
-          ? tasks.work({ operation: skill, input, caller, cellId: cell })
-          : async turn => askFor(turn, skill, missing),
-    }
+    const { key, tenantId, requestId, address } = call
+    const caller = { key, tenantId, requestId, address }
+    const turn = tasks.prepare({ operation: skill, input, caller, cellId: cell })
+    return { kind: 'task', ...turn, metadata: { skill: skill.id } }
   }
 
   const begin = (invocation: Invocation, incoming: Incoming): Answer => {
     const { skill: id, input = {}, text, cell } = invocation
     if (id !== undefined) return ask(find(id), input, cell, incoming)
-    const mine = skills.filter(skill => mayCall(skill, incoming))
+    const mine = skills.filter(skill => mayCall(skill, incoming.call.key))
     const { skill, candidates } = routeText(text, mine)
     if (skill !== undefined) return ask(skill, input, cell, incoming)
     return {
@@ -84,15 +73,6 @@ export const skillExecutor = ({ skills, tasks }: SkillExecutorParts): Executor =
     return incoming.previous === undefined
       ? begin(invocation, incoming)
       : goOn(invocation, incoming)
-  }
-}
-
-const mayCall = (skill: Skill, { call }: Incoming): boolean => {
-  try {
-    requireAccess(skill, call.key)
-    return true
-  } catch {
-    return false
   }
 }
 

@@ -1,11 +1,4 @@
-import type { Socket } from 'node:net'
-import Fastify, {
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  LogController,
-} from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { closeWithLinger } from '../../shared/lingering-close.ts'
@@ -18,10 +11,9 @@ import { cascadeSteps } from '../fleet/cascade-steps.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { answerHeaders } from '../http/answer-headers.ts'
 import { type AuthParts, auth } from '../http/auth.ts'
-import { type CountCall, createCallLimits } from '../http/call-limits.ts'
 import { type CellSelfParts, cellSelfRoutes } from '../http/cell-self.ts'
 import { type EnrolParts, enrolRoute } from '../http/enrol.ts'
-import { endWithError, errors, parserError, sendError, toShoalError } from '../http/errors.ts'
+import { errors } from '../http/errors.ts'
 import { type EventParts, eventRoutes } from '../http/event-routes.ts'
 import { type HealthParts, healthRoutes } from '../http/health.ts'
 import type { InferenceParts } from '../http/inference.ts'
@@ -29,18 +21,20 @@ import { inferenceRoutes } from '../http/inference-routes.ts'
 import { measure } from '../http/measure.ts'
 import { metricRoutes } from '../http/metric-routes.ts'
 import { modelRoutes } from '../http/models.ts'
+import { createServer } from '../http/open.ts'
 import { openApiRoute } from '../http/openapi-route.ts'
 import { operationRoutes } from '../http/operation-routes.ts'
 import { collectRoutes } from '../http/route-docs.ts'
-import { allowedHosts, newRequestId, safety, serverLimits } from '../http/safety.ts'
+import { allowedHosts, safety } from '../http/safety.ts'
 import { createStraight } from '../http/straight.ts'
-import type { Idempotency } from '../idempotency/idempotency.ts'
 import type { Keys } from '../keys/keys.ts'
 import { mcpRoutes } from '../mcp/mcp-routes.ts'
 import { coordinatorMetrics, type Figures } from '../metrics/figures.ts'
 import { metricRegistry } from '../metrics/registry.ts'
 import type { Views } from '../operations/context.ts'
+import { isTool } from '../operations/declaration.ts'
 import { operations } from '../operations/index.ts'
+import type { Pipeline } from '../operations/invoke/invoke.ts'
 import { taskReaders } from '../operations/task-readers.ts'
 import type { Quota } from '../quota/quota.ts'
 import { skills } from '../skills/index.ts'
@@ -64,11 +58,9 @@ export interface AppParts {
   enrol: EnrolParts['enrol']
   cellSelf: CellSelfParts
   /** Certificate chain and private key, PEM; plain HTTP without. */
-  tls?: { cert: string; key: string }
+  shown?: { cert: string; key: string } | undefined
   views: Views
-  idempotency?: Idempotency
-  /** Counts calls, also those that others make for a caller; one of its own by default. */
-  countCall?: CountCall
+  pipeline: Pipeline
   events: EventParts['events']
   /** Tasks and what is built on them; without it there are no A2A bindings. */
   a2a?: A2aParts
@@ -79,10 +71,6 @@ export interface AppParts {
   degraded?: () => boolean
 }
 
-/** Fastify's own words are of no use to an operator; failures are. */
-const warningsOnly = (logger: Logger): Logger =>
-  logger.isLevelEnabled('info') ? logger.child({}, { level: 'warn' }) : logger
-
 const A2A_PARTS = ['a2a-bindings', 'a2a-streaming', 'a2a-push', 'a2a-history'] as const
 
 /** What the card is derived from. There are no discovery modules yet. */
@@ -90,7 +78,6 @@ const registeredBy = ({ a2a, lanes, config, moreSkills = [] }: AppParts): Regist
   skills: [...skills, ...moreSkills],
   operations,
   modules: [],
-  mcpTools: skills.length + moreSkills.length + operations.length,
   built: new Set<Part>([
     // without a chat model there is nothing that `auto` could choose
     ...(cascadeSteps(config.catalogue, config.cascade).length > 0 ? ['cascade' as const] : []),
@@ -102,21 +89,15 @@ const registeredBy = ({ a2a, lanes, config, moreSkills = [] }: AppParts): Regist
 
 /** The HTTP server with every route, not listening yet. */
 export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
-  const { config, logger, now, keys, quota, usage, fleet, running, enrol, views } = parts
+  const app = createServer(parts)
+  await addRoutes(app, parts)
+  return app
+}
+
+export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<void> => {
+  const { config, logger, now, keys, quota, usage, fleet, running, enrol, views, pipeline } = parts
   const { figures } = parts
   const { catalogue, tiers, cascade } = config
-  const limits = serverLimits(config)
-  const app = Fastify({
-    ...limits,
-    ...(parts.tls && { https: { ...limits.http, cert: parts.tls.cert, key: parts.tls.key } }),
-    loggerInstance: warningsOnly(logger),
-    // one logger for all requests: a child of it for each costs more than most requests say
-    childLoggerFactory: logger => logger,
-    logController: new LogController({ disableRequestLogging: true }),
-    clientErrorHandler: (error, socket) => void refuseSocket(app, error, socket as Socket),
-    frameworkErrors: (error, request, reply) => void refuseRequest(app, error, request, reply),
-  }) as unknown as FastifyInstance
-
   const routes = collectRoutes(app)
   const straight = createStraight(app, { config, keys, figures: figures.http, logger })
   await app.register(measure, { figures: figures.http })
@@ -151,20 +132,17 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
   })
   await app.register(enrolRoute, { enrol })
   await app.register(cellSelfRoutes, parts.cellSelf)
-  const countCall = parts.countCall ?? createCallLimits()
   const registered = registeredBy(parts)
   await app.register(operationRoutes, {
     operations: [...operations, ...registered.skills],
-    ...{ views, quota, now, countCall },
-    idempotency: parts.idempotency,
-    tasks: parts.a2a?.operationTasks,
-    hold: keys.hold,
+    invoke: pipeline.invoke,
   })
   await app.register(eventRoutes, {
     config: config.events,
     source: `/shoal/${config.name}`,
     events: parts.events,
-    ...{ keys, countCall },
+    keys,
+    count: pipeline.count,
     readerOf: parts.a2a?.readerOf ?? taskReaders([...operations, ...registered.skills]),
     figures: figures.events,
     draining: running.draining,
@@ -174,54 +152,25 @@ export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
     parts.registry ?? metricRegistry(coordinatorMetrics({ ...parts, vitals: views.vitals }))
   await app.register(metricRoutes, { registry })
   await app.register(mcpRoutes, {
-    operations: [...registered.skills, ...operations],
-    views,
-    countCall,
+    operations: [...registered.skills, ...operations].filter(isTool),
+    pipeline,
     events: parts.events,
     stallMs: config.events.stall_seconds * 1000,
     logger,
     hosts: allowedHosts(config),
     portal: config.public.portal_url,
     card: () => agentCard(cardParts(config, registered, portOf(app, config))),
-    tasks: parts.a2a?.operationTasks,
-    idempotency: parts.idempotency,
     hold: keys.hold,
   })
   await app.register(agentRoutes, { config, registered, vitals: views.vitals, now })
   if (parts.a2a !== undefined)
     await app.register(a2aRoutes, {
-      ...{ ...parts.a2a, config, registered, countCall, quota, logger, now },
+      ...{ ...parts.a2a, config, registered, logger },
+      count: pipeline.count,
       failed: figures.http.failed,
       hold: keys.hold,
     })
   await app.register(openApiRoute, { config, routes })
   straight.stepInFront(app.server)
   closeWithLinger(app.server)
-  return app
-}
-
-/** A request that could not be read: its answer has the same headers as any other. */
-const refuseSocket = async (
-  app: FastifyInstance,
-  failure: NodeJS.ErrnoException,
-  socket: Socket,
-): Promise<void> => {
-  if (failure.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy()
-    return
-  }
-  const asker = { id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }
-  const { error, status } = parserError(failure)
-  endWithError(socket, error, await app.answerHeaders(asker), status)
-}
-
-/** A URL that cannot be decoded never reaches a hook. */
-const refuseRequest = async (
-  app: FastifyInstance,
-  failure: FastifyError,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> => {
-  const asker = { id: newRequestId(), ip: request.ip, key: undefined }
-  sendError(reply.headers(await app.answerHeaders(asker)), toShoalError(failure))
 }

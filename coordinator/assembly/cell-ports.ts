@@ -1,39 +1,44 @@
 import type { FastifyInstance } from 'fastify'
-import type { Logger } from 'pino'
-import { openPlainPort, type PlainPort } from '../broker/plain-port.ts'
+import type { Base } from '../base/base.ts'
+import type { Bus } from '../broker/bus.ts'
+import { openPlainPort } from '../broker/plain-port.ts'
 import type { CoordinatorConfig } from '../config.ts'
+import type { Admission } from '../enrolment/admission.ts'
+import type { Fleet } from '../fleet/fleet.ts'
 import { NO_BOOT_ID } from '../http/cell-caller.ts'
+import type { Running } from '../http/running.ts'
 import { headerCheck, newRequestId } from '../http/safety.ts'
 import { acceptUpgrades } from '../http/upgrades.ts'
 import { openLink } from '../link/link.ts'
-import type { ControlPlane } from './control-plane.ts'
 
-export interface CellPortParts {
+export interface CellPortParts extends Pick<Base, 'stack' | 'logger'> {
   config: CoordinatorConfig
-  plane: Pick<ControlPlane, 'admission' | 'authenticate' | 'bus' | 'fleet'>
-  draining: () => boolean
-  logger: Logger
+  app: FastifyInstance
+  admission: Pick<Admission, 'authenticate' | 'arrived'>
+  bus: Pick<Bus, 'handle'>
+  fleet: Pick<Fleet, 'linkUp' | 'linkDown'>
+  running: Pick<Running, 'draining'>
 }
 
 /** Links of one cell at a time: the old one may not have ended when the new one comes. */
 const MAX_LINKS = 4
 
 /** The two upgrades of the one port through which cells come in. */
-export const openUpgrades = (app: FastifyInstance, parts: CellPortParts): void => {
-  const { config, plane, draining, logger } = parts
+export const openUpgrades = (parts: CellPortParts): object => {
+  const { config, app, admission, bus, fleet, running, logger } = parts
   const pingEveryMs = config.presence.ping_seconds * 1000
-  const { fleet } = plane
   const links = new Map<string, number>()
   acceptUpgrades(app.server, {
     check: headerCheck(config),
     logger,
-    authenticate: plane.authenticate,
-    arrived: plane.admission.arrived,
-    draining,
+    authenticate: async (...presented) =>
+      (await admission.authenticate(...presented)) !== undefined,
+    arrived: admission.arrived,
+    draining: running.draining,
     answerHeaders: ({ socket }) =>
       app.answerHeaders({ id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }),
     openMqtt: (socket, cellId) => {
-      plane.bus.handle(socket, cellId)
+      bus.handle(socket, cellId)
     },
     openLink: (socket, cellId) => {
       const open = links.get(cellId) ?? 0
@@ -58,23 +63,29 @@ export const openUpgrades = (app: FastifyInstance, parts: CellPortParts): void =
       })
     },
   })
+  return {}
 }
 
 /** The plain MQTT port for other clients, where it is wanted. */
-export const openMqttPort = async (parts: CellPortParts): Promise<PlainPort | undefined> => {
-  const { config, plane, draining, logger } = parts
-  if (!config.mqtt.enabled) return undefined
-  return openPlainPort({
+export const openMqttPort = async (
+  parts: CellPortParts,
+): Promise<{ mqttUrl: string | undefined }> => {
+  const { config, admission, bus, running, stack, logger } = parts
+  if (!config.mqtt.enabled) return { mqttUrl: undefined }
+  const port = await openPlainPort({
     bus: {
       handle: (socket, cellId) => {
-        plane.admission.arrived(cellId, NO_BOOT_ID)
-        plane.bus.handle(socket, cellId)
+        admission.arrived(cellId, NO_BOOT_ID)
+        bus.handle(socket, cellId)
       },
     },
-    authenticate: (cellId, credential, address) =>
-      plane.authenticate(cellId, credential, { bootId: NO_BOOT_ID, address }),
-    draining,
+    authenticate: async (cellId, credential, address) =>
+      (await admission.authenticate(cellId, credential, { bootId: NO_BOOT_ID, address })) !==
+      undefined,
+    draining: running.draining,
     logger,
     port: config.mqtt.port,
   })
+  stack.defer(() => port.close())
+  return { mqttUrl: port.url }
 }

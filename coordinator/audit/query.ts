@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Scope } from '../people/scope.ts'
 import type { AuditRow } from '../store/audit-tables.ts'
+import type { Scope } from '../store/scope.ts'
 import type { Ledger } from '../store/store.ts'
 
 export interface AuditFilter {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Signer } from '../../shared/signing.ts'
 import { DAY_MS } from '../../shared/time.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import type { Leader } from '../leader/leader.ts'
 import type { Ledger } from '../store/store.ts'
 import type { AuditGuard } from './guard.ts'
 import { purgeAudit } from './purge.ts'
@@ -11,6 +12,8 @@ export interface RetentionParts {
   ledger: Ledger
   signer: Signer
   guard: Pick<AuditGuard, 'checked' | 'trouble' | 'suspect'>
+  /** Only the leader purges. */
+  leader: Pick<Leader, 'isLeader'>
   retentionDays: number
   logger: Pick<Logger, 'info' | 'warn'>
   signal: AbortSignal
@@ -29,11 +32,12 @@ const HOUR_MS = 3_600_000
  * Resolves when the signal has aborted.
  */
 export const keepRetention = async (parts: RetentionParts): Promise<void> => {
-  const { guard, logger, signal, wait = realWait } = parts
+  const { guard, leader, logger, signal, wait = realWait } = parts
   let clock: PurgeClock | undefined
   let purgedOn: number | undefined
 
   const round = async (): Promise<void> => {
+    if (!leader.isLeader()) return
     clock ??= await openPurgeClock(parts)
     const at = await clock.tick()
     if (at === undefined) logger.warn('the clock was set back; nothing of the audit is purged')

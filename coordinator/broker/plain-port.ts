@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import mqtt, { type IConnectPacket } from 'mqtt-packet'
 import type { Logger } from 'pino'
-import { listenError } from '../assembly/listen-error.ts'
+import { listenError } from '../base/listen-error.ts'
 import type { Bus } from './bus.ts'
 
 export interface PlainPortParts {

@@ -105,6 +105,11 @@ export class Commands {
     return planFrom(await commandEnd(this, made, limit))
   }
 
+  /** True for a command that cannot be created without an approval. */
+  needsApproval(request: CommandRequest): boolean {
+    return request.mode === 'live' && this.#admission.prepare(request).hazard === 'unsafe'
+  }
+
   /** Resolves when the command is on the disk. Throws what a person can do about it. */
   async create(request: CommandRequest, by: Actor): Promise<CommandRecord> {
     const { ledger } = this.#parts

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { appendAudit } from '../audit/audit.ts'
 import type { Events } from '../events/bus.ts'
+import type { OpenLeader } from '../leader/open.ts'
 import type { Store } from '../store/store.ts'
 import { type Conversation, type Message, SYSTEM } from './conversation.ts'
 import {
@@ -13,35 +14,12 @@ import {
   readMessages,
 } from './conversation-store.ts'
 import type { ConversationsConfig } from './conversations-config.ts'
-import { createExchange, type Exchange, type NewContent } from './exchange.ts'
+import { type Exchange, Exchanges, type NewContent } from './exchange.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import type { Caller, Speakers } from './speaker.ts'
-import { startUpkeep } from './upkeep.ts'
+import { startUpkeep, type Upkeep } from './upkeep.ts'
 
-export interface Conversations<C extends Caller = Caller> {
-  /** Throws `invalid_request`, `invalid_model`, `forbidden`, `conflict`. */
-  create(conversation: NewConversation, caller: C): Promise<Conversation>
-  /** Throws `not_found`, `forbidden` for one with a skill that the caller may not use. */
-  get(
-    id: string,
-    page: ListPage,
-    caller: C,
-  ): Promise<{ conversation: Conversation; messages: Message[] }>
-  /** Newest first; those that the caller may not see are left out. */
-  list(
-    page: ListPage,
-    caller: C,
-  ): Promise<{ conversations: Conversation[]; next: string | undefined }>
-  /**
-   * Stores a message and lets participants answer it. Throws what keeps it from being taken; once
-   * it is stored, what fails stands in the conversation.
-   */
-  send(id: string, content: NewContent, caller: C): Promise<Exchange>
-  /** Ends what is being answered; resolves when that is on the disk. */
-  close(): Promise<void>
-}
-
-export interface ConversationParts<C extends Caller> {
+export interface ConversationParts<C extends Caller> extends Pick<OpenLeader, 'leaderWork'> {
   config: ConversationsConfig
   store: Pick<Store, 'ledger'>
   speakers: Speakers<C>
@@ -52,96 +30,126 @@ export interface ConversationParts<C extends Caller> {
   now: () => number
 }
 
-export const openConversations = async <C extends Caller>(
-  parts: ConversationParts<C>,
-): Promise<Conversations<C>> => {
-  const { config, speakers, events, running, logger, now } = parts
-  const { ledger } = parts.store
-  const lines = oneAtATime(config.max_waiting)
-  const closing = new AbortController()
-  const upkeep = await startUpkeep({
-    ...{ ledger, retentionDays: config.retention_days, logger, now },
-  })
-  const answer = createExchange({
-    ...{ config, ledger, speakers, events, running, upkeep, logger, now },
-    closing: closing.signal,
-  })
-  const pending = new Set<Promise<unknown>>()
+/** Conversations of a tenant, answered one message at a time each. */
+export class Conversations<C extends Caller = Caller> {
+  readonly #parts: ConversationParts<C>
+  readonly #upkeep: Upkeep
+  readonly #exchanges: Exchanges<C>
+  readonly #lines: ReturnType<typeof oneAtATime>
+  readonly #closing: AbortController
+  readonly #pending = new Set<Promise<unknown>>()
 
-  const visible = (conversation: Conversation, caller: C): boolean => {
-    try {
-      requireVisible(conversation, caller)
-      return true
-    } catch {
-      return false
-    }
-  }
-  /** What its skills have answered must not reach keys that may not ask them. */
-  const requireVisible = ({ participants }: Conversation, caller: C): void => {
-    for (const { id, type } of participants) if (type === 'skill') speakers.requireSkill(id, caller)
-  }
-  const read = async (id: string, caller: C): Promise<Conversation> => {
-    const conversation = await readConversation(ledger.read, id, tenantOf(caller))
-    requireVisible(conversation, caller)
-    return conversation
+  private constructor(parts: ConversationParts<C>, upkeep: Upkeep) {
+    this.#parts = parts
+    this.#upkeep = upkeep
+    this.#closing = new AbortController()
+    this.#lines = oneAtATime(parts.config.max_waiting)
+    const { ledger } = parts.store
+    this.#exchanges = new Exchanges({ ...parts, ledger, upkeep, closing: this.#closing.signal })
   }
 
-  const create: Conversations<C>['create'] = async (wanted, caller) => {
-    requireDistinct(wanted, config.max_participants)
-    for (const [at, participant] of wanted.participants.entries())
+  static async open<C extends Caller>(parts: ConversationParts<C>): Promise<Conversations<C>> {
+    const { config, store, leaderWork, logger, now } = parts
+    const { ledger } = store
+    const retentionDays = config.retention_days
+    const upkeep = await startUpkeep({ ledger, retentionDays, leaderWork, logger, now })
+    return new Conversations(parts, upkeep)
+  }
+
+  /** Throws `invalid_request`, `invalid_model`, `forbidden`, `conflict`. */
+  async create(conversation: NewConversation, caller: C): Promise<Conversation> {
+    const { config, store, speakers, now } = this.#parts
+    requireDistinct(conversation, config.max_participants)
+    for (const [at, participant] of conversation.participants.entries())
       pointingAt(at, () => speakers.admit(participant, caller))
     const tenantId = tenantOf(caller)
-    return ledger.sealed.write(async trx => {
-      const by = caller.actor.actor
-      const made = await addConversation(trx, wanted, {
-        ...{ tenantId, by, at: now(), most: config.max_per_tenant },
-      })
+    const by = caller.actor.actor
+    return store.ledger.sealed.write(async trx => {
+      const at = now()
+      const most = config.max_per_tenant
+      const added = await addConversation(trx, conversation, { tenantId, by, at, most })
       await appendAudit(trx, {
         ...caller.actor,
-        ...{ tenant: tenantId, action: 'conversation.create', subject: made.id, outcome: 'done' },
-        details: { participants: wanted.participants.map(({ id, type }) => `${type}:${id}`) },
+        tenant: tenantId,
+        action: 'conversation.create',
+        subject: added.id,
+        outcome: 'done',
+        details: { participants: conversation.participants.map(({ id, type }) => `${type}:${id}`) },
       })
-      return made
+      return added
     })
   }
 
-  const send: Conversations<C>['send'] = async (id, asked, caller) => {
-    await read(id, caller)
+  /** Throws `not_found`, and `forbidden` for one with a skill that the caller may not use. */
+  async get(
+    id: string,
+    page: ListPage,
+    caller: C,
+  ): Promise<{ conversation: Conversation; messages: Message[] }> {
+    const conversation = await this.#read(id, caller)
+    const messages = await readMessages(this.#parts.store.ledger.read, id, page)
+    return { conversation, messages }
+  }
+
+  /** Newest first, without those that the caller may not see. */
+  async list(
+    page: ListPage,
+    caller: C,
+  ): Promise<{ conversations: Conversation[]; next: string | undefined }> {
+    const found = await readConversations(this.#parts.store.ledger.read, page, tenantOf(caller))
+    return {
+      conversations: found.filter(conversation => this.#isVisible(conversation, caller)),
+      next: found.length === page.limit ? found.at(-1)?.id : undefined,
+    }
+  }
+
+  /**
+   * Stores a message and has participants answer it. Throws when the message cannot be accepted;
+   * a later failure is recorded in the conversation.
+   */
+  async send(id: string, content: NewContent, caller: C): Promise<Exchange> {
+    const { running } = this.#parts
+    await this.#read(id, caller)
     running.add()
-    const work = lines.run(id, caller.signal, async () => {
-      // what was said while it waited counts
-      return answer(await read(id, caller), asked, caller)
+    const exchange = this.#lines.run(id, caller.signal, async () => {
+      // read again: the conversation may have grown while this message waited
+      return this.#exchanges.answer(await this.#read(id, caller), content, caller)
     })
-    const kept = work.catch(() => {}).finally(() => pending.delete(kept))
-    pending.add(kept)
+    const pending = exchange.catch(() => {}).finally(() => this.#pending.delete(pending))
+    this.#pending.add(pending)
     try {
-      return await work
+      return await exchange
     } finally {
       running.remove()
     }
   }
 
-  const list: Conversations<C>['list'] = async (page, caller) => {
-    const found = await readConversations(ledger.read, page, tenantOf(caller))
-    return {
-      conversations: found.filter(conversation => visible(conversation, caller)),
-      next: found.length === page.limit ? found.at(-1)?.id : undefined,
-    }
+  /** Ends the answers in progress; resolves when their ends are on the disk. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await Promise.all(this.#pending)
+    await this.#upkeep.close()
   }
 
-  return {
-    create,
-    list,
-    send,
-    get: async (id, page, caller) => {
-      const conversation = await read(id, caller)
-      return { conversation, messages: await readMessages(ledger.read, id, page) }
-    },
-    close: async () => {
-      closing.abort()
-      await Promise.all(pending)
-      await upkeep.close()
-    },
+  async #read(id: string, caller: C): Promise<Conversation> {
+    const conversation = await readConversation(this.#parts.store.ledger.read, id, tenantOf(caller))
+    this.#requireVisible(conversation, caller)
+    return conversation
+  }
+
+  /** Answers of a skill must not reach keys that may not call it. */
+  #requireVisible({ participants }: Conversation, caller: C): void {
+    for (const { id, type } of participants)
+      if (type === 'skill') this.#parts.speakers.requireSkill(id, caller)
+  }
+
+  #isVisible(conversation: Conversation, caller: C): boolean {
+    try {
+      this.#requireVisible(conversation, caller)
+      return true
+    } catch {
+      return false
+    }
   }
 }
 

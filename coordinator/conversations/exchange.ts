@@ -16,14 +16,14 @@ import { type ConversationsConfig, tokenLimit } from './conversations-config.ts'
 import { type Caller, callerKey, type Speakers } from './speaker.ts'
 import { LEFT_OVER, type Upkeep } from './upkeep.ts'
 
-/** What is told while a message is answered. */
+/** Progress that is reported while a message is answered. */
 export type Told =
   | { event: 'message'; message: Message }
   | { event: 'delta'; from: string; text: string }
 
 export interface NewContent {
   content: string
-  /** As if the conversation had it, for this message. */
+  /** Overrides `autoRoute` of the conversation for this message. */
   autoRoute: boolean
   tell: (told: Told) => void
 }
@@ -47,30 +47,149 @@ export interface ExchangeParts<C extends Caller> {
   now: () => number
 }
 
-/** Of one conversation that are read for one turn; what fits is chosen from them. */
+/** Messages of a conversation that are read for one turn; those that fit are chosen from them. */
 const RECENT = 100
 
-/** Stores one message and lets participants answer it; as `Conversations.send`. */
-export const createExchange = <C extends Caller>(parts: ExchangeParts<C>) => {
-  const { config, ledger, speakers, events, running, upkeep, closing, logger, now } = parts
+/** Stores messages and has participants answer them; the contract is that of `Conversations.send`. */
+export class Exchanges<C extends Caller> {
+  readonly #parts: ExchangeParts<C>
 
-  const store = async (
+  constructor(parts: ExchangeParts<C>) {
+    this.#parts = parts
+  }
+
+  async answer(conversation: Conversation, request: NewContent, caller: C): Promise<Exchange> {
+    const autoRoute = conversation.autoRoute || request.autoRoute
+    const first = await this.#admit(conversation, { ...request, autoRoute }, caller)
+    const from = callerKey(caller).personId
+    const state: MessageState = first.length === 0 ? 'done' : 'answering'
+    const sent = { from, content: request.content, state }
+    const message = await this.#store(conversation, sent, request.tell)
+    if (first.length === 0) return { message, replies: [] }
+    return this.#collectReplies({ conversation, message, first, autoRoute, caller }, request.tell)
+  }
+
+  /** Runs the turns that answer one message, and settles the message however they end. */
+  async #collectReplies(turns: Turns<C>, tell: NewContent['tell']): Promise<Exchange> {
+    const { config, closing, upkeep } = this.#parts
+    const { conversation, message, caller } = turns
+    const replies: Message[] = []
+    const timeout = AbortSignal.timeout(config.message_seconds * 1000)
+    const signal = AbortSignal.any([caller.signal, timeout, closing])
+    const add = async (reply: NewMessage): Promise<Message> => {
+      const stored = await this.#store(conversation, reply, tell)
+      replies.push(stored)
+      return stored
+    }
+    const settle = (end: MessageState, reason?: string) =>
+      this.#settle(message, replies, end, reason)
+    try {
+      const { reason } = await this.#runTurns(turns, { signal, add, tell })
+      return await settle(reason === undefined ? 'done' : 'failed', reason)
+    } catch (error) {
+      if (!signal.aborted) {
+        await settle('failed', 'the replies could not be stored').catch(() => {})
+        throw error
+      }
+      if (closing.aborted) return await settle('failed', LEFT_OVER)
+      if (!timeout.aborted) return await settle('cancelled', reasonOfLeaving(caller))
+      const late = `it took longer than ${config.message_seconds} s`
+      const note = { from: SYSTEM, content: late, reason: late, inReplyTo: message.id }
+      await add({ ...note, state: 'failed' })
+      return await settle(replies.length > 1 ? 'done' : 'failed', late)
+    } finally {
+      upkeep.over(message.id)
+    }
+  }
+
+  #runTurns(turns: Turns<C>, { signal, add, tell }: TurnEffects): ReturnType<typeof answerMessage> {
+    const { config, ledger, speakers, logger } = this.#parts
+    const { conversation, caller } = turns
+    return answerMessage({
+      ...turns,
+      signal,
+      speakers,
+      add,
+      limits: {
+        turns: config.max_turns,
+        tokens: tokenLimit(config),
+        messages: config.max_messages,
+        contentChars: config.max_content_chars,
+      },
+      recent: () => readMessages(ledger.read, conversation.id, { limit: RECENT }),
+      delta: (from, text) => tell({ event: 'delta', from, text }),
+      failed: error => logger.error({ err: error, request: caller.requestId }, 'a turn failed'),
+    })
+  }
+
+  /** Participants that have to answer. Throws when the message cannot be accepted. */
+  async #admit(
     conversation: Conversation,
-    said: NewMessage,
-    tell: (told: Told) => void,
-  ): Promise<Message> => {
+    { content, autoRoute }: NewContent,
+    caller: C,
+  ): Promise<Addressed[]> {
+    const { config, speakers } = this.#parts
+    this.#requireRoom(conversation, content)
+    const first = chooseSpeakers(content, conversation.participants, {
+      autoRoute,
+      skills: speakers.skill,
+    })
+    const asksModel = first.some(({ participant }) => participant.type === 'model')
+    if (asksModel && conversation.tokens >= tokenLimit(config))
+      throw new ShoalError(
+        'conflict',
+        `the conversation has used its ${tokenLimit(config)} tokens; start another`,
+      )
+    for (const { participant } of first) await speakers.ready(participant, caller)
+    return first
+  }
+
+  #requireRoom({ messages }: Conversation, content: string): void {
+    const { config, running } = this.#parts
+    if (running.draining())
+      throw new ShoalError('draining', 'the coordinator is stopping', { retryAfterSeconds: 5 })
+    if (content.length > config.max_content_chars)
+      throw new ShoalError(
+        'invalid_request',
+        `content has more than ${config.max_content_chars} characters`,
+        { param: 'content' },
+      )
+    if (messages >= config.max_messages)
+      throw new ShoalError(
+        'conflict',
+        `the conversation has its ${config.max_messages} messages; start another`,
+      )
+  }
+
+  async #store(
+    conversation: Conversation,
+    message: NewMessage,
+    tell: NewContent['tell'],
+  ): Promise<Message> {
+    const { ledger, upkeep, now } = this.#parts
     const add = (trx: Parameters<typeof addMessage>[0], taken: TakenMessage) =>
-      addMessage(trx, conversation.id, { ...said, ...taken }, now())
-    const message = await (said.state === 'answering'
+      addMessage(trx, conversation.id, { ...message, ...taken }, now())
+    const stored = await (message.state === 'answering'
       ? upkeep.take(add)
       : ledger.free.write(trx => add(trx, {})))
-    tell({ event: 'message', message })
-    publish(conversation, message)
-    return message
+    tell({ event: 'message', message: stored })
+    this.#publish(conversation, stored)
+    return stored
   }
-  /** Without the text: who hears of it reads it, if it may. */
-  const publish = ({ id, tenantId }: Conversation, message: Message): void => {
-    events.publish(
+
+  async #settle(
+    message: Message,
+    replies: Message[],
+    state: MessageState,
+    reason?: string,
+  ): Promise<Exchange> {
+    await this.#parts.ledger.free.write(trx => settleMessage(trx, message.id, state, reason))
+    return { message: { ...message, state, reason }, replies }
+  }
+
+  /** The event carries no text: a listener that may see it reads the message. */
+  #publish({ id, tenantId }: Conversation, message: Message): void {
+    this.#parts.events.publish(
       'shoal.conversation.message',
       {
         tenant_id: tenantId,
@@ -83,99 +202,25 @@ export const createExchange = <C extends Caller>(parts: ExchangeParts<C>) => {
       id,
     )
   }
-
-  /** Who is to answer, or why nothing can be said. */
-  const admitMessage = async (
-    conversation: Conversation,
-    { content, autoRoute }: NewContent,
-    caller: C,
-  ): Promise<Addressed[]> => {
-    if (running.draining())
-      throw new ShoalError('draining', 'the coordinator is stopping', { retryAfterSeconds: 5 })
-    if (content.length > config.max_content_chars)
-      throw new ShoalError(
-        'invalid_request',
-        `content has more than ${config.max_content_chars} characters`,
-        { param: 'content' },
-      )
-    if (conversation.messages >= config.max_messages)
-      throw new ShoalError('conflict', `it has its ${config.max_messages} messages; begin another`)
-    const first = chooseSpeakers(content, conversation.participants, {
-      autoRoute,
-      skills: speakers.skill,
-    })
-    const models = first.some(({ participant }) => participant.type === 'model')
-    if (models && conversation.tokens >= tokenLimit(config))
-      throw new ShoalError(
-        'conflict',
-        `it has used its ${tokenLimit(config)} tokens; begin another`,
-      )
-    for (const { participant } of first) await speakers.ready(participant, caller)
-    return first
-  }
-
-  const answer = async (
-    conversation: Conversation,
-    asked: NewContent,
-    caller: C,
-  ): Promise<Exchange> => {
-    const autoRoute = conversation.autoRoute || asked.autoRoute
-    const first = await admitMessage(conversation, { ...asked, autoRoute }, caller)
-    const sender = callerKey(caller).personId
-    const state: MessageState = first.length === 0 ? 'done' : 'answering'
-    const message = await store(
-      conversation,
-      { from: sender, content: asked.content, state },
-      asked.tell,
-    )
-    if (first.length === 0) return { message, replies: [] }
-    const replies: Message[] = []
-    const timeout = AbortSignal.timeout(config.message_seconds * 1000)
-    const signal = AbortSignal.any([caller.signal, timeout, closing])
-    const settle = async (end: MessageState, reason?: string): Promise<Exchange> => {
-      await ledger.free.write(trx => settleMessage(trx, message.id, end, reason))
-      return { message: { ...message, state: end, reason }, replies }
-    }
-    try {
-      const { reason } = await answerMessage({
-        ...{ conversation, message, first, autoRoute, caller, signal, speakers },
-        limits: {
-          turns: config.max_turns,
-          tokens: tokenLimit(config),
-          messages: config.max_messages,
-          contentChars: config.max_content_chars,
-        },
-        recent: () => readMessages(ledger.read, conversation.id, { limit: RECENT }),
-        add: async said => {
-          const stored = await store(conversation, said, asked.tell)
-          replies.push(stored)
-          return stored
-        },
-        delta: (from, text) => asked.tell({ event: 'delta', from, text }),
-        failed: error => logger.error({ err: error, request: caller.requestId }, 'a turn failed'),
-      })
-      return await settle(reason === undefined ? 'done' : 'failed', reason)
-    } catch (error) {
-      if (!signal.aborted) {
-        await settle('failed', 'the replies could not be stored').catch(() => {})
-        throw error
-      }
-      if (closing.aborted) return await settle('failed', LEFT_OVER)
-      if (!timeout.aborted) return await settle('cancelled', leftBecause(caller))
-      const late = `it took longer than ${config.message_seconds} s`
-      const note = { from: SYSTEM, content: late, reason: late, inReplyTo: message.id }
-      replies.push(await store(conversation, { ...note, state: 'failed' }, asked.tell))
-      return await settle(replies.length > 1 ? 'done' : 'failed', late)
-    } finally {
-      upkeep.over(message.id)
-    }
-  }
-
-  return answer
 }
 
-/** The time of a call runs while it waits for others, too. */
-const leftBecause = ({ signal }: Caller): string =>
-  (signal.reason as Error | undefined)?.name === 'TimeoutError'
+/** Turns that answer one message. */
+interface Turns<C extends Caller> {
+  conversation: Conversation
+  message: Message
+  first: Addressed[]
+  autoRoute: boolean
+  caller: C
+}
+
+interface TurnEffects {
+  signal: AbortSignal
+  add: (reply: NewMessage) => Promise<Message>
+  tell: NewContent['tell']
+}
+
+/** The time limit of a call also runs while it waits for other participants. */
+const reasonOfLeaving = ({ signal }: Caller): string =>
+  signal.reason instanceof ShoalError && signal.reason.code === 'request_timeout'
     ? 'the time of the call was up'
     : 'the caller left'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ShoalError } from '../../shared/errors.ts'
-import { allowsTarget, parseAllowed } from '../outbound/allowed.ts'
+import { type Allowed, allowsTarget, parseAllowed } from '../outbound/allowed.ts'
 import type { Target } from '../outbound/judge.ts'
 import type { Sender } from '../outbound/sender.ts'
 import { backOffMs } from '../queue/back-off.ts'
@@ -11,19 +11,6 @@ import { readReply } from './remote-reply.ts'
 import { createRemoteRpc, type RpcAnswer, unavailable } from './remote-rpc.ts'
 import { type Dialect, dialectOf, requestOf, taskRequestOf, versionRefused } from './remote-wire.ts'
 
-/** Agents of others, spoken to over A2A; they are sent text and nothing else. */
-export interface RemoteAgents {
-  /** Throws `invalid_request` for an address that would not be spoken to. */
-  admit(url: string): void
-  /**
-   * Asks the agent of this card, and waits for the task it makes of it. Who leaves before that has
-   * ended has it cancelled. Throws ShoalError.
-   */
-  ask(cardUrl: string, text: string, signal: AbortSignal): Promise<string>
-  /** Resolves when nothing is asked or cancelled any more. */
-  close(): Promise<void>
-}
-
 export interface RemoteAgentParts {
   sender: Sender
   config: Pick<ConversationsConfig, 'agents' | 'agent_answer_bytes'>
@@ -32,26 +19,41 @@ export interface RemoteAgentParts {
   wait?: (milliseconds: number, signal: AbortSignal) => Promise<unknown>
 }
 
-/** Where an agent is spoken to. */
+/** Address and protocol version under which an agent is called. */
 interface Line extends Dialect {
-  /** With our credential: its own card has named the address. */
+  /** Card that named the address; the credential belongs to it. */
   cardUrl: string
 }
 
 const POLL = { firstSeconds: 0.5, factor: 2, maxSeconds: 5 }
-/** In a row; what is done meanwhile is not lost with one of them. */
+/** Polls that may fail in a row: one failure must not lose the work of a task. */
 const FAILED_POLLS = 3
 const CANCEL_MS = 5000
 
-export const createRemoteAgents = (parts: RemoteAgentParts): RemoteAgents => {
-  const { sender, config, credentials } = parts
-  const wait = parts.wait ?? ((ms, signal) => sleep(ms, undefined, { signal }))
-  const allowed = config.agents.flatMap(text => parseAllowed(text) ?? [])
-  const under = new Set<Promise<unknown>>()
+/** External agents, called over A2A; they are sent text and nothing else. */
+export class RemoteAgents {
+  readonly #parts: RemoteAgentParts
+  readonly #allowed: readonly Allowed[]
+  readonly #rpc: ReturnType<typeof createRemoteRpc>
+  /** Calls and cancellations in progress. */
+  readonly #pending = new Set<Promise<unknown>>()
 
-  const admit = (url: string): Target => {
-    const target = sender.judge(url)
-    if (allowsTarget(allowed, target)) return target
+  constructor(parts: RemoteAgentParts) {
+    const { sender, config, credentials } = parts
+    this.#parts = parts
+    this.#allowed = config.agents.flatMap(text => parseAllowed(text) ?? [])
+    this.#rpc = createRemoteRpc({
+      sender,
+      admit: url => this.admit(url),
+      credentials,
+      maxAnswerBytes: config.agent_answer_bytes,
+    })
+  }
+
+  /** Throws `invalid_request` for an address that is not allowed. */
+  admit(url: string): Target {
+    const target = this.#parts.sender.judge(url)
+    if (allowsTarget(this.#allowed, target)) return target
     throw new ShoalError(
       'invalid_request',
       `agents at ${target.host}:${target.port} are not in conversations.agents`,
@@ -59,16 +61,37 @@ export const createRemoteAgents = (parts: RemoteAgentParts): RemoteAgents => {
     )
   }
 
-  const rpc = createRemoteRpc({
-    ...{ sender, admit, credentials, maxAnswerBytes: config.agent_answer_bytes },
-  })
+  /**
+   * Asks the agent of this card, and waits for the task that the agent makes of it. A caller that
+   * leaves earlier has the task cancelled. Throws ShoalError.
+   */
+  ask(cardUrl: string, text: string, signal: AbortSignal): Promise<string> {
+    const answer = this.#ask(cardUrl, text, signal)
+    const pending = answer.catch(() => {}).finally(() => this.#pending.delete(pending))
+    this.#pending.add(pending)
+    return answer
+  }
 
-  const call = (line: Line, body: object, signal: AbortSignal): Promise<RpcAnswer> =>
-    rpc.call({ ...line, body }, signal)
+  /** Resolves when no call and no cancellation is in progress. */
+  async close(): Promise<void> {
+    await Promise.all(this.#pending)
+  }
 
-  const say = async (line: Line, text: string, signal: AbortSignal) => {
+  async #ask(cardUrl: string, text: string, signal: AbortSignal): Promise<string> {
+    const dialect = dialectOf(await this.#rpc.card(cardUrl, signal))
+    if (dialect === undefined) throw unavailable('the card names no JSON-RPC address of A2A')
+    const { line, answer } = await this.#say({ ...dialect, cardUrl }, text, signal)
+    const reply = readReply(resultOf(answer))
+    return 'text' in reply ? reply.text : this.#follow(line, reply.taskId, signal)
+  }
+
+  #call(line: Line, body: object, signal: AbortSignal): Promise<RpcAnswer> {
+    return this.#rpc.call({ ...line, body }, signal)
+  }
+
+  async #say(line: Line, text: string, signal: AbortSignal) {
     const send = async (to: Line) => {
-      const answer = await call(to, requestOf(to.version, text, randomUUID()), signal)
+      const answer = await this.#call(to, requestOf(to.version, text, randomUUID()), signal)
       return { line: to, answer }
     }
     const first = await send(line)
@@ -76,11 +99,21 @@ export const createRemoteAgents = (parts: RemoteAgentParts): RemoteAgents => {
     return isOlder ? send({ ...line, version: '0.3' }) : first
   }
 
-  const textOf = async (line: Line, taskId: string, signal: AbortSignal): Promise<string> => {
+  async #follow(line: Line, taskId: string, signal: AbortSignal): Promise<string> {
+    try {
+      return await this.#poll(line, taskId, signal)
+    } catch (error) {
+      await this.#cancel(line, taskId)
+      throw error
+    }
+  }
+
+  async #poll(line: Line, taskId: string, signal: AbortSignal): Promise<string> {
+    const wait = this.#parts.wait ?? waitOrAbort
     for (let attempt = 1, failed = 0; ; attempt++) {
       await wait(backOffMs(POLL, attempt, Math.random()), signal)
       const body = taskRequestOf(line.version, 'get', taskId, randomUUID())
-      const answer = await call(line, body, signal).catch(error => {
+      const answer = await this.#call(line, body, signal).catch(error => {
         if (signal.aborted || ++failed === FAILED_POLLS) throw error
       })
       if (answer === undefined) continue
@@ -90,40 +123,15 @@ export const createRemoteAgents = (parts: RemoteAgentParts): RemoteAgents => {
     }
   }
 
-  /** Nobody waits for it any more: as far as its agent can still be reached. */
-  const cancel = async (line: Line, taskId: string): Promise<void> => {
+  /** Best effort: the caller has left, and the agent may be unreachable. */
+  async #cancel(line: Line, taskId: string): Promise<void> {
     const body = taskRequestOf(line.version, 'cancel', taskId, randomUUID())
-    await call(line, body, AbortSignal.timeout(CANCEL_MS)).catch(() => {})
-  }
-
-  const follow = async (line: Line, taskId: string, signal: AbortSignal): Promise<string> => {
-    try {
-      return await textOf(line, taskId, signal)
-    } catch (error) {
-      await cancel(line, taskId)
-      throw error
-    }
-  }
-
-  const ask: RemoteAgents['ask'] = async (cardUrl, text, signal) => {
-    const dialect = dialectOf(await rpc.card(cardUrl, signal))
-    if (dialect === undefined) throw unavailable('the card names no JSON-RPC address of A2A')
-    const { line, answer } = await say({ ...dialect, cardUrl }, text, signal)
-    const reply = readReply(resultOf(answer))
-    return 'text' in reply ? reply.text : follow(line, reply.taskId, signal)
-  }
-
-  return {
-    admit: url => void admit(url),
-    ask: async (...asked) => {
-      const work = ask(...asked)
-      const kept = work.catch(() => {}).finally(() => under.delete(kept))
-      under.add(kept)
-      return work
-    },
-    close: async () => void (await Promise.all(under)),
+    await this.#call(line, body, AbortSignal.timeout(CANCEL_MS)).catch(() => {})
   }
 }
+
+const waitOrAbort = (milliseconds: number, signal: AbortSignal): Promise<unknown> =>
+  sleep(milliseconds, undefined, { signal })
 
 const MAX_REASON_CHARS = 300
 

@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import { newId } from '../../shared/ids.ts'
 import { DAY_MS } from '../../shared/time.ts'
+import type { OpenLeader } from '../leader/open.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { createLease, LEASE_MS } from '../tasks/lease.ts'
@@ -10,9 +11,9 @@ import { deleteQuiet, failLeftOver, type TakenMessage } from './conversation-sto
 
 type Trx = Transaction<LedgerTables>
 
-export interface UpkeepParts {
+export interface UpkeepParts extends Pick<OpenLeader, 'leaderWork'> {
   ledger: Ledger
-  /** 0: for ever. */
+  /** Days after the last message; 0 keeps conversations forever. */
   retentionDays: number
   logger: Pick<Logger, 'warn'>
   /** Unix time, milliseconds. */
@@ -33,7 +34,7 @@ const TIDY_EVERY_MS = 60_000
 const DELETED_AT_ONCE = 200
 
 export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
-  const { ledger, retentionDays, logger, now } = parts
+  const { ledger, retentionDays, leaderWork, logger, now } = parts
   const worker = newId('worker')
   const lease = createLease({ worker, now })
   const underWay = new Set<string>()
@@ -56,7 +57,7 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
     if (underWay.size > 0) ledger.free.write(lease.keep).catch(warn)
   }
   await tidy().catch(warn)
-  const tidying = setInterval(() => tidy().catch(warn), LEASE_MS).unref()
+  leaderWork.every('conversations.tidy', LEASE_MS / 1000, tidy)
   const beating = setInterval(beat, LEASE_MS / 3).unref()
 
   const take: Upkeep['take'] = async add => {
@@ -77,7 +78,6 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
     take,
     over: messageId => void underWay.delete(messageId),
     close: async () => {
-      clearInterval(tidying)
       clearInterval(beating)
       await ledger.free.write(lease.end).catch(warn)
     },

@@ -2,12 +2,18 @@ import type { Logger } from 'pino'
 import type { ShoalError } from '../../shared/errors.ts'
 import type { EnrolAnswer, EnrolRequest } from '../../shared/wire/announce.ts'
 import type { Events } from '../events/bus.ts'
-import type { Clones } from '../fleet/clones.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import type { Caller } from '../http/cell-caller.ts'
 import type { Signing } from '../signing/signing.ts'
 import type { Cell } from './cell.ts'
 import { type Cells, quarantined } from './cells.ts'
+import type { Clones } from './clones.ts'
+
+/** A connection that presents the credential of a cell. */
+export interface CellCaller {
+  /** Names one start of its daemon. */
+  bootId: string
+  address: string
+}
 
 export interface AdmissionParts {
   cells: Cells
@@ -30,7 +36,7 @@ export interface Admission extends Pick<Cells, 'revoke' | 'release'> {
    * credential that the cell has replaced since is a copy, and puts it there; without a caller it
    * is only refused.
    */
-  authenticate(cellId: string, credential: string, caller?: Caller): Promise<Cell | undefined>
+  authenticate(cellId: string, credential: string, caller?: CellCaller): Promise<Cell | undefined>
   /** A start of the cell's daemon connects. Throws `forbidden` when another one has its identity. */
   arrived(cellId: string, bootId: string): void
   leave(cellId: string): Promise<Cell>
@@ -77,7 +83,7 @@ export const createAdmission = (parts: AdmissionParts): Admission => {
   const refuseCopy = async (
     cellId: string,
     credential: string,
-    { bootId, address }: Caller,
+    { bootId, address }: CellCaller,
   ): Promise<undefined> => {
     if (!(await cells.isReplaced(cellId, credential)) || clones.isNewest(cellId, bootId)) return
     throw suspect(cellId, 'a credential came that was replaced before', { address })

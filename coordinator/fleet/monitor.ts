@@ -5,7 +5,7 @@ import { type Alert, type Alerts, createAlerts } from './alerts.ts'
 import type { Cell } from './cell.ts'
 import { createMassLoss } from './mass-loss.ts'
 import { isPresent, type Presence } from './presence.ts'
-import { createSeries, type Series } from './series.ts'
+import { Series } from './series.ts'
 import { createSeriesStore } from './series-store.ts'
 import { createThroughput, recallThroughput } from './throughput.ts'
 import { createUtilizationMonitor, type UtilizationMonitor } from './utilization.ts'
@@ -49,7 +49,7 @@ export interface MonitorParts {
 
 export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor> => {
   const { records, logger, cells, now, nowMs, publish } = parts
-  const series = await createSeries({ store: createSeriesStore(records), logger, now })
+  const series = await Series.open({ store: createSeriesStore(records), logger, now })
   const throughput = createThroughput(now)
   await recallThroughput(records, throughput, now())
   const itemsPerHour = throughput.lastHour
@@ -87,7 +87,7 @@ export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor
   }
 
   return {
-    points: series.points,
+    points: (...query) => series.points(...query),
     utilization: utilization.read,
     alerts: alerts.list,
     acknowledge: alerts.acknowledge,
@@ -104,7 +104,7 @@ export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor
     late: (cell, samples, clockAheadMs) => series.late(cell.id, samples, clockAheadMs),
     completed: throughput.count,
     tick,
-    close: series.flush,
+    close: () => series.flush(),
   }
 }
 

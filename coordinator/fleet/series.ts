@@ -9,9 +9,9 @@ import type { SegmentKey, SeriesStore } from './series-store.ts'
 export interface Resolution {
   seconds: number
   keepSeconds: number
-  /** Span of one row: what lies within it is read and written together. */
+  /** Span of one row: its buckets are read and written together. */
   rowSeconds: number
-  /** How long values stay in memory before they are written: what a crash may cost. */
+  /** Time that values stay in memory before they are written, and that a crash may cost. */
   holdSeconds: number
 }
 
@@ -27,25 +27,11 @@ export const RESOLUTIONS = {
 export type ResolutionName = keyof typeof RESOLUTIONS
 
 export interface Point {
-  /** Beginning of the span, unix milliseconds. */
+  /** Start of the span, Unix milliseconds. */
   at: number
-  /** Null when the samples of the span did not know it. */
+  /** Null when no sample of the span had a value. */
   value: number | null
   samples: number
-}
-
-/** What the fleet's cells were like over time. */
-export interface Series {
-  /** A sample that was taken just now. */
-  live(cellId: string, sample: Sample, clockAheadMs: number): void
-  /** Samples from a cell's spool, oldest first; one that came before is not counted again. */
-  late(cellId: string, samples: Sample[], clockAheadMs: number): void
-  /** Oldest first, without the spans of which nothing is known; what is not written yet too. */
-  points(cellId: string, metric: Metric, resolution: ResolutionName): Promise<Point[]>
-  /** Writes what is due and forgets what is old, a bounded part of it; call it each second. */
-  tick(): Promise<void>
-  /** Writes everything. */
-  flush(): Promise<void>
 }
 
 export interface SeriesParts {
@@ -67,133 +53,164 @@ const ROWS_PER_TICK = 512
 /** Rows of one transaction, so that none stops the event loop for long. */
 const ROWS_PER_WRITE = 64
 const CELLS_PRUNED_PER_TICK = 4
-/** A clock this far off is corrected for; below it, it may as well be the way of the message. */
+/** Clock offsets below this may be transit time and are not corrected. */
 const CLOCK_TOLERANCE_MS = 2000
 
-export const createSeries = async (parts: SeriesParts): Promise<Series> => {
-  const { store, logger, now = Date.now, maxPending = 100_000 } = parts
-  const pending = new PendingRows<Pending>()
-  /** When the newest late sample was taken that counts, by its cell's clock. */
-  const lateUntil = await store.lateUntil()
-  let changedLate = new Map<string, number>()
-  let pruneAfter = ''
-  let busy: Promise<void> = Promise.resolve()
-  let failing = false
+/** Time series of all cells: kept in memory for a while, merged, and written in bounded batches. */
+export class Series {
+  readonly #store: SeriesStore
+  readonly #logger: SeriesParts['logger']
+  readonly #now: () => number
+  readonly #maxPending: number
+  readonly #pending = new PendingRows<Pending>()
+  /** Time of the newest late sample that counts, by its cell's clock. */
+  readonly #lateUntil: Map<string, number>
+  #changedLate = new Map<string, number>()
+  #pruneAfter = ''
+  #busy: Promise<void> = Promise.resolve()
+  #isFailing = false
 
-  const rowFor = ({ cellId, resolutionSeconds, at }: SegmentKey, dueAt: number): Pending => {
-    const known = pending.find(cellId, resolutionSeconds, at)
-    const row = known ?? { cellId, resolutionSeconds, at, segment: new CompactSegment(), dueAt }
-    if (known === undefined) pending.add(row)
-    row.dueAt = Math.min(row.dueAt, dueAt)
-    return row
+  private constructor(parts: SeriesParts, lateUntil: Map<string, number>) {
+    this.#store = parts.store
+    this.#logger = parts.logger
+    this.#now = parts.now ?? Date.now
+    this.#maxPending = parts.maxPending ?? 100_000
+    this.#lateUntil = lateUntil
   }
 
-  /** Adds one sample to every resolution whose time still holds it. */
-  const add = (cellId: string, at: number, sample: Sample, late: boolean) => {
-    const one = bucketOf(metricsOf(sample))
-    for (const { seconds, keepSeconds, rowSeconds, holdSeconds } of Object.values(RESOLUTIONS)) {
-      if (at < now() - keepSeconds * 1000 || at > now() + CLOCK_TOLERANCE_MS) continue
-      const key = { cellId, resolutionSeconds: seconds, at: floor(at, rowSeconds) }
-      const { segment } = rowFor(key, late ? now() : now() + holdSeconds * 1000)
-      segment.add(floor(at, seconds), one)
-    }
+  static async open(parts: SeriesParts): Promise<Series> {
+    return new Series(parts, await parts.store.lateUntil())
   }
 
-  const live: Series['live'] = (cellId, sample, clockAheadMs) =>
-    add(cellId, atOf(sample, clockAheadMs), sample, false)
-
-  /** A time in the future is from when the cell's clock was wrong, and says nothing once it is right. */
-  const countedUntil = (cellId: string, clockAheadMs: number): number => {
-    const until = lateUntil.get(cellId) ?? -1
-    const isRight = Math.abs(clockAheadMs) <= CLOCK_TOLERANCE_MS
-    return isRight && until > now() + CLOCK_TOLERANCE_MS ? -1 : until
+  /** Adds a sample that was taken just now. */
+  live(cellId: string, sample: Sample, clockAheadMs: number): void {
+    this.#add(cellId, atOf(sample, clockAheadMs), sample, false)
   }
 
-  const late: Series['late'] = (cellId, samples, clockAheadMs) => {
+  /** Adds samples from a cell's spool, oldest first; one that came before is not counted again. */
+  late(cellId: string, samples: Sample[], clockAheadMs: number): void {
     for (const sample of samples) {
-      if (sample.taken_at <= countedUntil(cellId, clockAheadMs)) continue
-      lateUntil.set(cellId, sample.taken_at)
-      changedLate.set(cellId, sample.taken_at)
-      add(cellId, atOf(sample, clockAheadMs), sample, true)
+      if (sample.taken_at <= this.#countedUntil(cellId, clockAheadMs)) continue
+      this.#lateUntil.set(cellId, sample.taken_at)
+      this.#changedLate.set(cellId, sample.taken_at)
+      this.#add(cellId, atOf(sample, clockAheadMs), sample, true)
     }
   }
 
-  const points: Series['points'] = async (cellId, metric, resolution) => {
+  /** Points of one metric, oldest first, without empty spans, including rows not written yet. */
+  async points(cellId: string, metric: Metric, resolution: ResolutionName): Promise<Point[]> {
     const { seconds, keepSeconds, rowSeconds } = RESOLUTIONS[resolution]
-    await busy
-    const from = floor(now() - keepSeconds * 1000, seconds)
+    await this.#busy
+    const from = floor(this.#now() - keepSeconds * 1000, seconds)
     const whole: Segment = new Map()
-    for (const segment of await store.read(cellId, seconds, floor(from, rowSeconds)))
+    for (const segment of await this.#store.read(cellId, seconds, floor(from, rowSeconds)))
       mergeSegment(whole, segment)
-    for (const row of pending.ofCell(cellId))
+    for (const row of this.#pending.ofCell(cellId))
       if (row.resolutionSeconds === seconds) mergeSegment(whole, row.segment)
     return pointsOf(whole, metric, from)
   }
 
-  /** False when the disk did not take them; they wait on. */
-  const write = async (rows: Pending[]): Promise<boolean> => {
-    const late = changedLate
+  /** Writes rows that are due and prunes old ones, a bounded part each; call it each second. */
+  tick(): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#dropExcess()
+      await this.#writeAll(dueRows(this.#pending.values(), this.#now()))
+      this.#pruneAfter = (await this.#prune()) ?? ''
+    })
+  }
+
+  /** Writes everything. */
+  flush(): Promise<void> {
+    return this.#inTurn(() => this.#writeAll([...this.#pending.values()]))
+  }
+
+  #rowFor({ cellId, resolutionSeconds, at }: SegmentKey, dueAt: number): Pending {
+    const known = this.#pending.find(cellId, resolutionSeconds, at)
+    const row = known ?? { cellId, resolutionSeconds, at, segment: new CompactSegment(), dueAt }
+    if (known === undefined) this.#pending.add(row)
+    row.dueAt = Math.min(row.dueAt, dueAt)
+    return row
+  }
+
+  /** Adds one sample to every resolution whose retention still covers it. */
+  #add(cellId: string, at: number, sample: Sample, isLate: boolean): void {
+    const one = bucketOf(metricsOf(sample))
+    const now = this.#now()
+    for (const { seconds, keepSeconds, rowSeconds, holdSeconds } of Object.values(RESOLUTIONS)) {
+      if (at < now - keepSeconds * 1000 || at > now + CLOCK_TOLERANCE_MS) continue
+      const key = { cellId, resolutionSeconds: seconds, at: floor(at, rowSeconds) }
+      const { segment } = this.#rowFor(key, isLate ? now : now + holdSeconds * 1000)
+      segment.add(floor(at, seconds), one)
+    }
+  }
+
+  /** A time in the future stems from a wrong clock of the cell, and is void once that is right. */
+  #countedUntil(cellId: string, clockAheadMs: number): number {
+    const until = this.#lateUntil.get(cellId) ?? -1
+    const isRight = Math.abs(clockAheadMs) <= CLOCK_TOLERANCE_MS
+    return isRight && until > this.#now() + CLOCK_TOLERANCE_MS ? -1 : until
+  }
+
+  /** False when the disk did not take the rows; they stay pending. */
+  async #write(rows: Pending[]): Promise<boolean> {
+    const late = this.#changedLate
     if (rows.length === 0 && late.size === 0) return true
-    changedLate = new Map()
-    for (const row of rows) pending.delete(row)
+    this.#changedLate = new Map()
+    for (const row of rows) this.#pending.delete(row)
     try {
-      await store.add(
+      await this.#store.add(
         rows.map(row => [row, row.segment]),
         late,
       )
-      failing = false
+      this.#isFailing = false
     } catch (error) {
-      if (!failing) logger.warn({ err: error }, 'series cannot be written; they wait in memory')
-      failing = true
-      for (const row of rows) {
-        const { segment } = rowFor(row, row.dueAt)
-        for (const [at, bucket] of row.segment) segment.add(at, bucket)
-      }
-      changedLate = new Map([...late, ...changedLate])
+      if (!this.#isFailing)
+        this.#logger.warn({ err: error }, 'series cannot be written; they stay in memory')
+      this.#isFailing = true
+      this.#putBack(rows)
+      this.#changedLate = new Map([...late, ...this.#changedLate])
     }
-    return !failing
+    return !this.#isFailing
   }
 
-  const writeAll = async (rows: Pending[]): Promise<void> => {
+  #putBack(rows: Pending[]): void {
+    for (const row of rows) {
+      const { segment } = this.#rowFor(row, row.dueAt)
+      for (const [at, bucket] of row.segment) segment.add(at, bucket)
+    }
+  }
+
+  async #writeAll(rows: Pending[]): Promise<void> {
     for (let goesOn = true; goesOn; )
-      goesOn = (await write(rows.splice(0, ROWS_PER_WRITE))) && rows.length > 0
+      goesOn = (await this.#write(rows.splice(0, ROWS_PER_WRITE))) && rows.length > 0
   }
 
-  const dropExcess = (): void => {
-    const excess = pending.size - maxPending
+  #dropExcess(): void {
+    const excess = this.#pending.size - this.#maxPending
     if (excess <= 0) return
-    logger.warn({ rows: excess }, 'series were dropped')
-    for (const row of longestDue([...pending.values()], excess)) pending.delete(row)
+    this.#logger.warn({ rows: excess }, 'series were dropped')
+    for (const row of longestDue([...this.#pending.values()], excess)) this.#pending.delete(row)
   }
 
-  const inTurn = (work: () => Promise<void>): Promise<void> => {
-    busy = busy.then(work)
-    return busy
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    this.#busy = this.#busy.then(work)
+    return this.#busy
   }
 
-  const tick: Series['tick'] = () =>
-    inTurn(async () => {
-      dropExcess()
-      await writeAll(dueRows(pending.values(), now()))
-      pruneAfter = (await prune()) ?? ''
-    })
-
-  const prune = (): Promise<string | undefined> => {
+  #prune(): Promise<string | undefined> {
     const limits = Object.values(RESOLUTIONS).map(({ seconds, keepSeconds, rowSeconds }) => ({
       resolutionSeconds: seconds,
-      before: now() - (keepSeconds + rowSeconds) * 1000,
+      before: this.#now() - (keepSeconds + rowSeconds) * 1000,
     }))
-    return store.prune(pruneAfter, CELLS_PRUNED_PER_TICK, limits).catch(() => pruneAfter)
+    return this.#store
+      .prune(this.#pruneAfter, CELLS_PRUNED_PER_TICK, limits)
+      .catch(() => this.#pruneAfter)
   }
-
-  const flush: Series['flush'] = () => inTurn(() => writeAll([...pending.values()]))
-
-  return { live, late, points, tick, flush }
 }
 
 const floor = (at: number, seconds: number): number => at - (at % (seconds * 1000))
 
-/** When a sample was taken, by our clock. */
+/** Time of a sample by our clock. */
 const atOf = ({ taken_at }: Sample, clockAheadMs: number): number =>
   Math.abs(clockAheadMs) > CLOCK_TOLERANCE_MS ? taken_at - clockAheadMs : taken_at
 

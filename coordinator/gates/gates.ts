@@ -3,11 +3,12 @@ import type { Signer } from '../../shared/signing.ts'
 import type { Approval } from '../../shared/wire/approval.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { Events } from '../events/bus.ts'
-import type { Scope } from '../people/scope.ts'
+import type { Scope } from '../store/scope.ts'
 import type { Store } from '../store/store.ts'
 import { applyChange } from './apply.ts'
 import type { Caller, Decision, NewRequest, Trx, Use } from './asking.ts'
 import { type Attempt, refusalOf } from './audit-of.ts'
+import { type DecidedRequest, readDecided } from './decided.ts'
 import type { Gates as Definitions, GateDefinition } from './definition.ts'
 import { followClock } from './follow-clock.ts'
 import { passTime } from './high-water.ts'
@@ -33,6 +34,8 @@ export interface GateKeeper {
   request(request: NewRequest, caller: Caller): Promise<GateRequest>
   get(id: string, scope: Scope): Promise<GateRequest>
   list(filter: RequestFilter, scope: Scope): Promise<GateRequest[]>
+  /** The newest requests, newest first, with what a review looks at. */
+  newest(limit: number, scope: Scope): Promise<DecidedRequest[]>
   /** How many requests wait, by gate. */
   pending(scope: Scope): Promise<Map<string, number>>
   /** Why a request that is open can never pass: its gate has other rules by now, or is gone. */
@@ -241,6 +244,7 @@ export const createGates = (parts: GateParts): GateKeeper => {
     request,
     get: (id, scope) => readRequest(ledger.read, id, scope),
     list: (filter, scope) => readRequests(ledger.read, filter, scope),
+    newest: (limit, scope) => readDecided(ledger.read, limit, scope),
     pending: scope => countPending(ledger.read, scope, now()),
     rulesFault: faultOfRules,
     approve: approveAt,

@@ -1,6 +1,6 @@
 import { KEY_KINDS, ROLES } from '../keys/key.ts'
+import type { DecideBy } from './decide.ts'
 import { type Gates, shippedGates } from './definition.ts'
-import type { DecideBy } from './policy.ts'
 import type { Rule } from './policy-document.ts'
 
 export const POLICY_GATE = 'gate.policy-change'

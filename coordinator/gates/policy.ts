@@ -2,39 +2,15 @@ import { hash } from 'node:crypto'
 import { canonicalJson } from '../../shared/canonical-json.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { firstIssue } from '../../shared/first-issue.ts'
-import type { KeyKind } from '../keys/key.ts'
+import type { Decide, DecideBy, PolicyAsker } from './decide.ts'
 import type { Gates } from './definition.ts'
 import {
-  type Decision,
   type PolicyDocument as Document,
   documentOfFile,
   PolicyDocument,
   type Rule,
 } from './policy-document.ts'
 import { floorFaults } from './policy-floor.ts'
-
-export interface PolicyAsker {
-  kind: KeyKind
-  roles: readonly string[]
-}
-
-export interface Verdict {
-  decision: Decision
-  /** With `needs_gate`. */
-  gateId: string | undefined
-  /** The rule that says so; undefined when no rule knows the action. */
-  ruleId: string | undefined
-  reason: string
-}
-
-export type Decide = (
-  actionType: string,
-  asker: PolicyAsker,
-  context?: Record<string, unknown>,
-) => Verdict
-
-/** The same by these rules. */
-export type DecideBy = (rules: readonly Rule[], ...question: Parameters<Decide>) => Verdict
 
 /** The human-approval boundary: what may be done, what asks people first, what is never done. */
 export interface Policy {

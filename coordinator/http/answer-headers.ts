@@ -1,10 +1,11 @@
 import type { OutgoingHttpHeaders } from 'node:http'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Logger } from 'pino'
 import { VERSION } from '../../shared/version.ts'
 import { HEADER_REQUEST_ID } from '../../shared/wire/link.ts'
 import type { Key } from '../keys/key.ts'
+import type { TaskCaller } from '../operations/context.ts'
 import type { Quota, Standing, Subject } from '../quota/quota.ts'
 
 declare module 'fastify' {
@@ -37,6 +38,14 @@ export const subjectOf = (asker: Pick<Asker, 'ip' | 'key'>): Subject =>
   asker.key === undefined
     ? { id: `address:${networkOf(asker.ip)}`, tier: 'anonymous' }
     : { id: asker.key.id, tier: asker.key.tier }
+
+/** The caller of a request, as operations know it. */
+export const callerOf = ({ key, tenantId, id, ip }: FastifyRequest): TaskCaller => ({
+  key,
+  tenantId,
+  requestId: id,
+  address: networkOf(ip),
+})
 
 /**
  * The four headers of the interface specification (section 8) and the fields of

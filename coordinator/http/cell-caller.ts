@@ -1,16 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { HEADER_BOOT_ID, HEADER_PROBE } from '../../shared/wire/link.ts'
-
-/** Who shows the credential of a cell: which start of its daemon, and from where. */
-export interface Caller {
-  bootId: string
-  address: string
-}
+import type { CellCaller } from '../enrolment/admission.ts'
 
 /** Peers that send none count as one start. */
 export const NO_BOOT_ID = 'none'
 
-export const callerOf = ({ headers, socket }: IncomingMessage): Caller => {
+export const callerOf = ({ headers, socket }: IncomingMessage): CellCaller => {
   const sent = headers[HEADER_BOOT_ID]
   const bootId = typeof sent === 'string' && /^[0-9a-f]{32}$/.test(sent) ? sent : NO_BOOT_ID
   return { bootId, address: socket.remoteAddress ?? '' }

@@ -3,13 +3,18 @@ import { ShoalError } from '../../shared/errors.ts'
 import { CredentialAnswer, LeaveAnswer, SelfAnswer } from '../../shared/wire/cell-self.ts'
 import { CREDENTIAL_PATH, HEADER_BOOT_ID, LEAVE_PATH, SELF_PATH } from '../../shared/wire/link.ts'
 import type { TrustBody } from '../../shared/wire/trust.ts'
+import type { CellCaller } from '../enrolment/admission.ts'
 import type { Cell } from '../enrolment/cell.ts'
 import { basicAuth, notThisCell } from './basic-auth.ts'
-import { type Caller, callerOf, isProbe, NO_BOOT_ID } from './cell-caller.ts'
+import { callerOf, isProbe, NO_BOOT_ID } from './cell-caller.ts'
 import type { RouteDocs } from './route-docs.ts'
 
 export interface CellSelfParts {
-  authenticate: (cellId: string, credential: string, caller?: Caller) => Promise<Cell | undefined>
+  authenticate: (
+    cellId: string,
+    credential: string,
+    caller?: CellCaller,
+  ) => Promise<Cell | undefined>
   /** This start of the cell's daemon asks. Throws `forbidden` when another has its identity. */
   arrived: (cellId: string, bootId: string) => void
   renew: (cellId: string) => Promise<string>
@@ -47,7 +52,7 @@ const own = (docs: RouteDocs) => ({ config: { access: 'none' as const, docs } })
  */
 export const cellSelfRoutes: FastifyPluginAsync<CellSelfParts> = async (app, parts) => {
   const { arrived, renew, leave, trust, now } = parts
-  const known = async (request: FastifyRequest, caller?: Caller): Promise<Cell> => {
+  const known = async (request: FastifyRequest, caller?: CellCaller): Promise<Cell> => {
     const { cellId, credential } = basicAuth(request.headers.authorization)
     const { cell_id } = request.params as { cell_id: string }
     const cell = await parts.authenticate(cellId, credential, caller)
@@ -57,7 +62,7 @@ export const cellSelfRoutes: FastifyPluginAsync<CellSelfParts> = async (app, par
     return cell
   }
 
-  const acting = async (request: FastifyRequest): Promise<Caller & { id: string }> => {
+  const acting = async (request: FastifyRequest): Promise<CellCaller & { id: string }> => {
     const caller = callerOf(request.raw)
     const { id } = await known(request, caller)
     return { id, ...caller }

@@ -1,4 +1,4 @@
-import type { Deprecation } from '../operations/operation.ts'
+import type { Deprecation } from '../operations/declaration.ts'
 
 /**
  * What every answer of an operation says that will go away: `Deprecation` (RFC 9745), `Sunset`

@@ -11,10 +11,11 @@ import type { EventsConfig } from '../events/events-config.ts'
 import { FAMILIES, type Hearer } from '../events/topics.ts'
 import { actsFor, isOperator, type Key } from '../keys/key.ts'
 import type { EventFigures } from '../metrics/event-figures.ts'
+import type { Count } from '../operations/invoke/count.ts'
 import type { ReaderOf } from '../operations/task-readers.ts'
 import { seesAsked } from '../tasks/task-reader.ts'
+import { callerOf } from './answer-headers.ts'
 import { type AuthParts, keyOf, presentedKey } from './auth.ts'
-import type { CountCall } from './call-limits.ts'
 import type { RouteDocs } from './route-docs.ts'
 import { createStreamPlaces } from './stream-places.ts'
 
@@ -23,7 +24,7 @@ export interface EventParts {
   source: string
   events: Events
   keys: AuthParts['keys']
-  countCall: CountCall
+  count: Count
   /** What a key sees of tasks. */
   readerOf: ReaderOf
   figures: EventFigures
@@ -55,7 +56,7 @@ const RECHECK_MS = 1000
 
 /** `GET /v1/events`. */
 export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) => {
-  const { config, events, keys, countCall, readerOf, figures, draining, now, source } = parts
+  const { config, events, keys, count, readerOf, figures, draining, now, source } = parts
   const hearerOf = (key: Key, tenantId: string): Hearer => {
     const reader = readerOf({ key, tenantId })
     return { tenantId, operator: isOperator(key), sees: asked => seesAsked(reader, asked) }
@@ -87,7 +88,7 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
     const { tenantId = key.tenantId } = request
     const patterns = patternsOf(request.query)
     const lastEventId = lastIdOf(request.headers['last-event-id'])
-    countCall(key.id, key)
+    await count(callerOf(request))
     const leave = places.take(key.id)
     try {
       const headers = await app.answerHeaders(request)

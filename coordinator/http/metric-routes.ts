@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Registry } from 'prom-client'
-import { requireAccess } from '../operations/call.ts'
+import { requireAccess } from '../operations/invoke/access.ts'
 import type { RouteDocs } from './route-docs.ts'
 
 export interface MetricParts {

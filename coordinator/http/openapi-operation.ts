@@ -1,8 +1,9 @@
 import * as z from 'zod'
+import { cliOf, pathFields } from '../operations/declaration.ts'
+import { isMutation } from '../operations/invoke/repeat.ts'
 import { type JsonSchema, jsonSchema } from '../operations/json-schema.ts'
-import { cliOf, type Operation, pathFields } from '../operations/operation.ts'
+import type { Operation } from '../operations/operation.ts'
 import { PendingView } from '../operations/pending.ts'
-import { isMutation } from './idempotent.ts'
 import type { DocumentedRoute, RouteDocs } from './route-docs.ts'
 
 export interface OpenApiOperation {

@@ -7,36 +7,21 @@ import type {
 } from 'fastify'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
-import type { Idempotency } from '../idempotency/idempotency.ts'
-import type { Keys } from '../keys/keys.ts'
-import { callOperation, requireAccess, valid } from '../operations/call.ts'
-import type { Progress, Tell, Views } from '../operations/context.ts'
-import { type Deprecation, type Operation, pathFields } from '../operations/operation.ts'
-import type { OperationTasks } from '../operations/operation-tasks.ts'
-import { Pending } from '../operations/pending.ts'
+import type { Tell } from '../operations/context.ts'
+import { type Deprecation, pathFields } from '../operations/declaration.ts'
+import type { Asked, Invocation } from '../operations/invoke/invocation.ts'
+import type { Pipeline } from '../operations/invoke/invoke.ts'
+import { bodyOf, type Outcome } from '../operations/invoke/outcome.ts'
+import type { Operation } from '../operations/operation.ts'
 import { readText } from '../operations/text-input.ts'
-import type { Admission, Quota } from '../quota/quota.ts'
-import { subjectOf } from './answer-headers.ts'
-import type { CountCall } from './call-limits.ts'
+import { callerOf } from './answer-headers.ts'
 import { deprecationHeaders } from './deprecation.ts'
-import { idempotent } from './idempotent.ts'
-import { contextOf } from './operation-context.ts'
 import type { RouteDocs } from './route-docs.ts'
 import { sendEvents } from './send-events.ts'
-import { whileKeyLasts } from './while-key-lasts.ts'
 
 export interface OperationParts {
   operations: readonly Operation[]
-  views: Views
-  quota: Pick<Quota, 'admit'>
-  countCall: CountCall
-  idempotency?: Idempotency | undefined
-  /** Unix time, milliseconds. */
-  now: () => number
-  /** Needed by operations that answer from a task. */
-  tasks?: Pick<OperationTasks, 'begin'> | undefined
-  /** Ends calls whose key has ended; without it they go on. */
-  hold?: Keys['hold'] | undefined
+  invoke: Pipeline['invoke']
 }
 
 const BODY_LIMIT_BYTES = 256 * 1024
@@ -44,29 +29,8 @@ const BODY_LIMIT_BYTES = 256 * 1024
 /** The REST form of every operation: path, query and body together are its input. */
 export const operationRoutes: FastifyPluginAsync<OperationParts> = async (
   app,
-  { operations, views, quota, countCall, idempotency, now, hold, tasks },
+  { operations, invoke },
 ) => {
-  /** Its input was checked: what cannot be done is refused at once, not by the task. */
-  const begun = async (
-    request: FastifyRequest,
-    operation: Operation,
-    input: object,
-    cellId: string | undefined,
-  ) => {
-    if (tasks === undefined) throw new ShoalError('internal', 'tasks cannot be run here')
-    valid(operation, input)
-    const { key, tenantId, id: requestId } = request
-    const caller = { key, tenantId, requestId }
-    const { taskId, start } = await tasks.begin({ operation, input, caller, cellId })
-    start()
-    return { task_id: taskId }
-  }
-  /** A key's calls count against its minute, those without a key against their address. */
-  const count = async (request: FastifyRequest): Promise<Admission> => {
-    if (request.key === undefined) return quota.admit(subjectOf(request), now())
-    countCall(request.key.id, request.key)
-    return KEPT
-  }
   missingSkillRoute(app)
   for (const operation of operations)
     app.route({
@@ -78,33 +42,35 @@ export const operationRoutes: FastifyPluginAsync<OperationParts> = async (
         ? {}
         : { onRequest: deprecates(operation.deprecated) }),
       handler: async (request, reply) => {
-        requireAccess(operation, request.key)
-        const admission = await count(request)
-        try {
-          const input = inputOf(request, operation)
-          const cellId = cellOf(request, operation)
-          const repeatable = { operation, input, cellId, idempotency }
-          const run = (tell?: Tell) =>
-            whileKeyLasts({ hold, request, operation }, ended => {
-              const progress = tell && ((data: Progress) => tell({ event: 'progress', data }))
-              const how = { views, ended, cellId, progress }
-              const context = contextOf(request, reply, operation, how)
-              return callOperation(operation, input, tell ? { ...context, tell } : context)
-            })
-          const answered = (tell?: Tell) =>
-            idempotent(request, reply, repeatable, () =>
-              operation.mode === 'task' ? begun(request, operation, input, cellId) : run(tell),
-            )
-          if (tellsMeanwhile(operation) && wantsEvents(request))
-            return await sendEvents(reply, answered)
-          return shownAs(await answered(), operation, request, reply)
-        } catch (error) {
-          // what was refused costs nothing
-          if (error instanceof ShoalError) admission.refund()
-          throw error
+        const call = async (tell?: Tell): Promise<Outcome> => {
+          const outcome = await invoke(invocationOf(request, reply, { operation, tell }))
+          if ('isReplay' in outcome && outcome.isReplay)
+            reply.header('idempotency-replayed', 'true')
+          return outcome
         }
+        return sendsEvents(operation) && wantsEvents(request)
+          ? sendEvents(reply, call)
+          : shownAs(await call(), operation, request, reply)
       },
     })
+}
+
+const invocationOf = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { operation, tell }: { operation: Operation; tell: Tell | undefined },
+): Invocation => {
+  const left = new AbortController()
+  reply.raw.once('close', () => left.abort())
+  const callKey = request.headers['idempotency-key']
+  return {
+    operation,
+    caller: callerOf(request),
+    read: () => askedIn(request, operation),
+    repeat: callKey === undefined ? undefined : { callKey, param: 'Idempotency-Key' },
+    signals: [left.signal],
+    listener: tell && { tell, progress: data => tell({ event: 'progress', data }) },
+  }
 }
 
 /** On refusals too: who is not let in should hear of it as well. */
@@ -116,21 +82,21 @@ const deprecates = (deprecation: Deprecation): onRequestHookHandler => {
   }
 }
 
-/** JSON, text, or 202 for a task that goes on and for what people have to approve first. */
+/** JSON, text, or 202 for a task that goes on and for a plan that waits for approval. */
 const shownAs = (
-  answer: unknown,
+  outcome: Outcome,
   operation: Operation,
   request: FastifyRequest,
   reply: FastifyReply,
 ): unknown => {
-  if (answer instanceof Pending) {
-    reply.code(202)
-    return answer.view
+  if (outcome.kind === 'done') {
+    if (operation.status !== undefined) reply.code(operation.status)
+    const { output } = outcome
+    return operation.text === undefined ? output : sendText(request, reply, operation.text, output)
   }
-  if (operation.mode === 'task')
-    reply.code(202).header('location', `/v1/tasks/${(answer as { task_id: string }).task_id}`)
-  if (operation.status !== undefined) reply.code(operation.status)
-  return operation.text === undefined ? answer : sendText(request, reply, operation.text, answer)
+  reply.code(202)
+  if (outcome.kind === 'task') reply.header('location', `/v1/tasks/${outcome.taskId}`)
+  return bodyOf(outcome)
 }
 
 /** The next page is told as RFC 8288 has it: `link: </path?…>; rel="next"`. */
@@ -157,8 +123,6 @@ const sendText = (
 const withoutText = (fields: object, names: readonly string[]): object =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
 
-const KEPT: Admission = { refund: () => {} }
-
 const CALL_SKILL: RouteDocs = {
   id: 'call-skill',
   tag: 'skills',
@@ -175,8 +139,9 @@ const missingSkillRoute = (app: FastifyInstance): void => {
   })
 }
 
-/** What they hold is checked where the operation is called; no field may come twice. */
-const inputOf = (request: FastifyRequest, { input, method, path, onCell }: Operation): object => {
+/** Path, query and body as one input; its values are checked by the pipeline. No field may come twice. */
+const askedIn = (request: FastifyRequest, operation: Operation): Asked => {
+  const { input, method, path, onCell } = operation
   const body: unknown = method === 'GET' ? {} : (request.body ?? {})
   if (typeof body !== 'object' || Array.isArray(body))
     throw new ShoalError('invalid_request', 'the body must be an object')
@@ -194,7 +159,7 @@ const inputOf = (request: FastifyRequest, { input, method, path, onCell }: Opera
     if (seen.has(param)) throw new ShoalError('invalid_request', `${param} came twice`, { param })
     seen.add(param)
   }
-  return Object.fromEntries(all)
+  return { input: Object.fromEntries(all), cellId: cellOf(request, operation) }
 }
 
 /** The cell beside the input: for operations that take one. */
@@ -206,7 +171,8 @@ const cellOf = (request: FastifyRequest, operation: Operation): string | undefin
   throw new ShoalError('invalid_request', 'cell came twice', { param: CELL })
 }
 
-const tellsMeanwhile = ({ mode, events }: Operation): boolean =>
+/** True for operations that report while they run. */
+const sendsEvents = ({ mode, events }: Operation): boolean =>
   mode === 'stream' || events !== undefined
 
 const wantsEvents = ({ headers }: FastifyRequest): boolean =>

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
-
 import {
   SSE_HEADERS,
   SSE_KEEPALIVE,
@@ -9,16 +8,16 @@ import {
   sseEvent,
 } from '../../shared/wire/sse.ts'
 import type { Tell } from '../operations/context.ts'
-import { Pending } from '../operations/pending.ts'
+import { bodyOf, type Outcome } from '../operations/invoke/outcome.ts'
 import { toShoalError } from './errors.ts'
 
 /**
- * A call that tells what happens while it runs: events of its own, then `result` with the whole
- * answer, `pending` or `error`. One that fails before it tells anything has an ordinary answer.
+ * Sends the events of a call while it runs, then `result` with the whole answer, `pending` or
+ * `error`. A call that fails before its first event has an ordinary answer.
  */
 export const sendEvents = async (
   reply: FastifyReply,
-  call: (tell: Tell) => Promise<unknown>,
+  call: (tell: Tell) => Promise<Outcome>,
 ): Promise<FastifyReply> => {
   const lines = new Readable({ read: () => {} })
   const put = (text: string): void => {
@@ -34,8 +33,7 @@ export const sendEvents = async (
   lines.once('close', () => clearInterval(timer))
   answer
     .then(
-      output =>
-        output instanceof Pending ? sseEvent('pending', output.view) : sseEvent('result', output),
+      outcome => sseEvent(outcome.kind === 'pending' ? 'pending' : 'result', bodyOf(outcome)),
       error => sseError(known(error, reply)),
     )
     .then(last => {

@@ -3,13 +3,18 @@ import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { LINK_PATH, LINK_PROTOCOL, MQTT_PATH, MQTT_PROTOCOL } from '../../shared/wire/link.ts'
+import type { CellCaller } from '../enrolment/admission.ts'
 import { basicAuth, notThisCell } from './basic-auth.ts'
-import { type Caller, callerOf, isProbe } from './cell-caller.ts'
+import { callerOf, isProbe } from './cell-caller.ts'
 import { endWithError } from './errors.ts'
 
 export interface UpgradeParts {
   logger: Logger
-  authenticate: (cellId: string, credential: string, caller?: Caller) => Promise<boolean> | boolean
+  authenticate: (
+    cellId: string,
+    credential: string,
+    caller?: CellCaller,
+  ) => Promise<boolean> | boolean
   /** Whether the request may come here at all: its Host and its headers. Throws. */
   check?: (request: IncomingMessage) => void
   /** Told which start of a cell's daemon connects; throws when that must not be. */

@@ -1,37 +1,41 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Context } from '../operations/context.ts'
+import type { Asked } from '../operations/invoke/invocation.ts'
 import type { Operation } from '../operations/operation.ts'
 import { CELL } from './tool.ts'
 
 /** Names a call, so that the same one again is not done twice; in `_meta`, as ours. */
 export const IDEMPOTENCY_META_KEY = 'io.shoal/idempotencyKey'
 
-/** What belongs to a call beside its input. */
-export interface CallExtras {
+/** One call of a tool, as the pipeline takes it. */
+export interface ToolCall {
+  read: () => Asked
   signal: AbortSignal
-  cellId?: string | undefined
   progress?: Context['progress'] | undefined
   callKey?: unknown
 }
 
-/** The input alone, and what was sent with it. */
-export const callExtras = (
+export const toolCall = (
   operation: Operation,
   given: unknown,
   { mcpReq }: ServerContext,
-): { input: unknown; extras: CallExtras } => {
-  const callKey = mcpReq._meta?.[IDEMPOTENCY_META_KEY]
-  const extras = { signal: mcpReq.signal, callKey, progress: progressTo(operation, mcpReq) }
-  if (!operation.onCell || typeof given !== 'object' || given === null)
-    return { input: given, extras }
+): ToolCall => ({
+  read: () => askedIn(operation, given),
+  signal: mcpReq.signal,
+  callKey: mcpReq._meta?.[IDEMPOTENCY_META_KEY],
+  progress: progressTo(operation, mcpReq),
+})
+
+/** The input alone, and the cell that stands beside it. */
+const askedIn = ({ onCell }: Operation, given: unknown): Asked => {
+  if (!onCell || typeof given !== 'object' || given === null) return { input: given }
   const { [CELL]: cellId, ...input } = given as Record<string, unknown>
-  if (cellId !== undefined && typeof cellId !== 'string')
-    throw new ShoalError('invalid_request', 'cell must be text', { param: CELL })
-  return { input, extras: { ...extras, cellId } }
+  if (cellId === undefined || typeof cellId === 'string') return { input, cellId }
+  throw new ShoalError('invalid_request', 'cell must be text', { param: CELL })
 }
 
-/** For who gave a token (MCP 2026-07-28, progress): the number grows with each notification. */
+/** For clients that gave a token (MCP 2026-07-28, progress): the number grows with each notification. */
 const progressTo = (
   { mode }: Operation,
   { _meta, notify }: ServerContext['mcpReq'],

@@ -11,9 +11,10 @@ import {
 import * as z from 'zod'
 import { type ErrorCode, retryAfterSeconds, rpcCode, ShoalError } from '../../shared/errors.ts'
 import type { Key } from '../keys/key.ts'
+import { bodyOf, type Outcome } from '../operations/invoke/outcome.ts'
 import type { Operation } from '../operations/operation.ts'
-import { Pending } from '../operations/pending.ts'
-import { type CallExtras, callExtras } from './call-extras.ts'
+import type { Pending } from '../operations/pending.ts'
+import { type ToolCall, toolCall } from './call-extras.ts'
 import { CARD_URI, readingOf } from './resource.ts'
 import type { Shown } from './shown.ts'
 import { answered, refused, waiting } from './tool-answer.ts'
@@ -23,9 +24,9 @@ export interface Caller {
   key: Key
   shown: Shown
   /** Counts what is answered from the lists alone, as a read over REST is. Throws `rate_limited`. */
-  count: () => void
-  /** Checks the access, counts and runs. Throws `ShoalError`. */
-  call: (operation: Operation, input: unknown, extras: CallExtras) => Promise<unknown>
+  count: () => unknown
+  /** Throws `ShoalError`. */
+  call: (operation: Operation, call: ToolCall) => Promise<Outcome>
   /** The agent card, for everybody. */
   card: () => object
   /** Page on which a person can approve; undefined without a portal. */
@@ -43,10 +44,9 @@ export const callTool = async (
   const operation = caller.shown.byName.get(name)
   if (operation === undefined) throw invalid(`there is no tool ${JSON.stringify(name)}`)
   try {
-    const { input, extras } = callExtras(operation, given, context)
-    const answer = await caller.call(operation, input, extras)
-    if (!(answer instanceof Pending)) return answered(answer)
-    return askToApprove(answer, caller, context) ?? waiting(answer)
+    const outcome = await caller.call(operation, toolCall(operation, given, context))
+    if (outcome.kind !== 'pending') return answered(bodyOf(outcome))
+    return askToApprove(outcome.pending, caller, context) ?? waiting(outcome.pending)
   } catch (error) {
     return refused(told(error, caller))
   }
@@ -84,9 +84,11 @@ export const readResource = async (
 ): Promise<ReadResourceResult> => {
   try {
     const reading = readingOf(uri, caller.shown.readable)
-    if (reading !== undefined)
-      return read(uri, await caller.call(reading.operation, reading.input, { signal }))
-    caller.count()
+    if (reading !== undefined) {
+      const { operation, input } = reading
+      return read(uri, bodyOf(await caller.call(operation, { read: () => ({ input }), signal })))
+    }
+    await caller.count()
     if (uri === CARD_URI) return read(uri, caller.card())
     throw new ShoalError('not_found', `there is no resource ${JSON.stringify(uri)}`)
   } catch (error) {

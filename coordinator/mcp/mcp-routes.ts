@@ -4,20 +4,14 @@ import type { Logger } from 'pino'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Events } from '../events/bus.ts'
+import { callerOf as callerIn } from '../http/answer-headers.ts'
 import { keyOf } from '../http/auth.ts'
-import type { CountCall } from '../http/call-limits.ts'
-import { onceWithKey } from '../http/idempotent.ts'
-import { contextOf } from '../http/operation-context.ts'
 import { requireOwnOrigin } from '../http/origin.ts'
 import type { RouteDocs } from '../http/route-docs.ts'
 import { createStreamPlaces } from '../http/stream-places.ts'
-import { whileKeyLasts } from '../http/while-key-lasts.ts'
-import type { Idempotency } from '../idempotency/idempotency.ts'
 import type { Keys } from '../keys/keys.ts'
-import { callOperation, requireAccess, valid } from '../operations/call.ts'
-import type { Views } from '../operations/context.ts'
+import type { Pipeline } from '../operations/invoke/invoke.ts'
 import type { Operation } from '../operations/operation.ts'
-import type { OperationTasks } from '../operations/operation-tasks.ts'
 import { IDEMPOTENCY_META_KEY } from './call-extras.ts'
 import type { Caller } from './caller.ts'
 import { mcpEndpoint } from './endpoint.ts'
@@ -28,16 +22,12 @@ import { listenOf, requireReadable } from './subscriptions.ts'
 
 export interface McpParts {
   operations: readonly Operation[]
-  views: Views
-  countCall: CountCall
+  pipeline: Pipeline
   events: Pick<Events, 'subscribe'>
   /** A reader of changes that takes nothing for so long is cut off. */
   stallMs: number
   /** The agent card. */
   card: () => object
-  /** Needed by operations that answer from a task. */
-  tasks?: Pick<OperationTasks, 'begin'> | undefined
-  idempotency?: Idempotency | undefined
   logger: Pick<Logger, 'error' | 'debug'>
   /** Ends what is open under a key that has ended. */
   hold?: Keys['hold'] | undefined
@@ -62,63 +52,29 @@ const DOCS: RouteDocs = {
 
 /** The MCP endpoint. Keys, roles and limits are those of REST; a tool is the same operation. */
 export const mcpRoutes: FastifyPluginAsync<McpParts> = async (app, parts) => {
-  const {
-    operations,
-    views,
-    countCall,
-    events,
-    stallMs,
-    logger,
-    hosts,
-    portal,
-    hold,
-    card,
-    tasks,
-    idempotency,
-  } = parts
-
+  const { operations, pipeline, events, stallMs, logger, hosts, portal, hold, card } = parts
   const places = createStreamPlaces({ all: MAX_STREAMS, perKey: MAX_STREAMS_PER_KEY })
-
-  /** Its input was checked: what cannot be done is refused at once, not by the task. */
-  const begun = async (
-    { key, tenantId, id: requestId }: FastifyRequest,
-    operation: Operation,
-    input: object,
-    cellId: string | undefined,
-  ) => {
-    if (tasks === undefined) throw new ShoalError('internal', 'tasks cannot be run here')
-    valid(operation, input)
-    const caller = { key, tenantId, requestId }
-    const { taskId, start } = await tasks.begin({ operation, input, caller, cellId })
-    start()
-    return { task_id: taskId }
-  }
 
   const shown = createShown(operations)
 
   const callerOf = (request: FastifyRequest, reply: FastifyReply): Caller => {
     const key = keyOf(request)
+    const caller = callerIn(request)
+    const left = new AbortController()
+    reply.raw.once('close', () => left.abort())
     return {
       key,
       shown: shown(request.query, key),
-      count: () => countCall(key.id, key),
-      call: async (operation, input, { signal, cellId, progress, callKey }) => {
-        requireAccess(operation, key)
-        countCall(key.id, key)
-        const run = () =>
-          whileKeyLasts({ hold, request, operation }, ended => {
-            const context = contextOf(request, reply, operation, { views, ended, cellId, progress })
-            return callOperation(operation, input, {
-              ...context,
-              signal: AbortSignal.any([context.signal, signal]),
-            })
-          })
-        const repeatable = { operation, input: input as object, cellId, idempotency, callKey }
-        const { answer } = await onceWithKey(request, { ...repeatable, param: META_PARAM }, () =>
-          operation.mode === 'task' ? begun(request, operation, input as object, cellId) : run(),
-        )
-        return answer
-      },
+      count: () => pipeline.count(caller),
+      call: (operation, { read, callKey, signal, progress }) =>
+        pipeline.invoke({
+          operation,
+          caller,
+          read,
+          repeat: callKey === undefined ? undefined : { callKey, param: META_PARAM },
+          signals: [left.signal, signal],
+          listener: { progress },
+        }),
       card,
       approvalUrl: id => portal && `${portal}/gates/requests/${encodeURIComponent(id)}`,
       failed: error => logger.error({ err: error, request: request.id }, 'a tool failed'),

@@ -26,32 +26,32 @@ export const mcpServer = (caller: Caller): Server => {
   const { tools, resources, templates, offered, prompts } = caller.shown
 
   /** Lists count as calls too; tools and resources are counted where they are called. */
-  const counted = (): void => {
+  const counted = async (): Promise<void> => {
     try {
-      caller.count()
+      await caller.count()
     } catch (error) {
       throw error instanceof ShoalError ? protocolError(error) : error
     }
   }
-  const listed = <T>(all: readonly T[], cursor: string | undefined) => {
-    counted()
+  const listed = async <T>(all: readonly T[], cursor: string | undefined) => {
+    await counted()
     const { page, ...next } = pageOf(all, cursor)
     return { page, kept: { ...next, ...KEPT } }
   }
 
-  server.setRequestHandler('tools/list', ({ params }) => {
-    const { page, kept } = listed(tools, params?.cursor)
+  server.setRequestHandler('tools/list', async ({ params }) => {
+    const { page, kept } = await listed(tools, params?.cursor)
     return { tools: page, ...kept }
   })
   server.setRequestHandler('tools/call', ({ params }, context) =>
     callTool(caller, params.name, params.arguments ?? {}, context),
   )
-  server.setRequestHandler('resources/list', ({ params }) => {
-    const { page, kept } = listed(resources, params?.cursor)
+  server.setRequestHandler('resources/list', async ({ params }) => {
+    const { page, kept } = await listed(resources, params?.cursor)
     return { resources: page, ...kept }
   })
-  server.setRequestHandler('resources/templates/list', ({ params }) => {
-    const { page, kept } = listed(templates, params?.cursor)
+  server.setRequestHandler('resources/templates/list', async ({ params }) => {
+    const { page, kept } = await listed(templates, params?.cursor)
     return { resourceTemplates: page, ...kept }
   })
   server.setRequestHandler('resources/read', async ({ params }, { mcpReq }) => ({
@@ -59,12 +59,12 @@ export const mcpServer = (caller: Caller): Server => {
     ttlMs: 0,
     cacheScope: 'private' as const,
   }))
-  server.setRequestHandler('prompts/list', ({ params }) => {
-    const { page, kept } = listed(prompts, params?.cursor)
+  server.setRequestHandler('prompts/list', async ({ params }) => {
+    const { page, kept } = await listed(prompts, params?.cursor)
     return { prompts: page, ...kept }
   })
-  server.setRequestHandler('prompts/get', ({ params }) => {
-    counted()
+  server.setRequestHandler('prompts/get', async ({ params }) => {
+    await counted()
     return promptAnswer(offered, params.name, params.arguments)
   })
   return server

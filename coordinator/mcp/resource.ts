@@ -1,6 +1,7 @@
 import type { Resource, ResourceTemplateType } from '@modelcontextprotocol/server'
 import * as z from 'zod'
-import { type Operation, pathFields } from '../operations/operation.ts'
+import { pathFields } from '../operations/declaration.ts'
+import type { Operation } from '../operations/operation.ts'
 import { readText } from '../operations/text-input.ts'
 
 const SCHEME = 'shoal://'

@@ -1,7 +1,7 @@
 import type { Prompt, Resource, ResourceTemplateType, Tool } from '@modelcontextprotocol/server'
 import { LRUCache } from 'lru-cache'
 import type { Key } from '../keys/key.ts'
-import { requireAccess } from '../operations/call.ts'
+import { mayCall } from '../operations/invoke/access.ts'
 import type { Operation } from '../operations/operation.ts'
 import { promptView } from './prompt-answer.ts'
 import { prompts } from './prompts/index.ts'
@@ -46,7 +46,7 @@ export const createShown = (
 }
 
 const shownOf = (chosen: readonly Operation[], key: Pick<Key, 'roles'>): Shown => {
-  const allowed = chosen.filter(operation => isAllowed(operation, key))
+  const allowed = chosen.filter(operation => mayCall(operation, key))
   const addressed = chosen.filter(isReadable)
   const readable = addressed.filter(each => allowed.includes(each))
   const ids = new Set(allowed.map(({ id }) => id))
@@ -67,13 +67,4 @@ const definitionOf = (operation: Operation): Tool => {
   const known = definitions.get(operation) ?? toolOf(operation)
   definitions.set(operation, known)
   return known
-}
-
-const isAllowed = (operation: Operation, key: Pick<Key, 'roles'>): boolean => {
-  try {
-    requireAccess(operation, key)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
-import { requireAccess } from '../operations/call.ts'
 import type { Caller } from './caller.ts'
 import { CARD_URI, readingOf } from './resource.ts'
 
@@ -20,6 +19,8 @@ export const listenOf = (body: unknown): { id: string | number; uris: string[] }
   return data && { id: data.id, uris: data.params.notifications.resourceSubscriptions ?? [] }
 }
 
+const NEVER = new AbortController().signal
+
 /**
  * Whoever listens to a resource must be able to read it, else the time of its changes would tell
  * what its content may not. Throws what reading it throws. Other messages pass.
@@ -33,7 +34,7 @@ export const requireReadable = async (body: unknown, caller: Caller): Promise<vo
     if (uri === CARD_URI) continue
     const reading = readingOf(uri, caller.shown.addressed)
     if (reading === undefined) throw new ShoalError('not_found', `no resource ${uri}`)
-    requireAccess(reading.operation, caller.key)
-    await caller.call(reading.operation, reading.input, { signal: new AbortController().signal })
+    const { operation, input } = reading
+    await caller.call(operation, { read: () => ({ input }), signal: NEVER })
   }
 }

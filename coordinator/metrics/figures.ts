@@ -5,7 +5,7 @@ import { type BrokerFigures, createBrokerFigures } from './broker-figures.ts'
 import { createEventFigures, type EventFigures } from './event-figures.ts'
 import { fleetMetrics } from './fleet-metrics.ts'
 import { createHttpFigures, type HttpFigures } from './http-figures.ts'
-import { createInferenceFigures, type InferenceFigures } from './inference-figures.ts'
+import { InferenceFigures } from './inference-figures.ts'
 import { createQueueFigures, type QueueFigures } from './queue-figures.ts'
 import { createQuotaFigures, type QuotaFigures } from './quota-figures.ts'
 import { createStoreFigures, type StoreFigures } from './store-figures.ts'
@@ -24,7 +24,7 @@ export interface Figures {
 
 export const createFigures = (): Figures => ({
   http: createHttpFigures(),
-  inference: createInferenceFigures(),
+  inference: new InferenceFigures(),
   quota: createQuotaFigures(),
   store: createStoreFigures(),
   broker: createBrokerFigures(),

@@ -4,21 +4,15 @@ import type { Outcome } from '../fleet/dispatch.ts'
 
 /** One request on its way to a cell. */
 export interface RoutingWatch {
-  /** To be given every choice of the router; answers it. `tried`: cells that had the request. */
+  /** Passes a choice of the router through. `tried`: number of cells that had the request. */
   picked<T>(tried: number, engine: T | undefined): T | undefined
-  /** It is over; only the first call counts. */
+  /** Records the end of the request; only the first call counts. */
   ended(outcome: Ended): void
 }
 
-/** `discarded`: the cascade has given up the answer; the request itself goes on. */
+/** `discarded`: the cascade gave up the answer; the request itself goes on. */
 export interface Ended extends Pick<Outcome, 'usage'> {
   status: Outcome['status'] | 'discarded'
-}
-
-export interface InferenceFigures {
-  /** A request was admitted and a cell is looked for. */
-  started(model: string): RoutingWatch
-  metrics: readonly Metric[]
 }
 
 interface ModelFigures {
@@ -43,71 +37,64 @@ const count = (
   tokens.cached += usage.prompt_tokens_details?.cached_tokens ?? 0
 }
 
-/** What became of inference requests, and what finding cells for them took. */
-export const createInferenceFigures = (
-  nowMs: () => number = () => performance.now(),
-): InferenceFigures => {
-  const models = new Map<string, ModelFigures>()
-  const wait = new Histogram(FAST_SECONDS)
-  let routed = 0
-  let unrouted = 0
-  let retries = 0
-  let inFlight = 0
+/** Counts how inference requests ended, and what it took to find cells for them. */
+export class InferenceFigures {
+  readonly #nowMs: () => number
+  readonly #models = new Map<string, ModelFigures>()
+  readonly #wait = new Histogram(FAST_SECONDS)
+  #routed = 0
+  #unrouted = 0
+  #retries = 0
+  #inFlight = 0
 
-  const figuresOf = (model: string): ModelFigures => {
-    const figures = models.get(model) ?? newFigures()
-    models.set(model, figures)
-    return figures
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs
   }
-  /** One part of the figures of every model. */
-  const parts = (label: string, of: keyof ModelFigures) => () =>
-    [...models].flatMap(([model, figures]) =>
-      Object.entries(figures[of]).map(([part, value]) => ({
-        labels: { model, [label]: part },
-        value,
-      })),
-    )
 
-  const started: InferenceFigures['started'] = model => {
-    const startedMs = nowMs()
-    let open = true
-    inFlight++
+  /** Begins to watch a request that was admitted and needs a cell. */
+  started(model: string): RoutingWatch {
+    const startedMs = this.#nowMs()
+    let isOpen = true
+    this.#inFlight++
     return {
       picked: (tried, engine) => {
         if (engine === undefined) {
-          unrouted++
+          this.#unrouted++
           return engine
         }
-        if (tried > 0) retries++
-        else wait.observe((nowMs() - startedMs) / 1000)
-        routed++
+        if (tried > 0) this.#retries++
+        else this.#wait.observe((this.#nowMs() - startedMs) / 1000)
+        this.#routed++
         return engine
       },
       ended: ({ status, usage }) => {
-        if (!open) return
-        open = false
-        inFlight--
-        count(figuresOf(model), status, usage)
+        if (!isOpen) return
+        isOpen = false
+        this.#inFlight--
+        count(this.#figuresOf(model), status, usage)
       },
     }
   }
 
-  return {
-    started,
-    metrics: [
+  get metrics(): readonly Metric[] {
+    return [...this.#requestMetrics(), ...this.#routingMetrics()]
+  }
+
+  #requestMetrics(): Metric[] {
+    return [
       {
         name: 'shoal_inference_requests_total',
         type: 'counter',
-        help: 'Inference requests that were admitted, by how they ended; refused cost nothing, discarded are answers that the cascade has given up.',
+        help: 'Admitted inference requests by outcome; refused ones are refunded, discarded ones are answers that the cascade gave up.',
         labels: ['model', 'outcome'],
-        read: parts('outcome', 'outcomes'),
+        read: () => this.#readParts('outcome', 'outcomes'),
       },
       {
         name: 'shoal_inference_tokens_total',
         type: 'counter',
         help: 'Tokens of answered requests; cached ones are part of the prompt.',
         labels: ['model', 'kind'],
-        read: parts('kind', 'tokens'),
+        read: () => this.#readParts('kind', 'tokens'),
       },
       createMetric(
         {
@@ -115,34 +102,55 @@ export const createInferenceFigures = (
           type: 'gauge',
           help: 'Inference requests between admission and the end of their answer.',
         },
-        () => inFlight,
+        () => this.#inFlight,
       ),
+    ]
+  }
+
+  #routingMetrics(): Metric[] {
+    return [
       {
         name: 'shoal_routing_decisions_total',
         type: 'counter',
-        help: 'Times a cell was looked for: routed to one, or none was left.',
+        help: 'Routing decisions: a cell was chosen, or none was left.',
         labels: ['result'],
         read: () => [
-          { labels: { result: 'routed' }, value: routed },
-          { labels: { result: 'no_cell' }, value: unrouted },
+          { labels: { result: 'routed' }, value: this.#routed },
+          { labels: { result: 'no_cell' }, value: this.#unrouted },
         ],
       },
       createMetric(
         {
           name: 'shoal_routing_retries_total',
           type: 'counter',
-          help: 'Times another cell was asked because the one before was full, gone or failing.',
+          help: 'Retries on another cell because the one before was full, gone or failing.',
         },
-        () => retries,
+        () => this.#retries,
       ),
       createMetric(
         {
           name: 'shoal_routing_wait_seconds',
           type: 'histogram',
-          help: 'From admission until a cell was chosen.',
+          help: 'Time from admission until a cell was chosen.',
         },
-        () => wait,
+        () => this.#wait,
       ),
-    ],
+    ]
+  }
+
+  #figuresOf(model: string): ModelFigures {
+    const figures = this.#models.get(model) ?? newFigures()
+    this.#models.set(model, figures)
+    return figures
+  }
+
+  /** One part of the figures of every model. */
+  #readParts(label: string, part: keyof ModelFigures): ReturnType<Metric['read']> {
+    return [...this.#models].flatMap(([model, figures]) =>
+      Object.entries(figures[part]).map(([name, value]) => ({
+        labels: { model, [label]: name },
+        value,
+      })),
+    )
   }
 }

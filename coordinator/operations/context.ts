@@ -4,96 +4,38 @@ import type {
   Task,
   TaskPushNotificationConfig,
 } from '@a2a-js/sdk'
-import type { Catalogue } from '../../shared/catalogue.ts'
-import type { AuditHead } from '../../shared/wire/audit-head.ts'
-import type { Agents } from '../agents/agents.ts'
 import type { Actor } from '../audit/audit.ts'
-import type { Commands } from '../control/commands.ts'
-import type { Configs } from '../control/configs.ts'
 import type { Conversations } from '../conversations/conversations.ts'
-import type { CellSettingsStore } from '../enrolment/cell-settings.ts'
-import type { Cells } from '../enrolment/cells.ts'
-import type { Fleet } from '../fleet/fleet.ts'
-import type { Monitor } from '../fleet/monitor.ts'
-import type { Router } from '../fleet/router.ts'
-import type { WaitQueue } from '../fleet/wait-queue.ts'
-import type { Declarations } from '../gates/compliance/report.ts'
-import type { GateKeeper } from '../gates/gates.ts'
-import type { Policies } from '../gates/policies.ts'
+import type { DomainViews } from '../domains.ts'
 import type { Key } from '../keys/key.ts'
-import type { Keys } from '../keys/keys.ts'
-import type { Vitals } from '../metrics/vitals.ts'
-import type { Queue } from '../queue/queue.ts'
-import type { TierSettings } from '../quota/tiers.ts'
-import type { FleetIdentity } from '../signing/fleet-identity.ts'
-import type { Skill } from '../skills/skill.ts'
-import type { Store } from '../store/store.ts'
 import type { Tasks } from '../tasks/tasks.ts'
-import type { Visitors } from '../visitors/visitors.ts'
-import type { Webhooks } from '../webhooks/webhooks.ts'
 import type { CallStats } from './call-stats.ts'
+import type { SkillFacts } from './declaration.ts'
+import type { Outcome } from './invoke/outcome.ts'
 
-/** What operations may look at and act on; narrow views of the parts, never the coordinator. */
-export interface Views {
-  fleet: Pick<Fleet, 'cell' | 'cells' | 'serves'>
-  /** Where requests go; `nowMs` is monotonic. */
-  routing: {
-    router: Pick<Router, 'all' | 'pools'>
-    queue: Pick<WaitQueue, 'lengths'>
-    nowMs: () => number
-  }
-  catalogue: Catalogue
-  tiers: TierSettings
-  /** Resolves when usage that was recorded before can be read. */
-  settleUsage: () => Promise<void>
-  cells: Pick<Cells, 'list' | 'get' | 'revoke' | 'release'>
-  identity: Omit<FleetIdentity, 'greeted'>
-  settings: CellSettingsStore
-  monitor: Monitor
-  commands: Pick<Commands, 'create' | 'createWithin' | 'get' | 'list' | 'plan'>
-  configs: Pick<Configs, 'set' | 'show'>
-  keys: Pick<
-    Keys,
-    | 'asNow'
-    | 'get'
-    | 'list'
-    | 'rotate'
-    | 'retire'
-    | 'revoke'
-    | 'foundTenant'
-    | 'enablePerson'
-    | 'enableTenant'
-  >
-  visitors: Visitors
-  gates: GateKeeper
-  policies: Omit<Policies, 'close'>
-  queue: Omit<Queue, 'add' | 'addWithin' | 'wake'>
-  webhooks: Omit<Webhooks, 'active' | 'onChange'>
-  /** What the operator says of controls that shoal cannot see. */
-  declarations: Declarations
-  /** Where the coordinator listens, and whether with TLS. */
-  listens: { loopbackOnly: boolean; encrypted: boolean }
-  /** How long rows of the audit are kept. */
-  auditDays: number
-  /** The newest row of it that was signed; undefined before the first. */
-  auditHead: () => AuditHead | undefined
-  store: Store
-  agents: Agents
+/** What operations may look at and act on: the views of all parts, never a store. */
+export type Views = DomainViews & CallViews & TaskViews & ConversationViews
+
+/** Operations themselves, as other operations see them. */
+export interface CallViews {
   /** The skills on the agent card, in its order. */
-  skills: readonly Skill[]
-  /** Ids of the skills on the agent card, in its order. */
-  skillIds: readonly string[]
+  skills: readonly SkillFacts[]
   /** How operations were called since the start. */
   calls: CallStats
-  conversations: Omit<Conversations<Context>, 'close'>
-  tasks: TaskViews
-  vitals: Omit<Vitals, 'close'>
   /** Unix time, milliseconds. */
   now: () => number
 }
 
+export interface ConversationViews {
+  conversations: Omit<Conversations<Context>, 'close'>
+}
+
+export interface TaskViews {
+  tasks: SeenTasks
+}
+
 /** Tasks that the caller sees. */
-export interface TaskViews extends Pick<Tasks, 'run' | 'runs' | 'transitions'> {
+export interface SeenTasks extends Pick<Tasks, 'run' | 'runs' | 'transitions'> {
   get(taskId: string, by: TaskCaller): Promise<Task>
   list(request: ListTasksRequest, by: TaskCaller): Promise<ListTasksResponse>
   cancel(taskId: string, by: TaskCaller): Promise<Task>
@@ -114,14 +56,17 @@ export interface TaskHooks {
   remove(taskId: string, tenantId: string, hookId: string): Promise<void>
 }
 
-/** Who has begun a task, or does something to it. */
+/** The caller of an operation, as every surface knows it. */
 export interface TaskCaller {
+  /** Undefined without a key: for operations with access `none`. */
   key: Key | undefined
   tenantId: string | undefined
   requestId: string
+  /** Network of the caller: an IPv4 address, or the /64 of an IPv6 one. */
+  address?: string | undefined
 }
 
-/** How far a call is; what the numbers count is for the operation to say. */
+/** Progress of a call; the operation decides what the numbers count. */
 export interface Progress {
   done?: number
   total?: number
@@ -130,24 +75,33 @@ export interface Progress {
   data?: unknown
 }
 
-/** One call: the views, and who asks. */
-export interface Context extends Views {
-  /** Undefined on operations with access `none`. */
-  key: Key | undefined
-  tenantId: string | undefined
-  requestId: string
-  /** Where the call comes from: an IPv4 address, or the /64 of an IPv6 one. */
-  address?: string
-  /** Who is written into the audit. */
+/** A skill that is called inside another call, with its caller. */
+export interface SkillCall {
+  input: unknown
+  /** Called once the call was admitted, before it runs. */
+  admitted?: () => Promise<void>
+  /** True when the outer call was counted for this one too. */
+  isCounted?: boolean
+  /** Ends the call when it aborts; the signal of the outer call by default. */
+  ends?: AbortSignal
+}
+
+export type CallSkill = (skillId: string, call: SkillCall) => Promise<Outcome>
+
+/** One call: the views, and its caller. */
+export interface Context extends Views, TaskCaller {
+  /** The actor in the audit. */
   actor: Actor
   /** Aborts when the time is up or the caller has left. */
   signal: AbortSignal
   /** The cell to run on, where the caller named one and the operation takes one. */
   cellId?: string | undefined
-  /** Tells who waits how far it is; without effect where nobody listens. */
+  /** Reports progress; without effect where nobody listens. */
   progress: (progress: Progress) => void
-  /** Tells who waits what happens meanwhile; absent where nobody listens. */
-  tell?: Tell
+  /** Sends an event to the caller while the call runs; absent where nobody listens. */
+  tell?: Tell | undefined
+  /** Calls a skill as any surface does. Throws `ShoalError`, such as `not_found`. */
+  callSkill: CallSkill
 }
 
 export type Tell = (told: { event: string; data: unknown }) => void

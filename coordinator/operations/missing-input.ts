@@ -1,6 +1,6 @@
 import type { ShoalError } from '../../shared/errors.ts'
+import type { Declaration } from './declaration.ts'
 import { type JsonSchema, jsonSchema } from './json-schema.ts'
-import type { Operation } from './operation.ts'
 
 export interface Missing {
   names: string[]
@@ -13,7 +13,7 @@ export interface Missing {
  * or the one that the operation itself says it needs. Undefined for any other fault.
  */
 export const missingInput = (
-  { input: schema }: Pick<Operation, 'input'>,
+  { input: schema }: Pick<Declaration, 'input'>,
   input: object,
   error?: ShoalError,
 ): Missing | undefined => {
@@ -28,7 +28,7 @@ export const missingInput = (
   return names.every(lacks) ? missingOf(schema, [...new Set(names)]) : undefined
 }
 
-const missingOf = (schema: Operation['input'], names: string[]): Missing => {
+const missingOf = (schema: Declaration['input'], names: string[]): Missing => {
   const { properties = {} } = jsonSchema(schema) as { properties?: Record<string, JsonSchema> }
   return {
     names,

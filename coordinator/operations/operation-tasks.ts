@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Events } from '../events/bus.ts'
 import { stateAt } from '../gates/request.ts'
-import { actsFor, type Key } from '../keys/key.ts'
+import { actsFor } from '../keys/key.ts'
 import type { NewTask } from '../tasks/new-task.ts'
 import { dataPart, textPart } from '../tasks/parts.ts'
 import type { TaskRun } from '../tasks/task-run.ts'
@@ -11,13 +11,16 @@ import { TaskState } from '../tasks/task-state.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import type { Work } from '../tasks/turn.ts'
 import type { Begun } from '../tasks/turns.ts'
-import { requireAccess } from './call.ts'
 import type { TaskCaller, Views } from './context.ts'
 import { refusalOf } from './gate-wait.ts'
 import { callerOf } from './gates/gate-view.ts'
+import { requireAccess } from './invoke/access.ts'
+import { actorOf } from './invoke/call-context.ts'
+import { parseInput } from './invoke/input.ts'
+import type { Pipeline } from './invoke/invoke.ts'
+import { missingInput } from './missing-input.ts'
 import type { Operation } from './operation.ts'
-import { type Ask, operationWork } from './operation-work.ts'
-import { contextFor } from './task-context.ts'
+import { type Ask, askFor, operationWork, runOf } from './operation-work.ts'
 import type { ReaderOf } from './task-readers.ts'
 
 /** Operations that run as tasks, and go on when a gate was decided or a restart cut them off. */
@@ -26,7 +29,11 @@ export interface OperationTasks {
     ask: Ask,
     more?: Pick<NewTask, 'message' | 'contextId' | 'metadata' | 'prepare'>,
   ): Promise<Begun>
-  work(ask: Ask): Work
+  /**
+   * One call as a turn of a task that others make, with the facts that the task keeps. Input that
+   * is missing is asked for; throws for any other that is wrong, and without access.
+   */
+  prepare(ask: Ask): { run: ReturnType<typeof runOf>; work: Work }
   /** Cancels the task and takes back what it asks of people. */
   cancel(taskId: string, by: TaskCaller): Promise<Task>
   /** Goes on with what a process that is gone has left, or ends it with the reason `coordinator_restarted`. */
@@ -38,6 +45,7 @@ export interface OperationTaskParts {
   tasks: Tasks
   readerOf: ReaderOf
   views: () => Views
+  perform: Pipeline['perform']
   operations: readonly Operation[]
   events: Pick<Events, 'subscribe'>
   /** How long tasks are kept that have ended. */
@@ -54,20 +62,27 @@ export const createOperationTasks = (parts: OperationTaskParts): OperationTasks 
   const { tasks, views, events, logger } = parts
   const operations = new Map(parts.operations.map(operation => [operation.id, operation]))
 
-  const work = (ask: Ask): Work => operationWork(views(), ask)
+  const work = (ask: Ask): Work => operationWork(views(), parts.perform, ask)
+
+  const prepare: OperationTasks['prepare'] = ask => {
+    const { operation, input, caller } = ask
+    requireAccess(operation, caller.key)
+    const missing = missingInput(operation, input)
+    if (missing === undefined) parseInput(operation, input)
+    const question: Work = async turn =>
+      askFor(turn, operation, missing as NonNullable<typeof missing>)
+    return { run: runOf(ask), work: missing === undefined ? work(ask) : question }
+  }
 
   const begin: OperationTasks['begin'] = (ask, more = {}) => {
-    const { operation, input, caller, cellId } = ask
+    const { caller } = ask
     return tasks.begin({
       ...more,
       run: {
         tenantId: caller.tenantId ?? '',
         keyId: caller.key?.id,
         requestId: caller.requestId,
-        operationId: operation.id,
-        audited: operation.effect !== 'read',
-        input,
-        cellId,
+        ...runOf(ask),
       },
       work: work(ask),
     })
@@ -85,9 +100,8 @@ export const createOperationTasks = (parts: OperationTaskParts): OperationTasks 
 
   /** Only who asked can take a request back; anybody else's task ends, the request stays. */
   const takeBack = async (requestId: string, by: TaskCaller): Promise<void> => {
-    const context = contextFor(views(), by, { signal: NEVER, progress: () => {} })
     try {
-      await views().gates.withdraw(requestId, callerOf(context))
+      await views().gates.withdraw(requestId, callerOf({ ...by, actor: actorOf(by) }))
     } catch (error) {
       if (!(error instanceof ShoalError)) throw error
     }
@@ -102,8 +116,6 @@ export const createOperationTasks = (parts: OperationTaskParts): OperationTasks 
     if (run.keyId !== undefined && (key === undefined || !actsFor(key, run.tenantId)))
       return ending('forbidden', 'the key that asked is not valid any more')
     const { tenantId, requestId, cellId, input } = run
-    const refusal = refusalFor(operation, key)
-    if (refusal !== undefined) return ending('forbidden', refusal)
     return work({ operation, input: input as object, caller: { key, tenantId, requestId }, cellId })
   }
 
@@ -199,19 +211,7 @@ export const createOperationTasks = (parts: OperationTaskParts): OperationTasks 
     for (const stop of stops) stop()
   }
 
-  return { begin, work, cancel, recover, close }
-}
-
-const NEVER = new AbortController().signal
-
-/** Why the key may not ask for it any more; undefined when it may. */
-const refusalFor = (operation: Operation, key: Key | undefined): string | undefined => {
-  try {
-    requireAccess(operation, key)
-    return undefined
-  } catch (error) {
-    return (error as ShoalError).message
-  }
+  return { begin, prepare, cancel, recover, close }
 }
 
 /** A turn that only ends the task: refused, or failed. */

@@ -2,13 +2,13 @@ import { errorBody, ShoalError } from '../../shared/errors.ts'
 import { artifactOf, dataPart, textPart } from '../tasks/parts.ts'
 import { TaskState } from '../tasks/task-state.ts'
 import type { Turn, Work } from '../tasks/turn.ts'
-import { callOperation } from './call.ts'
 import type { Progress, TaskCaller, Views } from './context.ts'
+import { isAudited } from './declaration.ts'
 import { gateWait } from './gate-wait.ts'
+import type { Pipeline } from './invoke/invoke.ts'
 import { missingInput } from './missing-input.ts'
 import type { Operation } from './operation.ts'
 import { Pending } from './pending.ts'
-import { contextFor } from './task-context.ts'
 
 export interface Ask {
   operation: Operation
@@ -17,47 +17,35 @@ export interface Ask {
   cellId?: string | undefined
 }
 
-const DEFAULT_SECONDS = { sync: 30, stream: 300, task: 3600 }
+/** Facts of a call that its task keeps, so that it can be made again. */
+export const runOf = ({ operation, input, cellId }: Ask) => ({
+  operationId: operation.id,
+  input,
+  cellId,
+  audited: isAudited(operation),
+})
 
 /** One call of an operation as a turn of a task: its end, its question or its gate is the state. */
 export const operationWork =
-  (views: Views, { operation, input, caller, cellId }: Ask): Work =>
+  (views: Views, perform: Pipeline['perform'], ask: Ask): Work =>
   async turn => {
-    const audited = operation.effect !== 'read'
-    turn.status(TaskState.TASK_STATE_WORKING, {
-      run: { operationId: operation.id, input, cellId, audited },
-    })
-    const { timeoutSeconds = DEFAULT_SECONDS[operation.mode ?? 'sync'] } = operation
-    const timeout = AbortSignal.timeout(timeoutSeconds * 1000)
-    const signal = AbortSignal.any([turn.signal, timeout])
-    const progress = (told: Progress): void => {
-      if (!signal.aborted)
-        turn.status(TaskState.TASK_STATE_WORKING, { parts: [dataPart({ progress: told })] })
+    const { operation, input, caller } = ask
+    turn.status(TaskState.TASK_STATE_WORKING, { run: runOf(ask) })
+    const progress = (progress: Progress): void => {
+      if (!turn.signal.aborted)
+        turn.status(TaskState.TASK_STATE_WORKING, { parts: [dataPart({ progress })] })
     }
-    const context = contextFor(views, caller, { signal, progress, cellId })
     let answer: unknown
     try {
-      answer = await orAborted(callOperation(operation, input, context), signal)
+      answer = await perform({ ...ask, listener: { progress } }, turn.signal)
     } catch (thrown) {
-      if (turn.signal.aborted) return
-      refuse(turn, operation, input, timeout.aborted ? late(operation, timeoutSeconds) : thrown)
+      if (!turn.signal.aborted) refuse(turn, operation, input, thrown)
       return
     }
     const waits = waitsFor(operation, answer)
     if (waits === undefined) complete(turn, operation, answer)
     else await wait(turn, views, waits, caller)
   }
-
-const late = ({ id }: Operation, seconds: number): ShoalError =>
-  new ShoalError('request_timeout', `${id} did not answer within ${seconds} s`)
-
-/** Rejects when the signal aborts, also where the operation does not look at it. */
-const orAborted = <T>(answer: Promise<T>, signal: AbortSignal): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 
 const waitsFor = (operation: Operation, answer: unknown): string | undefined =>
   answer instanceof Pending
@@ -84,7 +72,7 @@ const wait = async (
   })
 }
 
-/** What is missing is asked for; a policy's no is an end of its own; everything else has failed. */
+/** Missing input is asked for; a refusal by access or policy is an end of its own; others failed. */
 const refuse = (turn: Turn, operation: Operation, input: object, thrown: unknown): void => {
   if (!(thrown instanceof ShoalError)) throw thrown
   const missing = missingInput(operation, input, thrown)
@@ -102,7 +90,7 @@ const refuse = (turn: Turn, operation: Operation, input: object, thrown: unknown
 /** The task stops until a message brings what is missing. */
 export const askFor = (
   turn: Turn,
-  operation: Operation,
+  operation: Pick<Operation, 'id'>,
   missing: { names: string[]; schema: object },
 ): void =>
   turn.status(TaskState.TASK_STATE_INPUT_REQUIRED, {

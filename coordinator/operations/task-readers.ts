@@ -1,6 +1,6 @@
 import type { TaskReader } from '../tasks/task-reader.ts'
-import { mayCall } from './call.ts'
 import type { TaskCaller } from './context.ts'
+import { mayCall } from './invoke/access.ts'
 import type { Operation } from './operation.ts'
 
 export type ReaderOf = (caller: Pick<TaskCaller, 'key' | 'tenantId'>) => TaskReader

@@ -3,9 +3,9 @@ import { newId } from '../../shared/ids.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import { breaksConstraint } from '../store/faults.ts'
 import type { PersonRow } from '../store/key-tables.ts'
+import { inScope, type Scope } from '../store/scope.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import { enableRow } from './enabling.ts'
-import { inScope, type Scope } from './scope.ts'
 
 /** Somebody who can be held to account. */
 export interface Person {

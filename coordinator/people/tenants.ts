@@ -4,10 +4,10 @@ import { newId } from '../../shared/ids.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import { breaksConstraint } from '../store/faults.ts'
 import type { TenantRow } from '../store/key-tables.ts'
+import type { Scope } from '../store/scope.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { enableRow } from './enabling.ts'
-import type { Scope } from './scope.ts'
 
 export interface Tenant {
   id: string

@@ -59,10 +59,3 @@ export const defineJobKind = <P extends z.ZodType>(kind: JobKind<P>): JobKind =>
 
 /** Every kind of work by name. */
 export type JobKinds = ReadonlyMap<string, JobKind>
-
-/** Throws for a name that comes twice. */
-export const jobKinds = (kinds: readonly JobKind[]): JobKinds => {
-  const byName = new Map(kinds.map(kind => [kind.kind, kind]))
-  if (byName.size !== kinds.length) throw new TypeError('two kinds of job have one name')
-  return byName
-}

@@ -40,7 +40,7 @@ export interface Quota {
   admit(subject: Subject, now: number): Admission | Promise<Admission>
   /** Where the subject stands, without counting. Synchronous once the subject was seen. */
   standing(subject: Subject, now: number): Standing | Promise<Standing>
-  /** Gives idle leases back and forgets idle subjects. Runs every 10 s by itself. */
+  /** Gives idle leases back and forgets idle subjects. */
   sweep(): Promise<void>
   /** Gives all leases back. */
   close(): Promise<void>
@@ -54,8 +54,6 @@ export interface QuotaOptions {
   ticks?: () => number
   /** Most subjects held in memory, with and without a key each. */
   capacity?: number
-  /** 0 for never. */
-  sweepMilliseconds?: number
 }
 
 /** How soon a month that was used up is looked at again: others may have given leases back. */
@@ -73,7 +71,6 @@ export const createQuota = ({
   logger,
   ticks = () => performance.now(),
   capacity = 50_000,
-  sweepMilliseconds = 10_000,
 }: QuotaOptions): Quota => {
   const calendar = new Calendar()
   const leases = createLeases(ledger, calendar)
@@ -188,6 +185,9 @@ export const createQuota = ({
     tidiedMonth = month.name
   }
 
+  const warn = (error: unknown): void =>
+    logger.warn({ err: error }, 'quota leases were not given back')
+
   const exhausted = (tier: AllowanceName, limit: number): ShoalError => {
     const end = new Date(calendar.month.endsAt).toISOString()
     const message = `the ${limit} requests a month of tier ${tier} are used up until ${end}`
@@ -200,18 +200,7 @@ export const createQuota = ({
     return new ShoalError('rate_limited', message, { retryAfterSeconds })
   }
 
-  const warn = (error: unknown): void =>
-    logger.warn({ err: error }, 'quota leases were not given back')
-
-  const timer =
-    sweepMilliseconds > 0
-      ? setInterval(() => sweep().catch(warn), sweepMilliseconds).unref()
-      : undefined
-
-  const close = (): Promise<void> => {
-    clearInterval(timer)
-    return leases.handBack(subjects.all())
-  }
+  const close = (): Promise<void> => leases.handBack(subjects.all())
 
   return { admit, standing, sweep, close }
 }

@@ -1,10 +1,9 @@
-import type { Logger } from 'pino'
 import { DAY_MS } from '../../shared/time.ts'
 import type { Records } from '../store/store.ts'
 import { forgetBuckets, forgetRows, HOUR_MS, sealRows } from './usage-buckets.ts'
 
 export interface UsageKeeper {
-  /** Seals the hours that are over and forgets what is too old. Runs each minute by itself. */
+  /** Seals the hours that are over and forgets what is too old. */
   tidy(): Promise<void>
   /** Resolves when nothing is under way any more. */
   close(): Promise<void>
@@ -14,11 +13,8 @@ export interface UsageKeeperOptions {
   records: Pick<Records, 'sealed' | 'free'>
   /** How long single requests and hourly sums are kept, days. */
   retention: { row_days: number; bucket_days: number }
-  logger: Pick<Logger, 'warn'>
   /** Unix time, milliseconds. */
   now?: () => number
-  /** 0 for never. */
-  everyMilliseconds?: number
 }
 
 /** Rows of one transaction: a few milliseconds in which nothing else is done. */
@@ -28,9 +24,7 @@ const BATCH = 200
 export const createUsageKeeper = ({
   records,
   retention: { row_days, bucket_days },
-  logger,
   now = Date.now,
-  everyMilliseconds = 60_000,
 }: UsageKeeperOptions): UsageKeeper => {
   let running: Promise<void> | undefined
   let closed = false
@@ -50,18 +44,11 @@ export const createUsageKeeper = ({
     })
     return running
   }
-  const warn = (error: unknown): void => logger.warn({ err: error }, 'usage was not tidied')
-  const timer =
-    everyMilliseconds > 0
-      ? setInterval(() => tidy().catch(warn), everyMilliseconds).unref()
-      : undefined
-
   return {
     tidy,
     close: async () => {
       closed = true
-      clearInterval(timer)
-      await running?.catch(warn)
+      await running?.catch(() => {})
     },
   }
 }

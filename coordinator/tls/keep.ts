@@ -10,33 +10,25 @@ export interface ServerIdentityKeeper {
   /** Returns the identity that the server should present; called on every check. */
   identify: () => Promise<ServerIdentity | undefined>
   logger: Pick<Logger, 'info' | 'error'>
-  /** Schedules the check; returns a function that stops it. Twice a day by default. */
-  repeat?: (check: () => void) => () => void
-}
-
-const CHECK_EVERY_MS = 12 * 3_600_000
-
-const repeatTwiceADay = (check: () => void): (() => void) => {
-  const timer = setInterval(check, CHECK_EVERY_MS)
-  return () => clearInterval(timer)
 }
 
 /**
- * Presents a renewed certificate, the coordinator's or the operator's, to new connections. Returns a
- * function that stops the checks.
+ * Returns a check that presents a renewed certificate, the coordinator's or the operator's, to new
+ * connections. Call it periodically; it never rejects.
  */
-export const keepServerIdentity = (parts: ServerIdentityKeeper): (() => void) => {
-  const { server, identify, logger, repeat = repeatTwiceADay } = parts
-  if (!(server instanceof TlsServer)) return () => {}
+export const keepServerIdentity = (parts: ServerIdentityKeeper): (() => Promise<void>) => {
+  const { server, identify, logger } = parts
+  if (!(server instanceof TlsServer)) return async () => {}
   let shown = parts.shown?.cert
-  const check = async (): Promise<void> => {
-    const next = await identify()
-    if (next === undefined || next.cert === shown) return
-    server.setSecureContext({ cert: next.cert, key: next.key })
-    shown = next.cert
-    logger.info('the certificate was renewed')
+  return async () => {
+    try {
+      const next = await identify()
+      if (next === undefined || next.cert === shown) return
+      server.setSecureContext({ cert: next.cert, key: next.key })
+      shown = next.cert
+      logger.info('the certificate was renewed')
+    } catch (error) {
+      logger.error({ err: error }, 'the certificate could not be renewed')
+    }
   }
-  return repeat(() => {
-    check().catch(error => logger.error({ err: error }, 'the certificate could not be renewed'))
-  })
 }

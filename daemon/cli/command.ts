@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 
-/** What the commands of `shoald` get from outside. */
+/** Environment of a command of `shoald`. */
 export interface CommandContext {
   argv: string[]
   env: Record<string, string | undefined>
@@ -9,13 +9,13 @@ export interface CommandContext {
   signal: AbortSignal
 }
 
-/** Runs to its end and answers the exit code; failures are ShoalErrors. */
+/** Runs a command and returns its exit code; failures are ShoalErrors. */
 export type DaemonCommand = (context: CommandContext) => Promise<number>
 
-/** How a command is written, and what it does. */
+/** Usage and purpose of a command. */
 export interface CommandHelp {
   usage: string
   summary: string
-  /** Its own flags, a line each. */
+  /** Flags of this command, one line each. */
   flags: readonly string[]
 }

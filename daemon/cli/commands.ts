@@ -3,13 +3,13 @@ import { DOCTOR_HELP, doctorCommand } from './doctor.ts'
 import { JOIN_HELP, joinCommand } from './join.ts'
 import { LEAVE_HELP, leaveCommand } from './leave.ts'
 
-export interface Command {
+export interface CliCommand {
   run: DaemonCommand
   help: CommandHelp
 }
 
-/** What `shoald` does besides running; without a word it runs. */
-export const commands: ReadonlyMap<string, Command> = new Map([
+/** Commands of `shoald`; without one it runs the daemon. */
+export const commands: ReadonlyMap<string, CliCommand> = new Map([
   ['join', { run: joinCommand, help: JOIN_HELP }],
   ['leave', { run: leaveCommand, help: LEAVE_HELP }],
   ['doctor', { run: doctorCommand, help: DOCTOR_HELP }],
@@ -20,7 +20,7 @@ const width = Math.max(...all.map(({ usage }) => usage.length)) + 2
 
 /** The last lines of the program's own help. */
 export const COMMANDS_HELP = [
-  'Commands, each with a --help of its own:',
+  'Commands, each with its own --help:',
   ...all.map(({ usage, summary }) => `  ${usage.padEnd(width)}${summary}`),
 ].join('\n')
 

@@ -1,15 +1,15 @@
 import { exitCode, ShoalError } from '../../shared/errors.ts'
 import { DEFAULT_COORDINATOR_URL } from '../config.ts'
-import type { Checked, Patient } from '../doctor/check.ts'
-import { examine } from '../doctor/examine.ts'
+import type { Checked, CheckSubject } from '../doctor/check.ts'
+import { examineCell } from '../doctor/examine.ts'
 import { readIdentity } from '../identity.ts'
 import type { CommandContext, DaemonCommand } from './command.ts'
 import { requireNoWords, takeFlags } from './flags.ts'
-import { settingsOf } from './settings.ts'
+import { readSettings } from './settings.ts'
 
 export const DOCTOR_HELP = {
   usage: 'shoald doctor [--format json]',
-  summary: 'Looks at everything and says what is wrong; the daemon may run meanwhile.',
+  summary: 'Checks this cell and suggests remedies; the daemon may be running.',
   flags: ['--format text|json   how to print; the exit code is 69 when something is broken'],
 }
 
@@ -28,15 +28,15 @@ export const doctorCommand: DaemonCommand = async context => {
   }
   const healthy = found.every(({ state }) => state !== 'fail')
   if (json) context.write(`${JSON.stringify({ healthy, checks: found }, null, 2)}\n`)
-  else context.write(healthy ? 'Nothing is broken.\n' : 'Something is broken: see above.\n')
+  else context.write(healthy ? 'No problems found.\n' : 'Problems found: see above.\n')
   return healthy ? 0 : exitCode('cell_unavailable')
 }
 
-/** Without a configuration or with a damaged identity there is nothing more to look at. */
+/** Runs the checks; a missing configuration or a damaged identity ends them. */
 async function* checks(context: CommandContext, argv: string[]): AsyncGenerator<Checked> {
-  let patient: Patient
+  let patient: CheckSubject
   try {
-    const { config, file } = settingsOf(context, argv)
+    const { config, file } = readSettings(context, argv)
     const identity = await readIdentity(config.state_dir)
     const url = config.coordinator.url ?? identity?.coordinator_url ?? DEFAULT_COORDINATOR_URL
     const { signal, env } = context
@@ -47,12 +47,12 @@ async function* checks(context: CommandContext, argv: string[]): AsyncGenerator<
     if (!(error instanceof ShoalError) || error.code === 'wrong_usage') throw error
     const [name, remedy] =
       error.code === 'config_invalid'
-        ? ['configuration', 'correct it; nothing else can be seen']
-        : ['identity', 'bring back the file, or remove it and join anew; nothing else can be seen']
+        ? ['configuration', 'correct it; the other checks need it']
+        : ['identity', 'restore the file, or remove it and join again; the other checks need it']
     yield { name, state: 'fail', says: error.message, remedy }
     return
   }
-  yield* examine(patient)
+  yield* examineCell(patient)
 }
 
 const line = ({ name, state, says, remedy }: Checked): string => {

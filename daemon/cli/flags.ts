@@ -1,10 +1,10 @@
 import { ShoalError } from '../../shared/errors.ts'
 
 /** Flags of a command, apart from those of the configuration. */
-export interface Flags<V extends string, S extends string> {
+interface Flags<V extends string, S extends string> {
   values: Partial<Record<V, string>>
   switches: Record<S, boolean>
-  /** What stands on its own. */
+  /** Positional arguments. */
   words: string[]
   /** The flags that are left, for the configuration. */
   rest: string[]
@@ -40,13 +40,16 @@ export const takeFlags = <V extends string, S extends string>(
   return flags
 }
 
-/** For commands that take no word of their own. */
+/** Rejects positional arguments, for commands that take none. */
 export const requireNoWords = (
   { words }: Pick<Flags<never, never>, 'words'>,
   usage: string,
 ): void => {
   if (words.length > 0)
-    throw new ShoalError('wrong_usage', `${JSON.stringify(words[0])} is too much; ${usage}`)
+    throw new ShoalError(
+      'wrong_usage',
+      `${JSON.stringify(words[0])} is one argument too many; ${usage}`,
+    )
 }
 
 const isIn = <T extends string>(list: readonly T[], name: string): name is T =>

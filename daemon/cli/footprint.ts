@@ -3,23 +3,23 @@ import { rm, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { signingKeyFile } from '../identity.ts'
 
-export interface Footprint {
-  /** The folder is ours alone now: a key that is there is somebody's. */
-  locked(): void
+interface Footprint {
+  /** Must be called once the folder is locked: a key found then belongs to another cell. */
+  markLocked(): void
   /** `unlock` lets others in: from then on a key may be theirs. */
   takeBack(unlock: () => void): Promise<void>
 }
 
 /**
- * Takes back what came into a state folder: a signing key since it was locked, and the folders
- * themselves since this was called, as far as they are empty again. What was there before stays.
+ * Undoes what was created in a state folder: a signing key created since it was locked, and the
+ * folders created since this call, if they are empty again. Existing files stay.
  */
 export const footprint = (stateDir: string): Footprint => {
   const key = signingKeyFile(stateDir)
-  const top = firstMissing(stateDir)
+  const top = findFirstMissing(stateDir)
   let hadKey = true
   return {
-    locked: () => {
+    markLocked: () => {
       hadKey = existsSync(key)
     },
     takeBack: async unlock => {
@@ -30,14 +30,14 @@ export const footprint = (stateDir: string): Footprint => {
   }
 }
 
-const firstMissing = (path: string): string | undefined =>
-  existsSync(path) ? undefined : (firstMissing(dirname(path)) ?? path)
+const findFirstMissing = (path: string): string | undefined =>
+  existsSync(path) ? undefined : (findFirstMissing(dirname(path)) ?? path)
 
 const removeEmpty = async (folder: string, top: string): Promise<void> => {
   try {
     await rmdir(folder)
   } catch {
-    // somebody else uses it by now
+    // The folder is in use by now
     return
   }
   if (folder !== top) await removeEmpty(dirname(folder), top)

@@ -19,14 +19,14 @@ import {
 import type { DaemonCommand } from './command.ts'
 import { takeFlags } from './flags.ts'
 import { footprint } from './footprint.ts'
-import { settingsOf } from './settings.ts'
+import { readSettings } from './settings.ts'
 
 export const JOIN_HELP = {
   usage: 'shoald join URL --token TOKEN',
   summary: 'Makes this machine a cell of a fleet, and writes what the daemon needs to start.',
   flags: [
     'URL                 address of the coordinator, https unless it is on this machine',
-    '--token TOKEN       the one-time token that an operator made; every user of a machine can',
+    '--token TOKEN       the one-time token from an operator; every user of a machine can',
     '                    read the arguments of its programs',
     '--token-file FILE   a file that holds it instead',
   ],
@@ -35,7 +35,7 @@ export const JOIN_HELP = {
 /** The coordinator does not take this token, or is not the one that made it. */
 const REFUSED: readonly ErrorCode[] = ['auth_required', 'forbidden']
 
-/** Enrols this machine now and writes what the daemon needs to start; starts nothing itself. */
+/** Enrols this machine and writes the files that the daemon needs; it does not start the daemon. */
 export const joinCommand: DaemonCommand = async context => {
   const { values, words, rest } = takeFlags(context.argv, ['token', 'token-file'], [])
   const [url, ...more] = words
@@ -43,17 +43,17 @@ export const joinCommand: DaemonCommand = async context => {
   const fault = addressFault(url)
   if (fault !== undefined) throw wrongUsage(`${url}: ${fault}`)
   const token = values.token ?? (await tokenIn(values['token-file']))
-  const { config, file } = settingsOf(context, rest, { mayMiss: true })
+  const { config, file } = readSettings(context, rest, { mayMiss: true })
 
   const left = footprint(config.state_dir)
   const held = new AbortController()
   await lockState(config.state_dir, AbortSignal.any([context.signal, held.signal]))
-  left.locked()
+  left.markLocked()
   const known = await readIdentity(config.state_dir)
   if (known !== undefined)
     throw new ShoalError(
       'conflict',
-      `this machine is ${known.cell_id} of ${known.coordinator_url} already; shoald leave ends that`,
+      `this machine is ${known.cell_id} of ${known.coordinator_url} already; remove it first with shoald leave`,
     )
   const identity = await enrolOnce({
     ...context,
@@ -72,7 +72,7 @@ export const joinCommand: DaemonCommand = async context => {
   await writeIdentity(config.state_dir, identity)
   const settings = await writeSettings(file, config, url)
   await giveToOwner(config.state_dir)
-  context.write(told(identity, config, settings))
+  context.write(describeJoin(identity, config, settings))
   return 0
 }
 
@@ -92,7 +92,7 @@ interface Written {
   made: boolean
 }
 
-/** A file that is there already is the operator's and stays as it is. */
+/** Writes the configuration file; an existing one belongs to the operator and stays unchanged. */
 const writeSettings = async (
   file: string | undefined,
   { name, state_dir }: DaemonConfig,
@@ -104,21 +104,27 @@ const writeSettings = async (
   return { path: wanted, made: await createPrivate(wanted, text) }
 }
 
-/** Root may join for a daemon that runs as somebody else: whoever owns the folder owns the files. */
+/**
+ * Gives new files to the owner of the state folder, as root may join for a daemon of another user.
+ */
 const giveToOwner = async (stateDir: string): Promise<void> => {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = await stat(stateDir)
   for (const path of [identityFile(stateDir), signingKeyFile(stateDir)]) await chown(path, uid, gid)
 }
 
-const told = (identity: Identity, { state_dir }: DaemonConfig, { path, made }: Written): string =>
+const describeJoin = (
+  identity: Identity,
+  { state_dir }: DaemonConfig,
+  { path, made }: Written,
+): string =>
   [
     `This machine is ${identity.cell_id} of ${identity.coordinator_url} now.`,
-    `Identity: ${identityFile(state_dir)}. Whoever has this file is this cell: keep it, copy it nowhere.`,
-    made ? `Settings: ${path}` : `Settings: ${path} was there before and was not changed.`,
+    `Identity: ${identityFile(state_dir)}. It is the secret of this cell: keep it, and do not copy it.`,
+    made ? `Settings: ${path}` : `Settings: ${path} already existed and was not changed.`,
     ...(identity.coordinator_ca === undefined
       ? []
-      : ["The coordinator's certificate authority is pinned: nobody else can stand in for it."]),
+      : ["The coordinator's certificate authority is pinned: no other server can impersonate it."]),
     `Next: shoald --config ${path} (installed as a package: systemctl restart shoald)`,
     `If it does not show up: shoald doctor --config ${path}`,
     '',

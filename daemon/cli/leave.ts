@@ -16,12 +16,11 @@ import {
 } from '../identity.ts'
 import type { CommandContext, DaemonCommand } from './command.ts'
 import { requireNoWords, takeFlags } from './flags.ts'
-import { settingsOf } from './settings.ts'
+import { readSettings } from './settings.ts'
 
 export const LEAVE_HELP = {
   usage: 'shoald leave --yes [--force]',
-  summary:
-    'Ends this cell: tells the coordinator and removes the identity. Stop the daemon before.',
+  summary: 'Removes this cell from its fleet and deletes the identity. Stop the daemon first.',
   flags: [
     '--yes     needed: it is for good, and what was not sent yet is removed',
     '--force   also when the coordinator cannot be told',
@@ -32,24 +31,27 @@ export const LEAVE_HELP = {
 export const leaveCommand: DaemonCommand = async context => {
   const { switches, words, rest } = takeFlags(context.argv, [], ['yes', 'force'])
   requireNoWords({ words }, LEAVE_HELP.usage)
-  const { config } = settingsOf(context, rest)
+  const { config } = readSettings(context, rest)
   const identity = await readIdentity(config.state_dir)
   if (identity === undefined)
-    throw new ShoalError('not_found', `${config.state_dir} holds no identity: this is no cell`)
+    throw new ShoalError(
+      'not_found',
+      `${config.state_dir} holds no identity: this machine is not a cell`,
+    )
   const { cell_id, coordinator_url } = identity
   if (!switches.yes)
     throw new ShoalError(
       'invalid_request',
-      `this ends ${cell_id} of ${coordinator_url} for good and removes what it has not sent yet; add --yes`,
+      `this ends ${cell_id} of ${coordinator_url} for good and deletes unsent data; add --yes`,
     )
   await lockState(config.state_dir, context.signal)
   const said = await tell(identity, config, context, switches.force)
   await forget(config.state_dir)
-  context.write(`This machine is no cell of ${coordinator_url} any more. ${said}\n`)
+  context.write(`This machine is no longer a cell of ${coordinator_url}. ${said}\n`)
   return 0
 }
 
-/** The coordinator has ended the cell by itself. */
+/** Errors which mean that the coordinator has already removed the cell. */
 const ended: ErrorCode[] = ['auth_required']
 
 const tell = async (
@@ -63,21 +65,21 @@ const tell = async (
   try {
     const asked = { ...identity, credential: credentialOf(identity), boot_id: randomId() }
     await askAsCell(asked, asker, { method: 'POST', path: LEAVE_PATH, answer: LeaveAnswer })
-    return 'The coordinator knows.'
+    return 'The coordinator was notified.'
   } catch (error) {
     if (!(error instanceof ShoalError)) throw error
-    if (ended.includes(error.code)) return 'The coordinator had ended it before.'
-    if (force) return `The coordinator could not be told: revoke ${identity.cell_id} there.`
-    throw new ShoalError(error.code, `${error.message}; --force leaves without telling`, {
+    if (ended.includes(error.code)) return 'The coordinator had already removed it.'
+    if (force) return `The coordinator could not be notified: revoke ${identity.cell_id} there.`
+    throw new ShoalError(error.code, `${error.message}; --force leaves without notifying it`, {
       cause: error,
     })
   }
 }
 
-/** What belongs to one life as a cell, besides its identity. */
+/** Files of one membership, besides the identity. */
 const LEFT_BEHIND = ['spool', 'commands.journal', 'desired.json']
 
-/** The identity last: whoever is interrupted can leave again. */
+/** Deletes the identity last, so that an interrupted leave can be repeated. */
 const forget = async (stateDir: string): Promise<void> => {
   for (const name of LEFT_BEHIND) await rm(join(stateDir, name), { recursive: true, force: true })
   await rm(signingKeyFile(stateDir), { force: true })

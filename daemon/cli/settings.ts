@@ -5,21 +5,21 @@ import { ShoalError } from '../../shared/errors.ts'
 import { DaemonConfig } from '../config.ts'
 import type { CommandContext } from './command.ts'
 
-export interface Settings {
+interface ShoaldSettings {
   config: DaemonConfig
-  /** The configuration file that was named, whether it is there or not. */
+  /** Configuration file that was named, whether it exists or not. */
   file: string | undefined
 }
 
 /**
- * The daemon's own configuration, as it would find it. A file that was named and is not there is
- * refused, or counts as empty where it `mayMiss`: for whoever is about to write it.
+ * The configuration the daemon would use. A named file that does not exist is an error, or counts
+ * as empty with `mayMiss`, for a caller that is about to write it.
  */
-export const settingsOf = (
+export const readSettings = (
   { env }: Pick<CommandContext, 'env'>,
   argv: string[],
   { mayMiss = false }: { mayMiss?: boolean } = {},
-): Settings => {
+): ShoaldSettings => {
   const at = argv.indexOf('--config')
   const file = at < 0 ? env.SHOAL_CONFIG : argv[at + 1]
   const missing = mayMiss && file !== undefined && !existsSync(file)

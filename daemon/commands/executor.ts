@@ -89,7 +89,10 @@ export class CommandExecutor {
     const known = journal.find(command.id)
     if (known !== undefined) return this.#acks.repeat(known)
     if (command.fence <= journal.fenceOf(laneOf(command)))
-      return this.#acks.reportUnstored(command.id, toRejection('stale_fence', 'a later command was received before'))
+      return this.#acks.reportUnstored(
+        command.id,
+        toRejection('stale_fence', 'a later command was received before'),
+      )
     const planned = this.#judge.admit(command, cameMs)
     if (isRefusal(planned)) return this.#acks.settle(toRefusedSubject(command), planned)
     const full = this.#findOverload(command)
@@ -112,7 +115,8 @@ export class CommandExecutor {
   #findOverload(command: Command): CommandRefusal | undefined {
     const kind = this.#kindOf(command)
     const lanes = this.#lanes
-    const reason = kind === undefined ? lanes.findOverload(laneOf(command)) : lanes.findAsideOverload(kind)
+    const reason =
+      kind === undefined ? lanes.findOverload(laneOf(command)) : lanes.findAsideOverload(kind)
     return reason === undefined ? undefined : toRejection('busy', reason)
   }
 
@@ -177,6 +181,6 @@ export class CommandExecutor {
 
 const findFault = (command: Command, cellId: string, trusted: readonly string[]) => {
   if (command.cell_id !== cellId) return 'it is for another cell'
-  if (!trusted.includes(command.key_id)) return 'its key is not the coordinator's'
+  if (!trusted.includes(command.key_id)) return 'its key is not the coordinator’s'
   return isGenuineCommand(command, command.key_id) ? undefined : 'its signature is invalid'
 }

@@ -7,8 +7,8 @@ export interface Believing {
 }
 
 /**
- * Settings that the coordinator has surely sent to this cell; undefined for others. A cell that has
- * pinned no key believes whoever may publish on its topics. Throws for a body of another form.
+ * Settings that were provably sent by the coordinator to this cell; undefined for others. A cell
+ * without a pinned key trusts every publisher on its topics. Throws for a malformed body.
  */
 export const genuineDesired = (
   body: unknown,
@@ -19,21 +19,23 @@ export const genuineDesired = (
   return trusted.some(key => isGenuineDesired(desired, cellId, key)) ? desired : undefined
 }
 
-export interface Standing {
-  /** The highest version that this cell has ever believed, also before a restart. */
+interface SettingsStanding {
+  /** Highest version that this cell has ever trusted, also before a restart. */
   highest: number
-  /** It answers a birth that was open until now. */
+  /** True when the settings answer a birth message that was still open. */
   isAnswer: boolean
-  /** It is what holds, is tried or was not taken: it would change nothing. */
+  /**
+   * True when the settings are in force, on trial or already rejected: they would change nothing.
+   */
   isNothingNew: boolean
 }
 
 /**
- * Whether genuine settings are of the past. Versions grow over the whole fleet, so a change always
- * has a higher one. A lower one is right when a tag was taken away or the coordinator was set back;
- * then it comes as the answer to a birth, which cannot have been kept from an earlier time.
+ * True for genuine settings that are outdated. Versions grow over the whole fleet, so a change
+ * always has a higher one. A lower one is legitimate when a tag was removed or the coordinator was
+ * restored; it then answers a birth, and an answer cannot be a replay.
  */
 export const isStale = (
   { version }: Pick<Desired, 'version'>,
-  { highest, isAnswer, isNothingNew }: Standing,
+  { highest, isAnswer, isNothingNew }: SettingsStanding,
 ): boolean => !isAnswer && !isNothingNew && version <= highest

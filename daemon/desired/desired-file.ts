@@ -5,14 +5,14 @@ import * as z from 'zod'
 import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
 import type { DaemonConfig } from '../config.ts'
 import { faultsOf, overlay, settingsOf, withSettings } from './settings.ts'
-import type { Failure, State, Wanted } from './trial.ts'
+import type { TrialFailure, TrialState, Wanted } from './trial.ts'
 
 const WantedText = z.object({ version: z.int(), document: z.record(z.string(), z.unknown()) })
 
-/** `desired.json`: what holds, and what was being tried or was not taken. */
+/** Contents of `desired.json`: settings in force, on trial, or rejected. */
 const Kept = z.object({
   good: WantedText,
-  /** The highest version that was ever believed. */
+  /** Highest version that was ever trusted. */
   highest: z.int().nonnegative().exactOptional(),
   trying: WantedText.exactOptional(),
   failure: z
@@ -30,12 +30,12 @@ const NOTHING: Kept = { good: { version: 0, document: {} } }
 const fileOf = (stateDir: string): string => join(stateDir, 'desired.json')
 
 /**
- * What held when the daemon ended. What was on probation then has failed: it may be the reason.
- * A file that cannot be used is as none: the coordinator sends everything again.
+ * Settings in force when the daemon ended. Settings that were on trial then have failed, as they
+ * may be the reason. An unusable file counts as missing: the coordinator sends everything again.
  */
 export const readDesired = async (
   stateDir: string,
-): Promise<{ good: Wanted; failure?: Failure; highest: number }> => {
+): Promise<{ good: Wanted; failure?: TrialFailure; highest: number }> => {
   const text = await readPrivate(fileOf(stateDir)).catch(() => undefined)
   const { good, trying, failure, highest: kept = 0 } = understand(text)
   const versions = [good, trying, failure?.wanted].map(wanted => wanted?.version ?? 0)
@@ -55,10 +55,13 @@ const understand = (text: string | undefined): Kept => {
   }
 }
 
-/** On the disk when it resolves; a disk that fails costs the memory of it, not the cell. */
+/**
+ * Resolves when the settings are on disk. A disk error loses them at the next start but does not
+ * stop the cell.
+ */
 export const writeDesired = async (
   stateDir: string,
-  { good, trial, failure }: State,
+  { good, trial, failure }: TrialState,
   logger: Logger,
   highest = 0,
 ): Promise<void> => {
@@ -69,11 +72,13 @@ export const writeDesired = async (
     ...(failure && { failure }),
   }
   await replacePrivate(fileOf(stateDir), `${JSON.stringify(kept, null, 2)}\n`).catch(error =>
-    logger.warn({ reason: error.message }, 'settings of the coordinator are not kept'),
+    logger.warn({ reason: error.message }, 'settings of the coordinator could not be stored'),
   )
 }
 
-/** The configuration with which the daemon starts: its own file, and what held before over it. */
+/**
+ * Configuration with which the daemon starts: its own file, overlaid with the last proven settings.
+ */
 export const startingConfig = async (config: DaemonConfig): Promise<DaemonConfig> => {
   const { good } = await readDesired(config.state_dir)
   return withSettings(config, overlay(settingsOf(config), good.document))

@@ -1,19 +1,19 @@
-/** Births whose answer did not come; older ones are forgotten. */
+/** Maximum number of unanswered births; older ones are forgotten. */
 const MAX_OPEN = 16
 
 /**
- * The births that the coordinator has not answered yet. Settings that answer one of them were made
- * after it, whatever their version says; nobody can have kept them from an earlier time.
+ * Births that the coordinator has not answered yet. Settings that answer one of them were made
+ * after it, whatever their version, so they cannot be a replay.
  */
 export class OpenBirths {
   #ids: string[] = []
 
   /** A birth with this id leaves now. */
-  sent(id: string): void {
+  add(id: string): void {
     this.#ids = [...this.#ids, id].slice(-MAX_OPEN)
   }
 
-  /** Whether this is the answer to an open one; it and those before are closed then. */
+  /** True when this answers an open birth; closes that one and all earlier ones. */
   take(id: string | undefined): boolean {
     const at = id === undefined ? -1 : this.#ids.indexOf(id)
     if (at < 0) return false

@@ -10,7 +10,7 @@ export const settingsOf = (config: DaemonConfig): CellSettings => {
     telemetry: { interval_seconds: telemetry.interval_seconds },
     log: { level: log.level },
     inference: {
-      // what is measured is no setting
+      // Measured values are not settings
       ...(typeof slots === 'number' && { slots }),
       ...(typeof threads === 'number' && { threads }),
     },
@@ -41,7 +41,7 @@ export interface SettingFault {
   message: string
 }
 
-/** What is wrong with a document that came from the coordinator, key by key. */
+/** Faults of a document from the coordinator, one per key. */
 export const faultsOf = (document: unknown): SettingFault[] =>
   (CellSettings.safeParse(document).error?.issues ?? []).slice(0, MAX_ERRORS).map(issue => ({
     key: issue.path.join('.').slice(0, 128),

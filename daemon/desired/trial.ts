@@ -4,43 +4,43 @@ import { faultsOf, overlay, type SettingFault } from './settings.ts'
 
 /** Time for which new settings must prove that the cell lives on with them. */
 export const PROBATION_MS = 60_000
-/** Shorter trouble at its end, as a connection that is made again, says nothing. */
+/** Trouble at the end of the probation that is shorter, such as a reconnect, does not count. */
 export const LASTING_MS = 15_000
-/** For so long after it an engine may still be loading. */
+/** Time after a change in which an engine may still be loading. */
 export const LOADING_MS = 600_000
 
-/** What the coordinator wants. */
+/** Settings requested by the coordinator. */
 export interface Wanted {
   version: number
   document: Record<string, unknown>
 }
 
-/** What settings are made of: the cell's own file and what the coordinator wants. */
-export interface Basis {
+/** Sources of the settings: the cell's own file and the coordinator's request. */
+interface Basis {
   local: CellSettings
   wanted: Wanted
 }
 
-/** What came last and is not in force. */
-export interface Failure {
+/** Newest request that is not in force, with the reason. */
+export interface TrialFailure {
   wanted: Wanted
   state: Extract<ReportedState, 'refused' | 'rolled_back'>
   errors: SettingFault[]
 }
 
-export interface State {
-  /** The last that held. */
+export interface TrialState {
+  /** Settings that were last proven. */
   good: Basis
-  /** In force, but not proven yet. */
+  /** Settings in force but not yet proven. */
   trial?: { basis: Basis; untilMs: number }
-  failure?: Failure
+  failure?: TrialFailure
 }
 
-/** What does not run now, though it did before the trial. */
+/** Services that ran before the trial and do not run now. */
 export interface Trouble {
   what: string
   lastsMs: number
-  /** An engine is on its way. */
+  /** True while an engine is loading. */
   isLoading: boolean
 }
 
@@ -51,21 +51,21 @@ export type Event =
   | { type: 'tick'; nowMs: number; trouble: Trouble | undefined }
   | { type: 'not applied'; message: string }
 
-export interface Step {
-  state: State
+export interface TrialStep {
+  state: TrialState
   /** Settings to bring into force now. */
   apply?: CellSettings
 }
 
 /** One step of the trial of new settings: pure, so that every order of events can be tried. */
-export const step = (state: State, event: Event): Step => {
-  if (event.type === 'desired') return desired(state, event.wanted, event.nowMs)
+export const step = (state: TrialState, event: Event): TrialStep => {
+  if (event.type === 'desired') return startTrial(state, event.wanted, event.nowMs)
   if (event.type === 'reload') return reload(state, event.local, event.nowMs)
   if (event.type === 'not applied') return rollBack(state, event.message)
   return tick(state, event.trouble, event.nowMs)
 }
 
-const tick = (state: State, trouble: Trouble | undefined, nowMs: number): Step => {
+const tick = (state: TrialState, trouble: Trouble | undefined, nowMs: number): TrialStep => {
   const { trial, failure } = state
   if (trial === undefined || nowMs < trial.untilMs) return { state }
   if (trouble === undefined) return { state: { good: trial.basis, ...(failure && { failure }) } }
@@ -74,22 +74,22 @@ const tick = (state: State, trouble: Trouble | undefined, nowMs: number): Step =
   return rollBack(state, trouble.what)
 }
 
-/** What the coordinator wanted and the cell did not take is as it was. */
-const reload = (state: State, local: CellSettings, nowMs: number): Step => {
+/** Applies the cell's own file; a rejected request of the coordinator stays rejected. */
+const reload = (state: TrialState, local: CellSettings, nowMs: number): TrialStep => {
   const { state: next, ...rest } = attempt(state, { ...current(state), local }, nowMs)
   return { state: { ...next, ...(state.failure && { failure: state.failure }) }, ...rest }
 }
 
-/** Whether only the cell's own file is being tried. */
-export const isOwnTrial = ({ good, trial }: State): boolean =>
+/** True when only the cell's own file is on trial. */
+export const isOwnTrial = ({ good, trial }: TrialState): boolean =>
   trial !== undefined && isSame(trial.basis.wanted, good.wanted)
 
-const current = ({ good, trial }: State): Basis => trial?.basis ?? good
+const current = ({ good, trial }: TrialState): Basis => trial?.basis ?? good
 
 export const settingsIn = (basis: Basis): CellSettings =>
   overlay(basis.local, basis.wanted.document)
 
-const desired = (state: State, wanted: Wanted, nowMs: number): Step => {
+const startTrial = (state: TrialState, wanted: Wanted, nowMs: number): TrialStep => {
   if (isSame(wanted, current(state).wanted)) return { state }
   if (isSame(wanted, state.failure?.wanted)) return { state }
   const errors = faultsOf(wanted.document)
@@ -98,8 +98,8 @@ const desired = (state: State, wanted: Wanted, nowMs: number): Step => {
   return attempt(state, { local: current(state).local, wanted }, nowMs)
 }
 
-/** What changes nothing needs no probation, and neither does what held before. */
-const attempt = (state: State, basis: Basis, nowMs: number): Step => {
+/** Starts a trial, unless nothing changes or the settings held before. */
+const attempt = (state: TrialState, basis: Basis, nowMs: number): TrialStep => {
   const before = settingsIn(current(state))
   const after = settingsIn(basis)
   const apply = isSame(before, after) ? {} : { apply: after }
@@ -110,18 +110,18 @@ const attempt = (state: State, basis: Basis, nowMs: number): Step => {
   return { state: { good: state.good, trial: { basis, untilMs } }, ...apply }
 }
 
-const rollBack = (state: State, message: string): Step => {
+const rollBack = (state: TrialState, message: string): TrialStep => {
   const { good, trial } = state
   if (trial === undefined) return { state }
   const errors = [{ key: '', message: message.slice(0, 300) }]
   const { wanted } = (isOwnTrial(state) && state.failure) || trial.basis
-  const failure: Failure = { wanted, state: 'rolled_back', errors }
+  const failure: TrialFailure = { wanted, state: 'rolled_back', errors }
   return { state: { good, failure }, apply: settingsIn(good) }
 }
 
 const isSame = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a, b)
 
-export const reportOf = (state: State): Reported => {
+export const reportOf = (state: TrialState): Reported => {
   const { good, trial, failure } = state
   const basis = current(state)
   return {

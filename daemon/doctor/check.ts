@@ -1,36 +1,36 @@
 import type { DaemonConfig } from '../config.ts'
 import type { Identity } from '../identity.ts'
 
-export interface Finding {
-  /** `skip` is what could not be looked at because something before it is wrong. */
+export interface CheckReport {
+  /** `skip` marks a check that an earlier fault prevents. */
   state: 'ok' | 'warn' | 'fail' | 'skip'
-  /** What was seen, in plain words. */
+  /** Finding, in plain words. */
   says: string
-  /** What to do about it. */
+  /** Suggested remedy. */
   remedy?: string
 }
 
-export interface Checked extends Finding {
+export interface Checked extends CheckReport {
   name: string
 }
 
-/** What the checks may look at. */
-export interface Patient {
+/** Parts of the machine that the checks examine. */
+export interface CheckSubject {
   config: DaemonConfig
   identity: Identity | undefined
   /** Address of the coordinator. */
   url: string
   path: string | undefined
-  /** Where the kernel shows its devices: /sys. */
+  /** Folder in which the kernel shows its devices: /sys. */
   sysFolder: string
   signal: AbortSignal
   /** Unix time, milliseconds. */
   now: () => number
 }
 
-export type Check = (patient: Patient) => Promise<Finding>
+export type DoctorCheck = (patient: CheckSubject) => Promise<CheckReport>
 
-export const ok = (says: string): Finding => ({ state: 'ok', says })
-export const warn = (says: string, remedy: string): Finding => ({ state: 'warn', says, remedy })
-export const fail = (says: string, remedy: string): Finding => ({ state: 'fail', says, remedy })
-export const skip = (says: string): Finding => ({ state: 'skip', says })
+export const ok = (says: string): CheckReport => ({ state: 'ok', says })
+export const warn = (says: string, remedy: string): CheckReport => ({ state: 'warn', says, remedy })
+export const fail = (says: string, remedy: string): CheckReport => ({ state: 'fail', says, remedy })
+export const skip = (says: string): CheckReport => ({ state: 'skip', says })

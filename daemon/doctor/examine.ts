@@ -1,10 +1,10 @@
-import type { Check, Checked, Patient } from './check.ts'
+import type { Checked, CheckSubject, DoctorCheck } from './check.ts'
 import { broker, certificate, coordinator, identity, link, selfChecks } from './fleet-checks.ts'
 import { disk, gpus, spool, weights } from './machine-checks.ts'
 import { bluetooth, wifi } from './radio-checks.ts'
 
 /** Every check, in the order in which one thing leans on another. */
-const checksFor = (patient: Patient): Record<string, Check> => ({
+const checksFor = (patient: CheckSubject): Record<string, DoctorCheck> => ({
   identity,
   coordinator,
   certificate,
@@ -19,8 +19,8 @@ const checksFor = (patient: Patient): Record<string, Check> => ({
   wifi,
 })
 
-/** Looks at everything; where the coordinator cannot be reached, nothing more is asked of it. */
-export async function* examine(patient: Patient): AsyncGenerator<Checked> {
+/** Runs all checks; an unreachable coordinator ends those that need it. */
+export async function* examineCell(patient: CheckSubject): AsyncGenerator<Checked> {
   let reached = true
   for (const [name, check] of Object.entries(checksFor(patient))) {
     if (!reached && NEEDS_COORDINATOR.has(name)) {

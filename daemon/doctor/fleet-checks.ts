@@ -13,7 +13,15 @@ import { followEndorsements } from '../../shared/wire/trust.ts'
 import { ask, askAsCell } from '../ask.ts'
 import { credentialOf, identityFile } from '../identity.ts'
 import { dial } from '../uplink/dial.ts'
-import { type Check, type Finding, fail, ok, type Patient, skip, warn } from './check.ts'
+import {
+  type CheckReport,
+  type CheckSubject,
+  type DoctorCheck,
+  fail,
+  ok,
+  skip,
+  warn,
+} from './check.ts'
 
 /* What can be seen of the coordinator, and what it says of this cell. */
 
@@ -21,10 +29,10 @@ import { type Check, type Finding, fail, ok, type Patient, skip, warn } from './
 const CLOCK_LIMIT_MS = 2000
 const TIMEOUT_SECONDS = 5
 
-export const identity: Check = async ({ config, identity }) => {
+export const identity: DoctorCheck = async ({ config, identity }) => {
   if (identity === undefined)
     return fail(
-      `${config.state_dir} holds no identity: this machine is no cell`,
+      `${config.state_dir} holds no identity: this machine is not a cell`,
       'get a join token from the coordinator and use shoald join URL --token TOKEN',
     )
   const { mode } = await stat(identityFile(config.state_dir))
@@ -36,7 +44,7 @@ export const identity: Check = async ({ config, identity }) => {
   return ok(`${identity.cell_id}, epoch ${identity.epoch}`)
 }
 
-export const coordinator: Check = async patient => {
+export const coordinator: DoctorCheck = async patient => {
   const { url, identity } = patient
   const startedMs = performance.now()
   try {
@@ -45,23 +53,23 @@ export const coordinator: Check = async patient => {
   } catch (error) {
     return fail(
       (error as Error).message,
-      'is the address right, the coordinator up, and nothing in between that stops port or TLS?',
+      'check the address, the coordinator, and firewalls that may block the port or TLS',
     )
   }
   return ok(`${url} answers in ${Math.ceil(performance.now() - startedMs)} ms`)
 }
 
-export const certificate: Check = async ({ url, identity }) => {
+export const certificate: DoctorCheck = async ({ url, identity }) => {
   if (url.startsWith('http:')) return ok('not needed: the coordinator is on this machine')
   return identity?.coordinator_ca === undefined
     ? ok('vouched for by an authority that this machine trusts')
     : ok('vouched for by the authority that was pinned at enrolment')
 }
 
-/** The answer of the coordinator about this cell is what several checks look at. */
+/** Checks that share the coordinator's answer about this cell. */
 export const selfChecks = (
-  patient: Patient,
-): Record<'credential' | 'signing key' | 'clock', Check> => {
+  patient: CheckSubject,
+): Record<'credential' | 'signing key' | 'clock', DoctorCheck> => {
   let asked: Promise<Seen> | undefined
   const self = (): Promise<Seen> => {
     asked ??= askSelf(patient)
@@ -81,13 +89,13 @@ export const selfChecks = (
 }
 
 interface Seen {
-  credential: Finding
+  credential: CheckReport
   answer?: SelfAnswer
-  /** This cell's clock before the coordinator's, within half a round trip. */
+  /** Offset of this cell's clock from the coordinator's, accurate to half a round trip. */
   aheadMs: number
 }
 
-const askSelf = async (patient: Patient): Promise<Seen> => {
+const askSelf = async (patient: CheckSubject): Promise<Seen> => {
   const { identity, now } = patient
   if (identity === undefined) return { credential: skip('there is no identity'), aheadMs: 0 }
   const before = now()
@@ -99,11 +107,11 @@ const askSelf = async (patient: Patient): Promise<Seen> => {
     const aheadMs = (before + now()) / 2 - answer.now
     return { credential: ok(`accepted; made ${dayOf(answer.credential_at)}`), answer, aheadMs }
   } catch (error) {
-    return { credential: refused(error as Error), aheadMs: 0 }
+    return { credential: describeRefusal(error as Error), aheadMs: 0 }
   }
 }
 
-const refused = (error: Error): Finding => {
+const describeRefusal = (error: Error): CheckReport => {
   const code = error instanceof ShoalError ? error.code : undefined
   if (code === 'auth_required')
     return fail(
@@ -115,29 +123,29 @@ const refused = (error: Error): Finding => {
   return skip(error.message)
 }
 
-const keyOf = ({ identity }: Patient, answer: SelfAnswer): Finding => {
+const keyOf = ({ identity }: CheckSubject, answer: SelfAnswer): CheckReport => {
   const pinned = identity?.coordinator_key
   if (pinned === undefined) return warn('none is pinned yet', 'the daemon pins it when it connects')
   if (followEndorsements(pinned, answer) === undefined)
     return fail(
       'the coordinator signs with a key that the pinned one does not vouch for',
-      'if it was set up anew: shoald leave --yes --force, then join again; if not, it is not yours',
+      'if it was reinstalled: shoald leave --yes --force, then join again; if not, it is another server',
     )
   return ok('the coordinator signs with the key that is pinned, or one that it vouches for')
 }
 
-const clockOf = (aheadMs: number): Finding => {
+const clockOf = (aheadMs: number): CheckReport => {
   const says = `${Math.round(Math.abs(aheadMs))} ms ${aheadMs < 0 ? 'behind' : 'ahead of'} the coordinator`
   return Math.abs(aheadMs) > CLOCK_LIMIT_MS
     ? warn(says, 'let both machines follow a time server: commands to devices are refused')
     : ok(says)
 }
 
-/** What stands in the way is the credential, not the way. */
+/** Errors that are caused by the credential and not by the network path. */
 const OF_CREDENTIAL: readonly ErrorCode[] = ['auth_required', 'forbidden']
 
 const plane =
-  (path: string, protocol: string): Check =>
+  (path: string, protocol: string): DoctorCheck =>
   async patient => {
     const { identity } = patient
     if (identity === undefined) return skip('there is no identity')
@@ -148,7 +156,8 @@ const plane =
       socket.destroy()
       return ok(`the coordinator switches to ${protocol}`)
     } catch (error) {
-      if (error instanceof ShoalError && OF_CREDENTIAL.includes(error.code)) return refused(error)
+      if (error instanceof ShoalError && OF_CREDENTIAL.includes(error.code))
+        return describeRefusal(error)
       return fail(
         (error as Error).message,
         'a proxy in between must pass the Upgrade header and leave the connection open',
@@ -159,6 +168,10 @@ const plane =
 export const broker = plane(MQTT_PATH, MQTT_PROTOCOL)
 export const link = plane(LINK_PATH, LINK_PROTOCOL)
 
-const askerOf = ({ url, signal }: Patient) => ({ url, signal, timeoutSeconds: TIMEOUT_SECONDS })
+const askerOf = ({ url, signal }: CheckSubject) => ({
+  url,
+  signal,
+  timeoutSeconds: TIMEOUT_SECONDS,
+})
 
 const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)

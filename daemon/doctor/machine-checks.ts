@@ -7,16 +7,16 @@ import { chooseSampler, thisMachine } from '../gpu/choose.ts'
 import { type GpuReading, type GpuSampler, noGpus } from '../gpu/sampler.ts'
 import { checkGguf } from '../inference/gguf.ts'
 import { placesOf, resolveWeights, type WeightsPlaces } from '../inference/weights.ts'
-import { type Check, fail, ok, warn } from './check.ts'
+import { type DoctorCheck, fail, ok, warn } from './check.ts'
 
 /* What can be seen without the coordinator. */
 
 const MIB = 1024 * 1024
 const GIB = 1024 * MIB
-/** A sampler that has said nothing after this time is waiting for its driver. */
+/** Time after which a silent sampler counts as waiting for its driver. */
 const GPU_WAIT_MS = 5000
 
-export const gpus: Check = async ({ path, signal }) => {
+export const gpus: DoctorCheck = async ({ path, signal }) => {
   const stop = new AbortController()
   const sampler = await chooseSampler(thisMachine(path, 1))
   sampler.start(AbortSignal.any([signal, stop.signal]))
@@ -27,7 +27,7 @@ export const gpus: Check = async ({ path, signal }) => {
   if (sampler === noGpus) return ok('no GPU was found: models run on the CPU')
   if (gpus.length === 0)
     return warn(
-      `the driver says nothing within ${GPU_WAIT_MS / 1000} s`,
+      `the driver did not answer within ${GPU_WAIT_MS / 1000} s`,
       'check the driver with its own tool, such as nvidia-smi',
     )
   const names = sampler.facts().map(({ name }) => name)
@@ -44,8 +44,8 @@ const firstReading = async (sampler: GpuSampler): Promise<GpuReading> => {
   }
 }
 
-export const disk: Check = async ({ config }) => {
-  const space = await statfs(existing(config.state_dir))
+export const disk: DoctorCheck = async ({ config }) => {
+  const space = await statfs(nearestExisting(config.state_dir))
   const freeBytes = space.bavail * space.bsize
   const says = `${(freeBytes / GIB).toFixed(1)} GiB free for ${config.state_dir}`
   if (freeBytes < 16 * MIB) return fail(says, 'make room: the daemon cannot keep its identity')
@@ -54,10 +54,11 @@ export const disk: Check = async ({ config }) => {
   return ok(says)
 }
 
-/** The folder itself, or the nearest one above it that is there. */
-const existing = (path: string): string => (existsSync(path) ? path : existing(dirname(path)))
+/** The folder itself, or its nearest existing parent. */
+const nearestExisting = (path: string): string =>
+  existsSync(path) ? path : nearestExisting(dirname(path))
 
-export const spool: Check = async ({ config }) => {
+export const spool: DoctorCheck = async ({ config }) => {
   const folder = join(config.state_dir, 'spool')
   const names = await readdir(folder, { recursive: true }).catch(() => [])
   let bytes = 0
@@ -71,8 +72,8 @@ export const spool: Check = async ({ config }) => {
     : ok(says)
 }
 
-/** Their headers; the whole files are checked when they are loaded. */
-export const weights: Check = async ({ config }) => {
+/** Checks the headers of weights files; digests are verified when a file is loaded. */
+export const weights: DoctorCheck = async ({ config }) => {
   const faults: string[] = []
   const files = new Set<string>()
   const places = placesOf(config.inference, config.state_dir)

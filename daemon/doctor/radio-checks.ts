@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Check, type Finding, ok, type Patient, warn } from './check.ts'
+import { type CheckReport, type CheckSubject, type DoctorCheck, ok, warn } from './check.ts'
 
 /*
  * Radios with which a cell can look around, as Linux shows them below /sys/class (kernel:
@@ -15,8 +15,8 @@ interface Radio {
   folder: string
 }
 
-/** Bluetooth LE: every adapter that Linux drives is there, named hci0 and up. */
-export const bluetooth: Check = async ({ sysFolder }) => {
+/** Bluetooth LE: Linux names every supported adapter hci0 and up. */
+export const bluetooth: DoctorCheck = async ({ sysFolder }) => {
   const names = (await namesIn(join(sysFolder, 'class/bluetooth'))).filter(name =>
     /^hci\d+$/.test(name),
   )
@@ -24,7 +24,7 @@ export const bluetooth: Check = async ({ sysFolder }) => {
   return findingOf(radios, 'no Bluetooth adapter: this cell finds no BLE devices', 'bluetooth')
 }
 
-export const wifi: Check = async ({ sysFolder }: Patient) => {
+export const wifi: DoctorCheck = async ({ sysFolder }: CheckSubject) => {
   const folder = join(sysFolder, 'class/net')
   const radios = (await namesIn(folder))
     .filter(name => ['phy80211', 'wireless'].some(mark => existsSync(join(folder, name, mark))))
@@ -32,10 +32,10 @@ export const wifi: Check = async ({ sysFolder }: Patient) => {
   return findingOf(radios, 'no wifi adapter: this cell sees no wifi networks', 'wifi')
 }
 
-const findingOf = async (radios: Radio[], none: string, kind: string): Promise<Finding> => {
+const findingOf = async (radios: Radio[], none: string, kind: string): Promise<CheckReport> => {
   if (radios.length === 0) return ok(none)
   const states = await Promise.all(
-    radios.map(async radio => ({ ...radio, off: await switchedOff(radio) })),
+    radios.map(async radio => ({ ...radio, off: await findBlock(radio) })),
   )
   const names = states.map(({ name, off }) => (off === undefined ? name : `${name} (${off})`))
   const says = names.join(', ')
@@ -48,8 +48,8 @@ const findingOf = async (radios: Radio[], none: string, kind: string): Promise<F
 
 const BY_HAND = 'switched off by hand'
 
-/** How it is kept off the air; undefined when it is not. */
-const switchedOff = async ({ folder }: Radio): Promise<string | undefined> => {
+/** Reason why a radio is blocked; undefined when it is not. */
+const findBlock = async ({ folder }: Radio): Promise<string | undefined> => {
   const switches = (await namesIn(folder)).filter(name => /^rfkill\d+$/.test(name))
   for (const name of switches) {
     if (await isSet(join(folder, name, 'hard'))) return BY_HAND

@@ -6,7 +6,7 @@ import { Latest, type Seen } from './latest.ts'
 import type { GpuSampler } from './sampler.ts'
 import { bytes, percent, quantity } from './values.ts'
 
-export interface AmdOptions {
+interface AmdOptions {
   /** Usually /sys/class/drm. */
   drmFolder: string
   intervalSeconds: number

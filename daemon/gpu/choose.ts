@@ -3,10 +3,10 @@ import { delimiter, join } from 'node:path'
 import { amdSampler, readAmdGpus } from './amd-sysfs.ts'
 import { withProcesses } from './nvidia-processes.ts'
 import { nvidiaSampler } from './nvidia-smi.ts'
-import { combined, type GpuSampler, noGpus } from './sampler.ts'
+import { combineSamplers, type GpuSampler, noGpus } from './sampler.ts'
 import { jetsonSampler } from './tegrastats.ts'
 
-export interface Machine {
+interface Machine {
   /** Folders of programs, as in PATH. */
   path: string
   drmFolder: string
@@ -22,7 +22,7 @@ export const thisMachine = (path: string | undefined, intervalSeconds: number): 
   intervalSeconds,
 })
 
-/** The samplers for what is there. A Jetson's nvidia-smi knows less than its tegrastats. */
+/** Samplers for the installed GPUs. A Jetson's nvidia-smi reports less than its tegrastats. */
 export const chooseSampler = async (machine: Machine): Promise<GpuSampler> => {
   const { intervalSeconds, drmFolder, path, boardFile } = machine
   const tegrastats = await findProgram('tegrastats', path)
@@ -39,7 +39,7 @@ export const chooseSampler = async (machine: Machine): Promise<GpuSampler> => {
   }
   if ((await readAmdGpus(drmFolder)).length > 0)
     samplers.push(amdSampler({ drmFolder, intervalSeconds }))
-  return samplers.length === 0 ? noGpus : combined(samplers)
+  return samplers.length === 0 ? noGpus : combineSamplers(samplers)
 }
 
 const findProgram = async (name: string, path: string): Promise<string | undefined> => {

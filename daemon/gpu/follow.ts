@@ -4,10 +4,10 @@ import type { Readable } from 'node:stream'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { backoffMs } from '../backoff.ts'
 
-export interface FollowOptions {
+interface ChildFollowOptions {
   command: string
   args: string[]
-  /** A line of the child's output, without its end. */
+  /** Called with each line of the child's output. */
   onLine: (line: string) => void
   /** The child ended or could not be started. */
   onEnd: (reason: string) => void
@@ -23,7 +23,7 @@ const MAX_LINE_CHARACTERS = 4096
  * Keeps one long-lived child running and hands on its lines. There is never a second child: one
  * that cannot be killed (a driver that hangs in the kernel) is waited for.
  */
-export const follow = async (options: FollowOptions): Promise<void> => {
+export const followChild = async (options: ChildFollowOptions): Promise<void> => {
   const { onEnd, signal, wait = realWait } = options
   for (let failures = 0; !signal.aborted; failures++) {
     let spoke = false
@@ -37,8 +37,8 @@ export const follow = async (options: FollowOptions): Promise<void> => {
   }
 }
 
-/** One life of the child; resolves with the reason of its end. */
-const runOnce = async (options: FollowOptions, onSpoke: () => void): Promise<string> => {
+/** Runs the child once; resolves with the reason why it ended. */
+const runOnce = async (options: ChildFollowOptions, onSpoke: () => void): Promise<string> => {
   const { command, args, onLine, silenceMs, signal } = options
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -35,18 +35,18 @@ export class Latest {
   }
 
   facts(): GpuFacts[] {
-    return this.#sorted().map(({ facts }) => facts)
+    return this.#listSorted().map(({ facts }) => facts)
   }
 
   reading(): GpuReading {
     const reasons = this.#seen.size === 0 && this.#complaint ? [this.#complaint] : []
-    const gpus = this.#sorted().map(({ facts, sample, at }) => {
+    const gpus = this.#listSorted().map(({ facts, sample, at }) => {
       const silentMs = this.#now() - at
       if (silentMs <= 2.5 * this.#periodMs) return sample
       reasons.push(this.#silence(facts, silentMs))
       return unknownSample(facts)
     })
-    const times = this.#sorted().map(({ at }) => at)
+    const times = this.#listSorted().map(({ at }) => at)
     return {
       gpus,
       ...(reasons.length > 0 && { reason: reasons.join('; ') }),
@@ -54,7 +54,7 @@ export class Latest {
     }
   }
 
-  #sorted() {
+  #listSorted() {
     return [...this.#seen.values()].sort((a, b) => a.facts.index - b.facts.index)
   }
 

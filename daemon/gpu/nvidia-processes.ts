@@ -6,7 +6,7 @@ import { patient } from '../patience.ts'
 import type { GpuSampler } from './sampler.ts'
 import { bytes, MIB } from './values.ts'
 
-export interface ProcessesOptions {
+interface ProcessesOptions {
   /** Path of nvidia-smi. */
   command: string
   intervalSeconds?: number
@@ -20,15 +20,15 @@ const STALE_INTERVALS = 2
 const MAX_PROCESSES = 16
 const TIMEOUT_MS = 10_000
 
-/** `nvidia-smi --help-query-compute-apps`. The name stands last: it may hold a comma. */
+/** `nvidia-smi --help-query-compute-apps`. The name is last, as it may contain a comma. */
 const ARGS = [
   '--query-compute-apps=gpu_uuid,pid,used_gpu_memory,process_name',
   '--format=csv,noheader,nounits',
 ]
 
 /**
- * Adds to the samples of NVIDIA GPUs the programs that use them. A list has no mark at its end when
- * nvidia-smi repeats it, so each is a short run of its own, and rare.
+ * Adds the programs that use them to the samples of NVIDIA GPUs. nvidia-smi does not mark the end
+ * of a repeated list, so each list is a short, infrequent run.
  */
 export const withProcesses = (sampler: GpuSampler, options: ProcessesOptions): GpuSampler => {
   const { command, intervalSeconds = 30, wait = realWait, run = runProgram } = options
@@ -60,7 +60,7 @@ export const withProcesses = (sampler: GpuSampler, options: ProcessesOptions): G
   }
 }
 
-/** By the GPU's UUID, the largest first. A line that is no process is skipped. */
+/** Processes per GPU UUID, the largest first. A line that describes no process is skipped. */
 export const parseProcesses = (text: string): Map<string, GpuProcess[]> => {
   const lists = new Map<string, GpuProcess[]>()
   for (const line of text.split('\n')) {

@@ -1,10 +1,10 @@
 import type { Wait } from '../../shared/wait.ts'
-import { follow } from './follow.ts'
+import { followChild } from './follow.ts'
 import { Latest, type Seen } from './latest.ts'
 import type { GpuSampler } from './sampler.ts'
 import { bytes, MIB, percent, quantity } from './values.ts'
 
-export interface NvidiaOptions {
+interface NvidiaOptions {
   /** Path of nvidia-smi. */
   command: string
   intervalSeconds: number
@@ -14,8 +14,8 @@ export interface NvidiaOptions {
 }
 
 /**
- * The queried fields (`nvidia-smi --help-query-gpu`). The name stands last, so that a comma in it
- * does no harm. Memory is in MiB, power in watts, clocks in MHz. Drivers since 450 know all.
+ * The queried fields (`nvidia-smi --help-query-gpu`). The name is last, as it may contain a comma.
+ * Memory is in MiB, power in watts, clocks in MHz. Drivers since 450 support all of them.
  */
 const FIELDS = [
   'index',
@@ -44,7 +44,7 @@ export const nvidiaSampler = (options: NvidiaOptions): GpuSampler => {
   }
   return {
     start: signal =>
-      void follow({
+      void followChild({
         command,
         args: [
           `--query-gpu=${FIELDS.join(',')}`,
@@ -62,7 +62,7 @@ export const nvidiaSampler = (options: NvidiaOptions): GpuSampler => {
   }
 }
 
-/** One row, or undefined for a line that is none, for instance an error message. */
+/** One row, or undefined for a line that is not a row, such as an error message. */
 export const parseRow = (line: string): Seen | undefined => {
   const [index, id, driver, total, used, busy, heat, power, clock, memoryClock, mig, ...name] =
     line.split(', ')

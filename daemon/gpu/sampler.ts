@@ -7,18 +7,18 @@ export interface GpuSampler {
   start(signal: AbortSignal): void
   /** The GPUs seen so far. */
   facts(): GpuFacts[]
-  /** The newest values. What is not known is null; `reason` says why something is missing. */
+  /** Latest values; unknown ones are null, and `reason` explains why something is missing. */
   sample(): GpuReading
 }
 
 export interface GpuReading {
   gpus: GpuSample[]
   reason?: string
-  /** When the oldest of them was taken: milliseconds of a clock that never goes back. */
+  /** Time of the oldest value, in milliseconds of a monotonic clock. */
   takenAt?: number
 }
 
-/** For a cell without a GPU that we know how to watch. */
+/** Sampler for a cell without a supported GPU. */
 export const noGpus: GpuSampler = { start: () => {}, facts: () => [], sample: () => ({ gpus: [] }) }
 
 /** A GPU of which nothing but its size is known. */
@@ -35,7 +35,7 @@ export const unknownSample = (facts: GpuFacts): GpuSample => ({
 })
 
 /** Several vendors in one cell. */
-export const combined = (samplers: GpuSampler[]): GpuSampler => ({
+export const combineSamplers = (samplers: GpuSampler[]): GpuSampler => ({
   start: signal => {
     for (const sampler of samplers) sampler.start(signal)
   },

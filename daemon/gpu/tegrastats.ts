@@ -1,10 +1,10 @@
 import type { Wait } from '../../shared/wait.ts'
-import { follow } from './follow.ts'
+import { followChild } from './follow.ts'
 import { Latest, type Seen } from './latest.ts'
 import type { GpuSampler } from './sampler.ts'
 import { bytes, MIB, percent, quantity } from './values.ts'
 
-export interface TegrastatsOptions {
+interface TegrastatsOptions {
   /** Path of tegrastats. */
   command: string
   /** The board, as its device tree calls it. */
@@ -21,7 +21,7 @@ export const jetsonSampler = (options: TegrastatsOptions): GpuSampler => {
   const latest = new Latest(periodMs, now)
   return {
     start: signal =>
-      void follow({
+      void followChild({
         command,
         args: ['--interval', String(periodMs)],
         onLine: line => {

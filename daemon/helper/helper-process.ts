@@ -26,7 +26,7 @@ export class HelperProcess {
       onFrame: frame => this.#take(frame),
       onEnd: how => this.#lose(how),
     })
-    this.#stopTimer = clock.after(START_MS, () => this.#lose('did not start in time'))
+    this.#stopTimer = clock.callAfter(START_MS, () => this.#lose('did not start in time'))
   }
 
   get isReady(): boolean {

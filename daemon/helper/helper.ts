@@ -113,7 +113,7 @@ export class Helper {
   }
 
   #limitWait(job: HelperJob): void {
-    job.stopTimer = this.#clock.after(MAX_WAIT_MS, () => {
+    job.stopTimer = this.#clock.callAfter(MAX_WAIT_MS, () => {
       job.end(new HelperFailure('busy', `it did not start within ${MAX_WAIT_MS / 1000} s`))
       this.#leave(job)
     })
@@ -128,7 +128,7 @@ export class Helper {
     for (let job = this.#takeNext(); job !== undefined; job = this.#takeNext()) this.#run(job)
     if (this.#running.size + this.#leaving.size > 0) return
     this.#stopIdleTimer()
-    this.#stopIdleTimer = this.#clock.after(this.#idleMs, () => this.#endProcess())
+    this.#stopIdleTimer = this.#clock.callAfter(this.#idleMs, () => this.#endProcess())
   }
 
   /** Takes the next call out of the queue, if it may run now. */
@@ -145,7 +145,7 @@ export class Helper {
     this.#stopIdleTimer()
     job.stopTimer()
     this.#running.set(job.id, job)
-    job.stopTimer = this.#clock.after(deadlineSeconds * 1000, () => {
+    job.stopTimer = this.#clock.callAfter(deadlineSeconds * 1000, () => {
       job.end(new HelperFailure('hung', `it did not end within ${deadlineSeconds} s`))
       this.#leave(job)
     })
@@ -160,7 +160,7 @@ export class Helper {
     if (at !== -1 || wasRunning) job.stopTimer()
     if (!wasRunning) return
     this.#leaving.set(job.id, job)
-    job.stopTimer = this.#clock.after(this.#cancelMs, () => this.#replace())
+    job.stopTimer = this.#clock.callAfter(this.#cancelMs, () => this.#replace())
     this.#process?.send({ type: 'cancel', id: job.id })
   }
 

@@ -14,16 +14,16 @@ export interface Ticket {
   bytes: number
   /** Part of a request that was let in already: it waits without a bound. */
   follows?: boolean | undefined
-  /** What the client asked for. */
+  /** Model id as requested by the client. */
   model?: string | undefined
-  /** Called once, when a slot is taken for this request. */
+  /** Called once, when a slot is assigned to this request. */
   onSlot: () => void
-  /** Called instead when it waited too long or the engine went away. */
+  /** Called instead of `onSlot` when the wait was too long or the engine ended. */
   onRefused: (error: ShoalError) => void
 }
 
-/** What a request is, beside its work. */
-export type Asked = Pick<Ticket, 'model' | 'follows'>
+/** Properties of a request, without its callbacks. */
+export type SlotRequest = Pick<Ticket, 'model' | 'follows'>
 
 interface Waiting extends Ticket {
   callOff: () => void
@@ -31,11 +31,11 @@ interface Waiting extends Ticket {
 
 const RETRY_SECONDS = 1
 
-/** Why somebody is refused while the engine is not ready. */
-export type Away = (ticket: Pick<Ticket, 'model'>) => ShoalError
+/** Error for requests that arrive while the engine is not ready. */
+type Away = (ticket: Pick<Ticket, 'model'>) => ShoalError
 
-/** Gives out the slots of one engine in the order of arrival, and refuses what it cannot serve. */
-export class Admission {
+/** Assigns the slots of one engine in order of arrival, and refuses requests it cannot serve. */
+export class SlotAdmission {
   #limits: AdmissionLimits
   readonly #clock: Clock
   readonly #away: Away | undefined
@@ -52,12 +52,12 @@ export class Admission {
     this.#lastUsedAt = clock.now()
   }
 
-  /** When the last request came or ended, by the clock. */
+  /** Time of the last arrival or end of a request, by the clock. */
   get lastUsedAt(): number {
     return this.#lastUsedAt
   }
 
-  /** Nobody has a slot or waits for one. */
+  /** True when no request has a slot or waits for one. */
   get idle(): boolean {
     return this.#busy === 0 && this.#waiting.size === 0
   }
@@ -71,7 +71,7 @@ export class Admission {
     return this.#limits.slots
   }
 
-  /** Other numbers of slots and places, while nobody has a slot. */
+  /** Changes the number of slots and places while no request has a slot. */
   resize(slots: number, queue: number): void {
     this.#limits = { ...this.#limits, slots, queue }
   }
@@ -115,7 +115,7 @@ export class Admission {
     this.#fill()
   }
 
-  /** The engine is gone: all slots are free, nobody gets one. */
+  /** Frees all slots of an engine that has ended, and assigns no more. */
   close(): void {
     this.#open = false
     this.#busy = 0
@@ -132,15 +132,15 @@ export class Admission {
     const { slots, queue, queueBytes } = this.#limits
     const places = this.#open ? queue : queue + slots
     if (this.#waiting.size >= places) {
-      throw this.#full(ticket, `${this.#waiting.size} requests wait for ${slots} slots`)
+      throw this.#queueFull(ticket, `${this.#waiting.size} requests wait for ${slots} slots`)
     }
     if (this.#waiting.size > 0 && this.#waitingBytes + ticket.bytes > queueBytes) {
-      throw this.#full(ticket, `the waiting requests hold ${this.#waitingBytes} bytes of text`)
+      throw this.#queueFull(ticket, `the waiting requests hold ${this.#waitingBytes} bytes of text`)
     }
   }
 
-  /** While the engine loads, that is what it takes to know. */
-  #full(ticket: Ticket, message: string): ShoalError {
+  /** Error for a full queue; while the engine loads, its progress is the more useful message. */
+  #queueFull(ticket: Ticket, message: string): ShoalError {
     if (!this.#open && this.#away !== undefined) return this.#away(ticket)
     return new ShoalError('cell_unavailable', message, { retryAfterSeconds: RETRY_SECONDS })
   }
@@ -155,12 +155,12 @@ export class Admission {
     return () => this.#remove(waiting)
   }
 
-  #refuseLate(late: () => Waiting): () => void {
+  #refuseLate(findLate: () => Waiting): () => void {
     const seconds = this.#limits.queueTimeoutSeconds
-    return this.#clock.after(seconds * 1000, () => {
-      const waiting = late()
+    return this.#clock.callAfter(seconds * 1000, () => {
+      const waiting = findLate()
       this.#remove(waiting)
-      waiting.onRefused(this.#full(waiting, `no slot became free within ${seconds} s`))
+      waiting.onRefused(this.#queueFull(waiting, `no slot became free within ${seconds} s`))
     })
   }
 

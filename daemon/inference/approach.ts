@@ -1,27 +1,27 @@
 import type { EngineOptions, EngineParts } from './engine-options.ts'
 import { checkGguf, type GgufFacts } from './gguf.ts'
 import { memoryNeedBytes } from './memory/need.ts'
-import { Progress } from './progress.ts'
+import { LoadProgress } from './progress.ts'
 import { checkWeights } from './weights.ts'
 
 type Parts = Pick<EngineParts, 'clock' | 'fetch' | 'leftovers' | 'makeRoom' | 'onChange' | 'tuner'>
 type Options = Omit<EngineOptions, 'models' | 'watchdogSeconds' | 'idleUnloadMinutes'>
 
-/** The way of a model from its weights, wherever they are, to an engine that may start. */
+/** Steps of a model from its weights, local or remote, to an engine that may start. */
 export class Approach {
-  readonly progress: Progress
-  /** Tokens of one request, as far as it is known. */
+  readonly progress: LoadProgress
+  /** Tokens of one request, once known. */
   contextLength: number
   /** Chat requests at the same time, and CPU threads: as set, or as measured. */
   slots: number
   threads: number
-  /** What the engine will take; undefined before the header was seen. */
+  /** Memory the engine will need; undefined before the header was read. */
   needBytes: number | undefined
-  /** The memory counts as taken, though there is no process yet. */
+  /** True while memory is reserved for a process that does not exist yet. */
   isPromised = false
   readonly #options: Options
   readonly #parts: Parts
-  /** Ends what was begun last, whatever it waits for. */
+  /** Aborts the latest attempt. */
   #abort = new AbortController()
 
   constructor(options: Options, parts: Parts) {
@@ -30,7 +30,7 @@ export class Approach {
     this.contextLength = options.contextLength
     this.slots = options.limits.slots
     this.threads = options.threads
-    this.progress = new Progress(parts.clock, parts.onChange)
+    this.progress = new LoadProgress(parts.clock, parts.onChange)
   }
 
   /** The answer aborts when the life does, or at `end`. */
@@ -46,8 +46,8 @@ export class Approach {
    */
   async run(name: string, mayEvict: boolean, signal: AbortSignal): Promise<void> {
     const { weights, kind } = this.#options
-    await this.#parts.fetch(weights, this.#during('downloading'), signal)
-    const facts = await checkWeights(weights, kind, signal, this.#during('checking'))
+    await this.#parts.fetch(weights, this.#trackStep('downloading'), signal)
+    const facts = await checkWeights(weights, kind, signal, this.#trackStep('checking'))
     if (signal.aborted) return
     const room = () => this.#room(name, mayEvict, signal)
     await this.#tune(facts, signal, async () => {
@@ -68,33 +68,33 @@ export class Approach {
     return this.#parts.makeRoom({ name, needBytes, mayEvict, signal, promise })
   }
 
-  /** It has come to its end, whichever. */
+  /** Marks the step as finished, successfully or not. */
   settle(): void {
     this.isPromised = false
     this.progress.end()
   }
 
-  /** Whatever is on its way is not wanted any more. */
+  /** Cancels the step under way. */
   end(): void {
     this.#abort.abort()
   }
 
-  /** Finds out what a model that is not loaded would take; says nothing when it cannot. */
+  /** Estimates the memory of a model that is not loaded; logs nothing on failure. */
   async survey(): Promise<void> {
     const facts = await checkGguf(this.#options.weights.file).catch(() => undefined)
     if (facts !== undefined && this.needBytes === undefined) this.#know(facts)
   }
 
-  #during(phase: 'downloading' | 'checking') {
+  #trackStep(phase: 'downloading' | 'checking') {
     return (doneBytes: number, totalBytes?: number): void => {
       this.progress.begin(phase)
-      if (totalBytes !== undefined) this.progress.at((100 * doneBytes) / totalBytes)
+      if (totalBytes !== undefined) this.progress.setPercent((100 * doneBytes) / totalBytes)
     }
   }
 
   /**
-   * Takes over what serves these weights best on this machine, where that is not fixed. A
-   * measurement has the memory of one slot at least, and counts as a process of the model's.
+   * Adopts the fastest limits measured on this machine, unless they are fixed. A measurement needs
+   * the memory of at least one slot, and counts as a process of the model.
    */
   async #tune(
     facts: GgufFacts,

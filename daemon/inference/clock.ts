@@ -3,12 +3,12 @@ export interface Clock {
   /** Milliseconds; never jumps. */
   now(): number
   /** Runs once after the time; the answer calls it off. Never keeps the process alive. */
-  after(ms: number, run: () => void): () => void
+  callAfter(ms: number, run: () => void): () => void
 }
 
 export const systemClock: Clock = {
   now: () => performance.now(),
-  after: (ms, run) => {
+  callAfter: (ms, run) => {
     const timer = setTimeout(run, ms)
     timer.unref()
     return () => clearTimeout(timer)

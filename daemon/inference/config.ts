@@ -4,7 +4,7 @@ import { Setting } from '../../shared/wire/desired.ts'
 
 const GIB = 1024 ** 3
 
-/** The cell's inference, as it stands under `inference` in the daemon's configuration. */
+/** Section `inference` of the daemon's configuration. */
 export const InferenceConfig = z.strictObject({
   slots: z
     .union([Setting.slots, z.literal('auto')])

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Logger } from 'pino'
-import type { Order, Reply } from './protocol.ts'
+import type { EngineReply, Order } from './protocol.ts'
 
 /** An engine process, as its owner sees it. */
 export interface EngineChild {
@@ -14,8 +14,8 @@ export interface EngineChild {
 }
 
 export interface ChildListener {
-  onReply: (reply: Reply) => void
-  /** Once. `how` says in plain words how it ended. */
+  onReply: (reply: EngineReply) => void
+  /** Called once. `how` describes in plain words how the child ended. */
   onEnd: (how: string) => void
 }
 
@@ -33,7 +33,7 @@ export const engineSpawner =
       env: childEnvironment(slots),
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
-    child.on('message', reply => listener.onReply(reply as Reply))
+    child.on('message', reply => listener.onReply(reply as EngineReply))
     logLines(child, logger)
     let ended = false
     const end = (how: string): void => {
@@ -55,7 +55,7 @@ export const engineSpawner =
     }
   }
 
-/** Our own settings may hold secrets. */
+/** Environment of a child, without the daemon's settings, which may contain secrets. */
 const childEnvironment = (slots: number): NodeJS.ProcessEnv => {
   const foreign = Object.entries(process.env).filter(([name]) => !/^(SHOAL_|NODE_)/.test(name))
   return { ...Object.fromEntries(foreign), UV_THREADPOOL_SIZE: String(poolThreads(slots)) }

@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { ModelState } from '../../shared/wire/telemetry.ts'
-import type { Admission } from './admission.ts'
+import type { SlotAdmission } from './admission.ts'
 import { Approach } from './approach.ts'
 import { DownloadError } from './downloads/download-error.ts'
 import type { EngineOptions, EngineParts } from './engine-options.ts'
@@ -14,19 +14,19 @@ import { Retry } from './retry.ts'
 import { Tenure } from './tenure.ts'
 import { fileStamp } from './weights.ts'
 
-/** Weights that failed are looked at again this often, in case somebody has replaced them. */
+/** Interval at which failed weights are checked for a replacement. */
 const RECHECK_MS = 60_000
 const MAX_REASON_LENGTH = 500
 
 /** A process that cannot be killed is looked for this often. */
 const LEFTOVER_MS = 5000
-const LEFTOVER = 'the process before cannot be ended; another starts when it is gone'
+const LEFTOVER = 'the previous process cannot be ended; the next one starts when it is gone'
 
-/** Somebody who holds the memory may have ended by then. */
+/** Retry delay after which another user of the memory may have ended. */
 const NO_ROOM_RETRY_SECONDS = 10
 const MINUTE_MS = 60_000
 
-/** How an engine gets from cold to ready and back, and what follows when it fails. */
+/** Life cycle of an engine: cold, loading, ready, and the retries after a failure. */
 export class EngineLife {
   /** Engines of the same name want the same memory. */
   readonly name: string
@@ -34,7 +34,7 @@ export class EngineLife {
   readonly restarts = new Restarts()
   readonly #options: EngineOptions
   readonly #parts: EngineParts
-  readonly #admission: Admission
+  readonly #admission: SlotAdmission
   readonly #jobs: Jobs
   readonly #tenure: Tenure
   readonly #retry: Retry
@@ -43,13 +43,13 @@ export class EngineLife {
   #process: EngineProcess | undefined
   #device: string | undefined
   #readyAt: number | undefined
-  /** How long the process took to load, the last time. */
+  /** Duration of the last load, in milliseconds. */
   #loadMs: number | undefined
-  /** From `start` to `stop`. */
+  /** Aborted by `stop`; undefined before `start`. */
   #life: AbortController | undefined
   #settled: (() => void)[] = []
 
-  constructor(options: EngineOptions, parts: EngineParts, admission: Admission, jobs: Jobs) {
+  constructor(options: EngineOptions, parts: EngineParts, admission: SlotAdmission, jobs: Jobs) {
     this.name = `${options.kind} ${options.weights.file}`
     this.#options = options
     this.#parts = parts
@@ -69,7 +69,7 @@ export class EngineLife {
     return this.#state
   }
 
-  /** Why it is as it is, where that needs a word. */
+  /** Explanation of the current state, where one is needed. */
   get reason(): string | undefined {
     return this.#reason
   }
@@ -78,12 +78,12 @@ export class EngineLife {
     return this.#process
   }
 
-  /** What the process computed on when it was ready last. */
+  /** Device on which the process computed when it was last ready. */
   get device(): string | undefined {
     return this.#device
   }
 
-  /** When the process was ready last, by the clock. */
+  /** Time of the last change to ready, by the clock. */
   get readyAt(): number | undefined {
     return this.#readyAt
   }
@@ -92,7 +92,7 @@ export class EngineLife {
     return this.#life !== undefined
   }
 
-  /** How long nobody has needed it; 0 while somebody does. */
+  /** Time since the engine was last needed; 0 while it is needed. */
   get idleMs(): number {
     return this.#admission.idle ? this.#parts.clock.now() - this.#admission.lastUsedAt : 0
   }
@@ -136,13 +136,13 @@ export class EngineLife {
     this.#tenure.preloaded = false
     this.#process?.stop()
     this.#process = undefined
-    this.#drop(stopped())
+    this.#drop(engineStopped())
     this.#become('cold')
   }
 
-  /** What a request hears while it has failed. */
+  /** Error for requests while the engine has failed. */
   unavailable(): ShoalError {
-    return new ShoalError('cell_unavailable', this.#reason ?? 'the engine is away', {
+    return new ShoalError('cell_unavailable', this.#reason ?? 'the engine is not running', {
       retryAfterSeconds: this.#retry.seconds,
     })
   }
@@ -155,7 +155,7 @@ export class EngineLife {
     this.approach.progress.begin('loading', this.#loadMs)
     this.#become('loading')
     try {
-      if (leftovers.has(this.name) && !(await leftovers.none(this.name)))
+      if (leftovers.has(this.name) && !(await leftovers.waitForNone(this.name)))
         return signal.aborted ? undefined : this.#waitForLeftover(life)
       await this.approach.run(this.name, !this.#tenure.preloaded, signal)
       if (signal.aborted) return
@@ -166,7 +166,7 @@ export class EngineLife {
     }
   }
 
-  /** As many slots as were measured to be best; the queue keeps its proportion. */
+  /** Adopts the measured number of slots; the queue keeps its proportion. */
   #resize(): void {
     const { slots: asked, queue } = this.#options.limits
     const { slots } = this.approach
@@ -180,7 +180,7 @@ export class EngineLife {
     this.#fail(`${this.#options.weights.label}: ${error.message}`)
   }
 
-  /** Not a failure: the next request asks again, and a pinned model asks by itself. */
+  /** Waits for memory. This is not a failure: the next request, or the pin, tries again. */
   #waitForRoom(reason: string, life: AbortSignal): void {
     this.#tenure.preloaded = false
     this.#become('cold', reason)
@@ -207,11 +207,11 @@ export class EngineLife {
     }
     this.approach.progress.begin('loading', this.#loadMs)
     const started = new EngineProcess({ ...this.#options, load }, this.#parts, {
-      onProgress: percent => this.approach.progress.at(percent),
+      onProgress: percent => this.approach.progress.setPercent(percent),
       onReady: reply => this.#ready(reply),
       onRefused: ({ reason }) => void this.#refuseWeights(reason, life, signal),
       onStep: ({ events }) => this.#jobs.handle(events),
-      onEnd: why => this.#crashed(why, life),
+      onEnd: why => this.#onCrash(why, life),
       onGone: this.#parts.leftovers.add(this.name),
     })
     this.#process = started
@@ -235,28 +235,28 @@ export class EngineLife {
 
   #unloadIdle(): void {
     const { label } = this.#options.weights
-    this.#parts.logger.info({ weights: label }, 'engine unloaded: nobody has used it')
+    this.#parts.logger.info({ weights: label }, 'engine unloaded after being idle')
     this.cool()
   }
 
-  /** Starting again would not help before somebody has replaced the file. */
+  /** Waits for a replacement of the file, as a restart would not help before. */
   async #refuseWeights(reason: string, life: AbortSignal, signal: AbortSignal): Promise<void> {
     const { label, file } = this.#options.weights
     const stamp = await fileStamp(file)
     if (signal.aborted) return
-    this.#retry.whenReplaced(file, stamp, RECHECK_MS, () => void this.#load(life))
+    this.#retry.onReplaced(file, stamp, RECHECK_MS, () => void this.#load(life))
     this.#fail(`${label}: ${reason}`)
   }
 
-  #crashed(why: string, life: AbortSignal): void {
-    const { waitMs, open } = this.restarts.crashed(this.#parts.clock.now())
+  #onCrash(why: string, life: AbortSignal): void {
+    const { waitMs, open } = this.restarts.planAfterCrash(this.#parts.clock.now())
     const seconds = Math.ceil(waitMs / 1000)
     const next = open ? 'crashed too often and rests for' : 'starts again in'
     this.#retry.later(waitMs, () => void this.#load(life))
     this.#fail(`the engine ${why}; it ${next} ${seconds} s`)
   }
 
-  /** What comes next is planned already. */
+  /** Records a failure; the next step is already planned. */
   #fail(reason: string): void {
     this.#process = undefined
     this.#tenure.end()
@@ -282,12 +282,12 @@ export class EngineLife {
   }
 }
 
-/** Only other weights would help. Everything else, such as a disk that fails, may pass. */
+/** True when only other weights would help; other errors, such as a failing disk, may pass. */
 const isForGood = (error: Error): boolean =>
   error instanceof GgufError ||
   error instanceof NoRoom ||
   (error instanceof DownloadError && error.again === 'never')
 
-/** What a request hears while it is stopped. */
-export const stopped = (): ShoalError =>
-  new ShoalError('draining', 'the cell does not serve now', { retryAfterSeconds: 1 })
+/** Error for requests while the engine is stopped. */
+export const engineStopped = (): ShoalError =>
+  new ShoalError('draining', 'the cell is not serving now', { retryAfterSeconds: 1 })

@@ -6,7 +6,7 @@ import type { Leftovers } from './leftovers.ts'
 import type { Tuner } from './tuning/tuner.ts'
 import type { Weights } from './weights.ts'
 
-/** Fetches weights that are not there; resolves at once when they are. */
+/** Downloads missing weights; resolves at once when they exist. */
 export type FetchWeights = (
   weights: Weights,
   onProgress: (bytes: number, totalBytes: number | undefined) => void,
@@ -22,7 +22,7 @@ export interface EngineOptions {
   contextLength: number
   limits: AdmissionLimits
   threads: number
-  /** What is to be measured, where somebody measures. */
+  /** Limits to be measured, where measuring is enabled. */
   auto?: { slots: boolean; threads: boolean }
   gpu: 'auto' | 'off'
   loadTimeoutSeconds: number
@@ -31,7 +31,7 @@ export interface EngineOptions {
   idleUnloadMinutes: number
 }
 
-/** An engine on its way to being loaded. */
+/** An engine that needs memory in order to load. */
 export interface RoomSeeker {
   /** Engines of the same name want the same memory. */
   name: string
@@ -40,7 +40,7 @@ export interface RoomSeeker {
   mayEvict: boolean
   /** Aborts when it is not wanted any more. */
   signal: AbortSignal
-  /** From now on the memory counts as taken. */
+  /** Counts the memory as taken from now on. */
   promise(): void
 }
 
@@ -49,7 +49,7 @@ export interface EngineParts {
   spawn: SpawnEngine
   logger: Logger
   leftovers: Leftovers
-  /** Absent: the numbers of the options stand. */
+  /** Absent: the limits of the options are used. */
   tuner?: Pick<Tuner, 'limits'> | undefined
   fetch: FetchWeights
   /** Resolves when the memory was promised to the engine and is free, or nobody wants it. @throws NoRoom */

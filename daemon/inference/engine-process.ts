@@ -2,50 +2,53 @@ import type { Clock } from './clock.ts'
 import type { EngineChild, SpawnEngine } from './engine-child.ts'
 import { KILL_MS } from './leftovers.ts'
 import type {
+  EngineReply,
   FailedReply,
   LoadOrder,
   Order,
   ReadyReply,
-  Reply,
   StepCounts,
   StepReply,
 } from './protocol.ts'
 
-export interface ProcessOptions {
+interface EngineProcessOptions {
   load: LoadOrder
   loadTimeoutSeconds: number
   watchdogSeconds: number
 }
 
-export interface ProcessListener {
-  /** Of the weights, how much is loaded. */
+interface ProcessListener {
+  /** Called with the loaded share of the weights. */
   onProgress: (percent: number) => void
   onReady: (reply: ReadyReply) => void
   /** The model cannot be loaded, and not because others use the memory. */
   onRefused: (reply: FailedReply) => void
   onStep: (reply: StepReply) => void
-  /** It is gone, or lost: it cannot be killed. `why` continues a sentence that begins with `the engine`. */
+  /**
+   * Called when the process has ended, or cannot be killed. `why` continues a sentence that begins
+   * with `the engine`.
+   */
   onEnd: (why: string) => void
-  /** The process is no more, also after `stop`. */
+  /** Called when the process has ended, also after `stop`. */
   onGone: () => void
 }
 
 /** One run of an engine child, with a deadline for loading and a watchdog while it is busy. */
 export class EngineProcess {
   counts: StepCounts = { steps: 0, width: 0, active: 0, tokens: 0 }
-  readonly #options: ProcessOptions
+  readonly #options: EngineProcessOptions
   readonly #clock: Clock
   readonly #listener: ProcessListener
   readonly #child: EngineChild
   #jobs = 0
   #heardAt = 0
-  /** Why we ended it ourselves. */
+  /** Reason why the daemon ended the process. */
   #ending: string | undefined
   #stopped = false
   #callOff = (): void => {}
 
   constructor(
-    options: ProcessOptions,
+    options: EngineProcessOptions,
     { clock, spawn }: { clock: Clock; spawn: SpawnEngine },
     listener: ProcessListener,
   ) {
@@ -54,10 +57,10 @@ export class EngineProcess {
     this.#listener = listener
     this.#child = spawn(options.load.slots, {
       onReply: reply => this.#reply(reply),
-      onEnd: how => this.#ended(how),
+      onEnd: how => this.#onEnded(how),
     })
     const seconds = options.loadTimeoutSeconds
-    this.#callOff = clock.after(seconds * 1000, () =>
+    this.#callOff = clock.callAfter(seconds * 1000, () =>
       this.#end(`was not ready within ${seconds} s`),
     )
     this.#child.send(options.load)
@@ -77,14 +80,14 @@ export class EngineProcess {
     this.#jobs--
   }
 
-  /** Ends it; the listener hears nothing more but that it is gone. */
+  /** Ends the process; afterwards the listener is only notified that it has ended. */
   stop(): void {
     this.#stopped = true
     this.#callOff()
     this.#child.kill()
   }
 
-  #reply(reply: Reply): void {
+  #reply(reply: EngineReply): void {
     if (this.#stopped || this.#ending !== undefined) return
     this.#heardAt = this.#clock.now()
     if (reply.type === 'progress') this.#listener.onProgress(reply.percent)
@@ -111,23 +114,25 @@ export class EngineProcess {
     const limitMs = this.#options.watchdogSeconds * 1000
     const quietMs = this.#jobs === 0 ? 0 : this.#clock.now() - this.#heardAt
     if (quietMs >= limitMs) this.#end(`made no step for ${this.#options.watchdogSeconds} s`)
-    else this.#callOff = this.#clock.after(limitMs - quietMs, () => this.#watch())
+    else this.#callOff = this.#clock.callAfter(limitMs - quietMs, () => this.#watch())
   }
 
   #end(why: string): void {
     this.#callOff()
     this.#ending = why
-    this.#callOff = this.#clock.after(KILL_MS, () => this.#over(`${why}, and cannot be ended`))
+    this.#callOff = this.#clock.callAfter(KILL_MS, () =>
+      this.#finish(`${why}, and cannot be ended`),
+    )
     this.#child.kill()
   }
 
-  #ended(how: string): void {
+  #onEnded(how: string): void {
     this.#callOff()
     this.#listener.onGone()
-    this.#over(this.#ending ?? how)
+    this.#finish(this.#ending ?? how)
   }
 
-  #over(why: string): void {
+  #finish(why: string): void {
     if (this.#stopped) return
     this.#stopped = true
     this.#listener.onEnd(why)

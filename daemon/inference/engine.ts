@@ -1,26 +1,26 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
-import { Admission, type Asked } from './admission.ts'
-import { EngineLife, stopped } from './engine-life.ts'
+import { SlotAdmission, type SlotRequest } from './admission.ts'
+import { EngineLife, engineStopped } from './engine-life.ts'
 import type { EngineOptions, EngineParts } from './engine-options.ts'
 import { JobFigures } from './job-figures.ts'
-import { type EngineEvent, Jobs, type Work } from './jobs.ts'
+import { type EngineEvent, Jobs, type JobWork } from './jobs.ts'
 import type { Resident } from './memory/plan-room.ts'
 import type { StepCounts } from './protocol.ts'
 
 /** One weights file and the process that serves it. */
 export class Engine {
   readonly #options: EngineOptions
-  readonly #admission: Admission
+  readonly #admission: SlotAdmission
   readonly #jobs: Jobs
   readonly #life: EngineLife
-  /** What its requests were like. */
+  /** Statistics of its requests. */
   readonly figures = new JobFigures()
 
   constructor(options: EngineOptions, parts: EngineParts) {
     this.#options = options
-    this.#admission = new Admission(options.limits, parts.clock, ({ model }) =>
-      this.#loading(model),
+    this.#admission = new SlotAdmission(options.limits, parts.clock, ({ model }) =>
+      this.#describeLoading(model),
     )
     this.#jobs = new Jobs(this.#admission, this.figures, () => parts.clock.now())
     this.#life = new EngineLife(options, parts, this.#admission, this.#jobs)
@@ -30,17 +30,17 @@ export class Engine {
     return this.#life.process?.pid
   }
 
-  /** How full the batches of the current process were. */
+  /** Batch statistics of the current process. */
   get counts(): StepCounts | undefined {
     return this.#life.process?.counts
   }
 
-  /** What the process computed on when it was ready last. */
+  /** Device on which the process computed when it was last ready. */
   get device(): string | undefined {
     return this.#life.device
   }
 
-  /** Its weights have to be fetched first, as far as the catalogue tells. */
+  /** True when the catalogue says that its weights must be downloaded first. */
   get isRemote(): boolean {
     return this.#options.weights.url !== undefined
   }
@@ -92,7 +92,7 @@ export class Engine {
     }
   }
 
-  /** From now on requests are taken; the first one loads the model. */
+  /** Accepts requests from now on; the first one loads the model. */
   start(): void {
     this.#life.start()
   }
@@ -110,7 +110,7 @@ export class Engine {
     this.#life.pin(pinned)
   }
 
-  /** Ends the process, or the way to it. @throws ShoalError conflict while somebody needs it */
+  /** Ends the process, or the loading of it. @throws ShoalError conflict while requests need it */
   unload(): void {
     const { busy, queued } = this.#admission
     if (busy + queued > 0)
@@ -121,12 +121,12 @@ export class Engine {
     this.#life.cool()
   }
 
-  /** Ends the process and refuses what waits, until `start`. */
+  /** Ends the process and refuses waiting requests, until `start`. */
   stop(): void {
     this.#life.stop()
   }
 
-  /** Finds out what a model that is not loaded would take; says nothing when it cannot. */
+  /** Estimates the memory of a model that is not loaded; logs nothing on failure. */
   survey(): Promise<void> {
     return this.#life.approach.survey()
   }
@@ -141,20 +141,21 @@ export class Engine {
    * load for longer than anybody may wait; draining when it is stopped
    */
   submit(
-    work: Work,
+    work: JobWork,
     bytes: number,
     listener: (event: EngineEvent) => void,
-    how: Asked = {},
+    how: SlotRequest = {},
   ): () => void {
-    if (!this.#life.started) throw stopped()
+    if (!this.#life.started) throw engineStopped()
     if (this.#life.state === 'failed') throw this.#life.unavailable()
     if (this.#life.state === 'cold') void this.load()
     const { remainingSeconds = 0 } = this.#life.approach.progress
-    if (remainingSeconds > this.#options.limits.queueTimeoutSeconds) throw this.#loading(how.model)
+    if (remainingSeconds > this.#options.limits.queueTimeoutSeconds)
+      throw this.#describeLoading(how.model)
     return this.#jobs.submit(work, bytes, listener, how)
   }
 
-  #loading(model = this.#options.models[0]): ShoalError {
+  #describeLoading(model = this.#options.models[0]): ShoalError {
     const { text, retryAfterSeconds } = this.#life.approach.progress
     return new ShoalError('cell_unavailable', `${model} is ${text}`, { retryAfterSeconds })
   }

@@ -10,27 +10,27 @@ import { Engine } from './engine.ts'
 import type { SpawnEngine } from './engine-child.ts'
 import { engineMetrics } from './engine-metrics.ts'
 import type { EngineOptions, EngineParts, FetchWeights } from './engine-options.ts'
+import type { EngineView } from './engine-view.ts'
 import { gpuMayBePresent } from './gpu-present.ts'
 import { Leftovers } from './leftovers.ts'
 import { makeRoom } from './memory/make-room.ts'
 import type { ReadMemory } from './memory/read-memory.ts'
-import type { EngineView } from './openai/context.ts'
 import type { StepCounts } from './protocol.ts'
 import type { Tuner } from './tuning/tuner.ts'
 import { resolveWeights, type WeightsPlaces } from './weights.ts'
 
-export interface EnginesParts {
+interface EnginesParts {
   clock: Clock
   spawn: SpawnEngine
   logger: Logger
-  /** Absent: nothing is measured, the defaults stand. */
+  /** Absent: nothing is measured, the defaults are used. */
   tuner?: Tuner | undefined
   fetch: FetchWeights
   readMemory: ReadMemory
   places: WeightsPlaces
 }
 
-/** What can be changed by a restart of the engines. */
+/** Limits that a restart of the engines can change. */
 export type EngineLimits = Pick<InferenceConfig, 'slots' | 'threads'>
 
 interface Served {
@@ -79,7 +79,7 @@ export class Engines {
     })
   }
 
-  /** What serves a model id. */
+  /** Engine that serves a model id. */
   find(model: string): ReturnType<EngineView['find']> {
     const found = this.#byModel.get(model)
     if (found === undefined) return undefined
@@ -94,35 +94,37 @@ export class Engines {
     return this.#byModel.get(model)?.engine
   }
 
-  /** These models stay loaded, and no others. */
+  /** Keeps these models loaded, and unpins all others. */
   pin(models: ReadonlySet<string>): void {
     this.#pinned = models
     for (const engine of this.#engines)
       engine.pin(engine.report().models.some(model => models.has(model)))
   }
 
-  /** Never starts an engine. */
+  /** Reports of all engines; reading them never starts one. */
   reports(): EngineReport[] {
     const { memory_limit_percent } = this.#config
     return this.#engines.map(engine => ({ ...engine.report(), memory_limit_percent }))
   }
 
-  /** Of the engine processes that run now. */
+  /** Ids of the running engine processes. */
   pids(): number[] {
     return this.#engines.flatMap(engine => engine.pid ?? [])
   }
 
-  /** How full the batches of each running engine were. */
+  /** Batch statistics of each running engine. */
   counts(): StepCounts[] {
     return this.#engines.flatMap(engine => engine.counts ?? [])
   }
 
-  /** What Prometheus is told of them. */
+  /** Metrics of all engines for Prometheus. */
   metrics(): Metric[] {
     return engineMetrics(this.#engines)
   }
 
-  /** Called after each change of an engine's state; the answer ends it. */
+  /**
+   * Calls the listener after each change of an engine's state; the returned function removes it.
+   */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -161,7 +163,7 @@ export class Engines {
     await Promise.all(engines.map(engine => engine.survey()))
   }
 
-  /** What has to be fetched must not keep what is there already waiting. */
+  /** Engines to preload, those with local weights first, so that downloads do not delay them. */
   #toPreload(): Engine[] {
     const wanted = this.#engines.filter(({ pinned }) => this.#config.preload || pinned)
     const rank = ({ pinned, isRemote }: Engine): number => (isRemote ? 2 : 0) - (pinned ? 1 : 0)
@@ -177,7 +179,7 @@ export class Engines {
       limitPercent: this.#config.memory_limit_percent,
     })
 
-  /** A GPU that no engine could use is none. */
+  /** Device used by the engines; a GPU that no engine can use does not count. */
   get #device(): 'gpu' | 'host' {
     const mayUse = this.#config.gpu === 'auto' && gpuMayBePresent()
     return mayUse && !this.#engines.some(({ device }) => device === 'cpu') ? 'gpu' : 'host'
@@ -188,7 +190,7 @@ export class Engines {
   }
 }
 
-/** What the report of a cell has room for: so many engines, and so many ids of each. */
+/** Maximum number of engines in a cell's report, and of ids per engine. */
 const MOST = 256
 
 const groupByWeights = (catalogue: Catalogue, places: WeightsPlaces): CatalogueEntry[][] => {
@@ -200,15 +202,18 @@ const groupByWeights = (catalogue: Catalogue, places: WeightsPlaces): CatalogueE
   ]
   const largest = Math.max(0, ...groups.map(({ length }) => length))
   if (groups.length > MOST)
-    throw tooMany(`it names ${groups.length} different weights; a cell serves at most ${MOST}`)
+    throw catalogueTooLarge(
+      `it names ${groups.length} different weights; a cell serves at most ${MOST}`,
+    )
   if (largest > MOST)
-    throw tooMany(`${largest} of its ids have the same weights; at most ${MOST} may`)
+    throw catalogueTooLarge(`${largest} of its ids have the same weights; at most ${MOST} may`)
   return groups
 }
 
-const tooMany = (why: string): ShoalError => new ShoalError('config_invalid', `catalogue: ${why}`)
+const catalogueTooLarge = (why: string): ShoalError =>
+  new ShoalError('config_invalid', `catalogue: ${why}`)
 
-/** Where nothing is measured. */
+/** Number of slots where nothing is measured. */
 const DEFAULT_SLOTS = 8
 
 const isSet = (value: number | 'auto' | undefined): value is number => typeof value === 'number'

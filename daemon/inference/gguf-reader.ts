@@ -1,6 +1,6 @@
 import { type FileHandle, open, stat } from 'node:fs/promises'
 
-/** A file that is not a GGUF file the engine may see; the message says why, in plain words. */
+/** Error for a file that the engine must not load; the message states the reason in plain words. */
 export class GgufError extends Error {
   override name = 'GgufError'
 }
@@ -56,7 +56,7 @@ export class GgufReader {
   }
 
   async bytes(length: number): Promise<Buffer> {
-    if (length > this.left) this.#tooShort()
+    if (length > this.left) this.#failShort()
     const result = Buffer.allocUnsafe(length)
     for (let done = 0; done < length; ) {
       const part = Math.min(length - done, WINDOW_BYTES)
@@ -68,13 +68,13 @@ export class GgufReader {
   }
 
   skip(length: number): void {
-    if (length > this.left) this.#tooShort()
+    if (length > this.left) this.#failShort()
     this.#position += length
   }
 
-  /** Makes `length` bytes available, moves past them and returns where they stand in the window. */
+  /** Makes `length` bytes available, advances past them and returns their offset in the window. */
   async #need(length: number): Promise<number> {
-    if (length > this.left) this.#tooShort()
+    if (length > this.left) this.#failShort()
     const start = this.#position
     this.#position += length
     const inside =
@@ -98,7 +98,7 @@ export class GgufReader {
     }
   }
 
-  #tooShort(): never {
+  #failShort(): never {
     throw new GgufError(
       this.#limit < this.fileBytes
         ? `the header is longer than ${this.#limit} bytes`

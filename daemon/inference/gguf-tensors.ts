@@ -6,11 +6,11 @@ export interface GgufTensor {
   shape: readonly number[]
   /** `ggml_type` of ggml.h. */
   type: number
-  /** From the start of the tensor data, bytes. */
+  /** Offset from the start of the tensor data, in bytes. */
   offset: number
 }
 
-/** By `ggml_type`: values and bytes of one block (ggml.h, ggml-common.h). */
+/** Values and bytes of one block per `ggml_type` (ggml.h, ggml-common.h). */
 const BLOCKS: Record<number, readonly [values: number, bytes: number]> = {
   0: [1, 4], // F32
   1: [1, 2], // F16
@@ -50,11 +50,11 @@ const BLOCKS: Record<number, readonly [values: number, bytes: number]> = {
 export const tensorBytes = ({ name, shape, type }: GgufTensor): number => {
   const values = shape.reduce((product, size) => product * size, 1)
   if (values < 1 || values > Number.MAX_SAFE_INTEGER) {
-    throw new GgufError(`the tensor ${name} has an absurd shape`)
+    throw new GgufError(`the tensor ${name} has an invalid shape`)
   }
   const [blockValues, blockBytes] = BLOCKS[type] ?? [values, 1]
   if ((shape[0] ?? 1) % blockValues !== 0 && BLOCKS[type] !== undefined) {
-    throw new GgufError(`a row of the tensor ${name} is no multiple of ${blockValues}`)
+    throw new GgufError(`a row of the tensor ${name} is not a multiple of ${blockValues}`)
   }
   return (values / blockValues) * blockBytes
 }

@@ -1,7 +1,7 @@
 import { GgufError, GgufReader } from './gguf-reader.ts'
 import { type GgufTensor, tensorBytes } from './gguf-tensors.ts'
 
-/** What the daemon wants to know about weights before an engine sees them. */
+/** Facts about weights that the daemon needs before an engine loads them. */
 export interface GgufFacts {
   architecture: string
   contextLength: number
@@ -25,7 +25,7 @@ export interface GgufFacts {
   fileBytes: number
 }
 
-/** Far above what any published model has; a hostile header is refused, not followed. */
+/** Limits far above any published model; a hostile header is refused. */
 const LIMITS = {
   headerBytes: 128 * 1024 * 1024,
   metadataCount: 65_536,
@@ -64,12 +64,16 @@ const readStart = async (
   if (magic !== 'GGUF') throw new GgufError('it is not a GGUF file')
   const version = await reader.u32()
   if (version !== 2 && version !== 3) throw new GgufError(`GGUF version ${version} is not known`)
-  const tensorCount = await bounded(reader.u64(), LIMITS.tensorCount, 'tensors')
-  const metadataCount = await bounded(reader.u64(), LIMITS.metadataCount, 'metadata entries')
+  const tensorCount = await requireAtMost(reader.u64(), LIMITS.tensorCount, 'tensors')
+  const metadataCount = await requireAtMost(reader.u64(), LIMITS.metadataCount, 'metadata entries')
   return { tensorCount, metadataCount }
 }
 
-const bounded = async (value: Promise<number>, most: number, what: string): Promise<number> => {
+const requireAtMost = async (
+  value: Promise<number>,
+  most: number,
+  what: string,
+): Promise<number> => {
   const count = await value
   if (count > most) throw new GgufError(`${count} ${what} are more than ${most}`)
   return count
@@ -85,7 +89,7 @@ type Metadata = Map<string, Value>
 const readMetadata = async (reader: GgufReader, count: number): Promise<Metadata> => {
   const metadata: Metadata = new Map()
   for (let i = 0; i < count; i++) {
-    const length = await bounded(reader.u64(), LIMITS.keyBytes, 'bytes of a key')
+    const length = await requireAtMost(reader.u64(), LIMITS.keyBytes, 'bytes of a key')
     const key = (await reader.bytes(length)).toString('utf8')
     if (metadata.has(key)) throw new GgufError(`the key ${key.slice(0, 80)} stands twice`)
     const value = await readValue(reader, await reader.u32(), KEPT.test(key))
@@ -138,7 +142,7 @@ const readString = async (reader: GgufReader, keep: boolean): Promise<string | u
 
 const readArray = async (reader: GgufReader): Promise<Value> => {
   const type = await reader.u32()
-  const length = await bounded(reader.u64(), LIMITS.arrayElements, 'elements of an array')
+  const length = await requireAtMost(reader.u64(), LIMITS.arrayElements, 'elements of an array')
   const size = FIXED_BYTES[type]
   if (size !== undefined) reader.skip(length * size)
   else if (type === STRING) for (let i = 0; i < length; i++) reader.skip(await reader.u64())
@@ -149,12 +153,12 @@ const readArray = async (reader: GgufReader): Promise<Value> => {
 const readTensors = async (reader: GgufReader, count: number): Promise<GgufTensor[]> => {
   const tensors: GgufTensor[] = []
   for (let i = 0; i < count; i++) {
-    const nameBytes = await bounded(reader.u64(), 127, 'bytes of a tensor name')
+    const nameBytes = await requireAtMost(reader.u64(), 127, 'bytes of a tensor name')
     const name = (await reader.bytes(nameBytes)).toString('utf8')
-    const dimensions = await bounded(reader.u32(), 4, 'dimensions')
+    const dimensions = await requireAtMost(reader.u32(), 4, 'dimensions')
     const shape: number[] = []
     while (shape.length < dimensions) {
-      shape.push(await bounded(reader.u64(), LIMITS.dimension, `rows of the tensor ${name}`))
+      shape.push(await requireAtMost(reader.u64(), LIMITS.dimension, `rows of the tensor ${name}`))
     }
     tensors.push({ name, shape, type: await reader.u32(), offset: await reader.u64() })
   }
@@ -188,17 +192,17 @@ const facts = (metadata: Metadata): Omit<GgufFacts, 'tensorCount' | 'fileBytes'>
   if (architecture === undefined || !/^[a-z0-9._-]{1,64}$/.test(architecture)) {
     throw new GgufError('it names no architecture')
   }
-  const needed = (key: string, most: number): number => {
+  const requireNumber = (key: string, most: number): number => {
     const value = metadata.get(`${architecture}.${key}`)
     if (typeof value === 'number' && value >= 1 && value <= most) return value
-    throw new GgufError(`${architecture}.${key} is missing or absurd`)
+    throw new GgufError(`${architecture}.${key} is missing or out of range`)
   }
   const tokens = metadata.get('tokenizer.ggml.tokens')
   return {
     architecture,
-    contextLength: needed('context_length', LIMITS.contextLength),
-    embeddingLength: needed('embedding_length', 1_000_000),
-    blockCount: needed('block_count', 10_000),
+    contextLength: requireNumber('context_length', LIMITS.contextLength),
+    embeddingLength: requireNumber('embedding_length', 1_000_000),
+    blockCount: requireNumber('block_count', 10_000),
     headCount: number(metadata.get(`${architecture}.attention.head_count`)),
     headCountKv: number(metadata.get(`${architecture}.attention.head_count_kv`)),
     keyLength: number(metadata.get(`${architecture}.attention.key_length`)),

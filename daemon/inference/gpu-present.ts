@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 
-/** What the drivers of NVIDIA, AMD, Intel, Jetson and of Windows' Linux leave in /dev. */
+/** Device files created by the drivers of NVIDIA, AMD, Intel, Jetson and WSL. */
 const GPU_DEVICES = [
   '/dev/nvidiactl',
   '/dev/dri/renderD128',

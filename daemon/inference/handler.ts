@@ -9,7 +9,7 @@ import { type HttpRequest, type HttpResponse, sendError, sendJson } from './open
 import { modelList } from './openai/models.ts'
 import { responses } from './openai/responses.ts'
 
-export interface HandlerParts extends RouteContext {
+interface HandlerParts extends RouteContext {
   catalogue: Catalogue
   logger: Logger
 }
@@ -60,13 +60,16 @@ export const createHandler = (
   }
 }
 
-/** A peer that goes away is told by `close`; without a listener its error would end the daemon. */
+/**
+ * Ignores errors of a disconnected peer, which `close` reports; without a listener they would end
+ * the daemon.
+ */
 const ignoreErrors = (request: HttpRequest, response: HttpResponse): void => {
   request.on('error', () => {})
   response.on('error', () => {})
 }
 
-/** Aborts when nobody can get the rest of the answer, and also when there is no rest. */
+/** Aborts when the client has disconnected, and also when the answer is complete. */
 const goneSignal = (response: HttpResponse): AbortSignal => {
   const controller = new AbortController()
   response.once('close', () => controller.abort())

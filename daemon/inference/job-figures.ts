@@ -2,22 +2,24 @@ import { ANSWER_SECONDS, Histogram, TOKEN_SECONDS } from '../../shared/metrics/h
 import { Tally } from '../../shared/metrics/metric.ts'
 import type { JobEvent } from './protocol.ts'
 
-/** When something happened to one request, milliseconds of a clock that never jumps. */
+/** Times of one request's events, in milliseconds of a monotonic clock. */
 export interface JobTimes {
   askedMs: number
   /** The newest piece of text; undefined before the first. */
   textMs: number | undefined
 }
 
-/** What the requests of one engine were like, since it was made. */
+/** Statistics of one engine's requests since it was created. */
 export class JobFigures {
-  /** Until a slot was free. */
+  /** Time until a slot was free. */
   readonly queueSeconds = new Histogram(ANSWER_SECONDS)
-  /** From the request to its first piece of text, queue and prompt included. */
+  /** Time from the request to its first piece of text, including queue and prompt. */
   readonly firstTokenSeconds = new Histogram(ANSWER_SECONDS)
-  /** Between two pieces of text; a piece is a token, or a few that make a character. */
+  /** Time between two pieces of text; a piece is a token, or several that form a character. */
   readonly interTokenSeconds = new Histogram(TOKEN_SECONDS)
-  /** By how they ended: stop (also embeddings), length, cancelled, refused, turned_away, failed. */
+  /**
+   * Requests per outcome: stop (also embeddings), length, cancelled, refused, turned_away, failed.
+   */
   readonly ends = new Tally()
   promptTokens = 0
   cachedTokens = 0
@@ -26,7 +28,7 @@ export class JobFigures {
   prefixHits = 0
   prompts = 0
 
-  begun(askedMs: number, nowMs: number): JobTimes {
+  begin(askedMs: number, nowMs: number): JobTimes {
     this.queueSeconds.observe((nowMs - askedMs) / 1000)
     return { askedMs, textMs: undefined }
   }
@@ -46,12 +48,12 @@ export class JobFigures {
   }
 
   /** No slot became free in time, or too many wait already. */
-  turnedAway(): void {
+  countTurnedAway(): void {
     this.ends.add(['turned_away'])
   }
 
-  /** The engine died while it worked on so many. */
-  lost(jobs: number): void {
+  /** Counts the requests that failed because the engine died. */
+  countLost(jobs: number): void {
     if (jobs > 0) this.ends.add(['failed'], jobs)
   }
 

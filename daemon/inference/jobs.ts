@@ -1,12 +1,12 @@
 import { ShoalError } from '../../shared/errors.ts'
-import type { Admission, Asked, Ticket } from './admission.ts'
+import type { SlotAdmission, SlotRequest, Ticket } from './admission.ts'
 import { JobFigures, type JobTimes } from './job-figures.ts'
 import type { ChatOrder, EmbedOrder, JobEvent, Order } from './protocol.ts'
 
 /** A request without the number that the engine gives it. */
-export type Work = Omit<ChatOrder, 'job'> | Omit<EmbedOrder, 'job'>
+export type JobWork = Omit<ChatOrder, 'job'> | Omit<EmbedOrder, 'job'>
 
-/** What the caller of the engine hears. After `end`, `vectors` or `error` nothing follows. */
+/** Events for the caller of the engine. Nothing follows `end`, `vectors` or `error`. */
 export type EngineEvent =
   | Exclude<JobEvent, { type: 'refused' }>
   | { type: 'error'; error: ShoalError }
@@ -19,8 +19,8 @@ interface Job {
   times: JobTimes
 }
 
-/** Where the orders go. */
-export interface JobProcess {
+/** Process to which orders are sent. */
+interface JobProcess {
   send(order: Order): void
   /** One of the orders is done. */
   done(): void
@@ -31,7 +31,7 @@ const PASSING: ReadonlySet<JobEvent['type']> = new Set(['start', 'echo', 'text']
 
 /** The requests that run in one engine child or wait for it. */
 export class Jobs {
-  readonly #admission: Admission
+  readonly #admission: SlotAdmission
   readonly #figures: JobFigures
   readonly #now: () => number
   readonly #running = new Map<number, Job>()
@@ -40,7 +40,7 @@ export class Jobs {
 
   /** `now`: milliseconds of a clock that never jumps. */
   constructor(
-    admission: Admission,
+    admission: SlotAdmission,
     figures: JobFigures = new JobFigures(),
     now: () => number = () => performance.now(),
   ) {
@@ -58,7 +58,12 @@ export class Jobs {
    * @param how.follows part of a request that was let in already: never refused because others wait
    * @throws ShoalError cell_unavailable when the queue is full
    */
-  submit(work: Work, bytes: number, listener: EngineListener, how: Asked = {}): () => void {
+  submit(
+    work: JobWork,
+    bytes: number,
+    listener: EngineListener,
+    how: SlotRequest = {},
+  ): () => void {
     let job: number | undefined
     const askedMs = this.#now()
     const leave = this.#enter({
@@ -68,7 +73,7 @@ export class Jobs {
         job = this.#begin(work, listener, askedMs)
       },
       onRefused: error => {
-        this.#figures.turnedAway()
+        this.#figures.countTurnedAway()
         listener({ type: 'error', error })
       },
     })
@@ -84,16 +89,16 @@ export class Jobs {
       const { listener, times } = this.#running.get(event.job) ?? {}
       if (times !== undefined) this.#figures.note(event, times, nowMs)
       if (!PASSING.has(event.type)) this.#finish(event.job)
-      listener?.(event.type === 'refused' ? refused(event) : event)
+      listener?.(event.type === 'refused' ? toError(event) : event)
     }
   }
 
-  /** The child is gone. Its slots are already free. */
+  /** Fails all requests of a child that has ended; its slots are already free. */
   drop(error: ShoalError): void {
     const jobs = [...this.#running.values()]
     this.#running.clear()
     this.#process = undefined
-    this.#figures.lost(jobs.length)
+    this.#figures.countLost(jobs.length)
     for (const { listener } of jobs) listener?.({ type: 'error', error })
   }
 
@@ -101,14 +106,14 @@ export class Jobs {
     try {
       return this.#admission.enter(ticket)
     } catch (error) {
-      this.#figures.turnedAway()
+      this.#figures.countTurnedAway()
       throw error
     }
   }
 
-  #begin(work: Work, listener: EngineListener, askedMs: number): number {
+  #begin(work: JobWork, listener: EngineListener, askedMs: number): number {
     const job = ++this.#last
-    this.#running.set(job, { listener, times: this.#figures.begun(askedMs, this.#now()) })
+    this.#running.set(job, { listener, times: this.#figures.begin(askedMs, this.#now()) })
     this.#process?.send({ ...work, job })
     return job
   }
@@ -127,7 +132,7 @@ export class Jobs {
   }
 }
 
-const refused = ({
+const toError = ({
   code,
   message,
   param,

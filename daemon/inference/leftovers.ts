@@ -9,7 +9,7 @@ export const KILL_MS = 2000
  */
 export class Leftovers {
   readonly #clock: Clock
-  /** Who waits for the end of each. */
+  /** Callbacks per name, called when the last process of that name has ended. */
   readonly #waiting = new Map<string, Set<() => void>>()
   #goneAt = Number.NEGATIVE_INFINITY
 
@@ -17,7 +17,7 @@ export class Leftovers {
     this.#clock = clock
   }
 
-  /** There is a process of that name. The answer is to be called when it is no more. */
+  /** Registers a process of that name; call the returned function when it has ended. */
   add(name: string): () => void {
     const waiting = new Set<() => void>()
     this.#waiting.set(name, waiting)
@@ -28,7 +28,7 @@ export class Leftovers {
     }
   }
 
-  /** How long ago the last of them ended, milliseconds. */
+  /** Time since the last of them ended, in milliseconds. */
   get quietMs(): number {
     return this.#clock.now() - this.#goneAt
   }
@@ -37,12 +37,12 @@ export class Leftovers {
     return this.#waiting.has(name)
   }
 
-  /** Resolves with true as soon as there is none, and with false when there still is one. */
-  none(name: string): Promise<boolean> {
+  /** Resolves with true as soon as none is left, and with false when one remains. */
+  waitForNone(name: string): Promise<boolean> {
     const waiting = this.#waiting.get(name)
     if (waiting === undefined) return Promise.resolve(true)
     return new Promise(resolve => {
-      const callOff = this.#clock.after(KILL_MS, () => resolve(false))
+      const callOff = this.#clock.callAfter(KILL_MS, () => resolve(false))
       waiting.add(() => {
         callOff()
         resolve(true)

@@ -6,9 +6,8 @@ import type { Engines } from './engines.ts'
 import type { Pins } from './pins.ts'
 
 /**
- * What an operator can do with one model of a cell. Each can be repeated without harm.
- *
- * All throw ShoalError model_not_found for a model that is not in the cell's catalogue.
+ * Operations on one model of a cell, all idempotent. They throw ShoalError model_not_found for a
+ * model that is not in the cell's catalogue.
  */
 export interface ModelControl {
   /** Begins to load it; answers when it is loaded, or soon. */
@@ -24,10 +23,12 @@ export interface ModelControl {
   unpin(model: string): Promise<ModelStanding>
 }
 
-/** A small model is loaded by then, and its state can be told in the answer. */
+/**
+ * Time to wait before answering: a small model is loaded by then, and the answer shows its state.
+ */
 const LOOK_MS = 2000
 
-export interface ModelControlParts {
+interface ModelControlParts {
   engines: Pick<Engines, 'engine' | 'pin'>
   pins: Pins
   clock: Clock
@@ -39,20 +40,20 @@ export const createModelControl = ({ engines, pins, clock }: ModelControlParts):
     if (engine !== undefined) return engine
     throw new ShoalError('model_not_found', `no model of this cell is called ${model}`)
   }
-  const soon = (done: Promise<void>): Promise<void> =>
+  const waitBriefly = (done: Promise<void>): Promise<void> =>
     new Promise(resolve => {
-      const callOff = clock.after(LOOK_MS, resolve)
+      const callOff = clock.callAfter(LOOK_MS, resolve)
       void done.finally(() => {
         callOff()
         resolve()
       })
     })
   const load = async (model: string): Promise<ModelStanding> => {
-    await soon(find(model).load())
-    return standing(model, find(model))
+    await waitBriefly(find(model).load())
+    return describeStanding(model, find(model))
   }
   let last: Promise<unknown> = Promise.resolve()
-  /** One after the other: of two at once, one would write over what the other has pinned. */
+  /** Changes pins one at a time, as concurrent writes would overwrite each other. */
   const setPinned = (model: string, pinned: boolean): Promise<void> => {
     const done = last.then(() => writePinned(model, pinned))
     last = done.catch(() => {})
@@ -73,7 +74,7 @@ export const createModelControl = ({ engines, pins, clock }: ModelControlParts):
       const engine = find(model)
       if (engine.pinned) throw new ShoalError('conflict', `${model} is pinned; unpin it first`)
       engine.unload()
-      return standing(model, engine)
+      return describeStanding(model, engine)
     },
     pin: async model => {
       await setPinned(model, true)
@@ -81,12 +82,12 @@ export const createModelControl = ({ engines, pins, clock }: ModelControlParts):
     },
     unpin: async model => {
       await setPinned(model, false)
-      return standing(model, find(model))
+      return describeStanding(model, find(model))
     },
   }
 }
 
-const standing = (model: string, engine: Engine): ModelStanding => {
+const describeStanding = (model: string, engine: Engine): ModelStanding => {
   const { state, phase, progress_percent, remaining_seconds, reason } = engine.report()
   return {
     model,

@@ -1,26 +1,26 @@
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import type { Clock } from './clock.ts'
 
-export type Phase = 'downloading' | 'checking' | 'loading'
+type Phase = 'downloading' | 'checking' | 'loading'
 
-/** The share that was there already says nothing about the speed. */
+/** Progress of one step; the share that was present at its start says nothing about the speed. */
 interface Step {
   phase: Phase
   startedAt: number
   firstPercent: number | undefined
   percent: number | undefined
-  /** How long the whole step took before, milliseconds. */
+  /** Duration of the whole step the last time, in milliseconds. */
   usualMs: number | undefined
 }
 
-/** Steps of progress are told this often. */
+/** Interval between progress reports. */
 const TELL_MS = 1000
-/** Without any sign of the speed. */
+/** Estimate while the speed is unknown. */
 const UNKNOWN_SECONDS = 5
 const MOST_SECONDS = 3600
 
-/** How far a model has come on its way to being ready. */
-export class Progress {
+/** Progress of a model towards being ready. */
+export class LoadProgress {
   readonly #clock: Clock
   readonly #onChange: () => void
   #step: Step | undefined
@@ -31,7 +31,7 @@ export class Progress {
     this.#onChange = onChange
   }
 
-  /** Does nothing when this is what goes on already. */
+  /** Begins a phase; no effect when it is already running. */
   begin(phase: Phase, usualMs?: number): void {
     if (this.#step?.phase === phase) return
     const first = this.#step === undefined
@@ -41,7 +41,7 @@ export class Progress {
   }
 
   /** @param percent 0 to 100 */
-  at(percent: number): void {
+  setPercent(percent: number): void {
     const step = this.#step
     if (step === undefined || !Number.isFinite(percent)) return
     step.percent = Math.min(100, Math.max(0, Math.round(percent * 10) / 10))
@@ -49,7 +49,7 @@ export class Progress {
     if (this.#clock.now() - this.#toldAt >= TELL_MS) this.#tell()
   }
 
-  /** It is ready, or on no way any more. */
+  /** Ends the progress: the model is ready, or its load was abandoned. */
   end(): void {
     this.#step = undefined
   }
@@ -61,14 +61,14 @@ export class Progress {
     return percent === undefined ? word : `${word}, ${Math.floor(percent)} %`
   }
 
-  /** Until the step is done, whole seconds; undefined when nothing tells the speed. */
+  /** Estimate for the rest of the step in whole seconds; undefined while the speed is unknown. */
   get remainingSeconds(): number | undefined {
     const ms = this.#step && remainingMs(this.#step, this.#clock.now())
     if (ms === undefined) return undefined
     return Math.min(MOST_SECONDS, Math.max(1, Math.ceil(ms / 1000)))
   }
 
-  /** What a refused caller is told to wait, seconds. */
+  /** Wait suggested to a refused caller, in seconds. */
   get retryAfterSeconds(): number {
     return this.remainingSeconds ?? UNKNOWN_SECONDS
   }

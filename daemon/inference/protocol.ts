@@ -1,9 +1,8 @@
 /**
- * What the daemon and an engine child say to each other over the child's IPC channel. Both run
- * the same version, so nothing here is negotiated.
+ * Messages between the daemon and an engine child over the child's IPC channel. Both run the same
+ * version, so nothing here is negotiated.
  */
 import type { CallShape } from './tool-syntax.ts'
-import type { Measured } from './tuning/choose.ts'
 
 export type Order = LoadOrder | MeasureOrder | ChatOrder | EmbedOrder | CancelOrder
 
@@ -19,7 +18,15 @@ export interface LoadOrder {
   gpu: 'auto' | 'off'
 }
 
-/** Instead of `load`: the child only measures. */
+/** Measured throughput for a number of streams and threads. */
+export interface Measured {
+  slots: number
+  threads: number
+  /** Sum over all streams. */
+  tokensPerSecond: number
+}
+
+/** Sent in place of `load`: the child only measures. */
 export interface MeasureOrder {
   type: 'measure'
   /** Absolute path of a GGUF file that has passed the pre-check. */
@@ -29,16 +36,16 @@ export interface MeasureOrder {
   /** Numbers to try, each with each. */
   slots: readonly number[]
   threads: readonly number[]
-  /** For all of it, loading excluded. */
+  /** Time limit for the whole measurement, excluding loading. */
   budgetMs: number
 }
 
 export interface PlainMessage {
   role: 'system' | 'user' | 'assistant' | 'tool'
   text: string
-  /** Of an assistant that called functions. */
+  /** Calls of an assistant message. */
   calls?: readonly PlainCall[]
-  /** Of a tool: which call it answers. */
+  /** For a tool message: id of the call it answers. */
   callId?: string
 }
 
@@ -57,23 +64,23 @@ export interface PlainTool {
   parameters: Readonly<Record<string, unknown>>
 }
 
-/** What an answer must look like. */
-export interface Grammar {
+/** Grammar that an answer must match. */
+interface Grammar {
   /** GBNF (llama.cpp, grammars/README.md) with the rule `root`. */
   text: string
   /** The field of the request it was made of. */
   param: string
 }
 
-/** Which functions an answer may call, and what must stand in it besides. */
+/** Functions that an answer may call, and the form of such answers. */
 export interface CallRules {
   /** GBNF without the rule `root`. */
   rules: string
-  /** Those that may be called; `rule` is the name of the rule for the arguments. */
+  /** Callable functions; `rule` is the name of the rule for the arguments. */
   functions: readonly { name: string; rule: string }[]
-  /** Absent: the model may call or write what it likes, and each call is held once it has begun. */
+  /** Absent: the model may call or write freely, and each call is constrained once it has begun. */
   whole?: boolean
-  /** With `whole`: the name of a rule for what may stand instead of calls. */
+  /** With `whole`: name of a rule for text that is allowed in place of calls. */
   instead?: string
   /** More than one call in an answer. */
   parallel: boolean
@@ -82,7 +89,7 @@ export interface CallRules {
 }
 
 /** Neutral values: 1, 1, any, [], 0, 0, []. */
-export interface Sampling {
+export interface SamplingOrder {
   /** 0 is greedy. */
   temperature: number
   topP: number
@@ -91,7 +98,7 @@ export interface Sampling {
   stop: readonly string[]
   frequencyPenalty: number
   presencePenalty: number
-  /** Token id and what is added to its logit. */
+  /** Token id and the value added to its logit. */
   logitBias: readonly (readonly [number, number])[]
 }
 
@@ -99,22 +106,22 @@ export interface ChatOrder {
   type: 'chat'
   job: number
   messages: readonly PlainMessage[]
-  /** Continued as it is, without the chat template and instead of the messages: text or token ids. */
+  /** Text or token ids that are continued without chat template, in place of the messages. */
   prompt?: string | readonly number[]
   /** The prompt is put before the answer; with `topLogprobs` its tokens are scored as well. */
   echo?: boolean
   contextLength: number
   /** The rest of the context when absent. */
   maxTokens?: number
-  sampling: Sampling
+  sampling: SamplingOrder
   grammar?: Grammar
   /** Put into the prompt. */
   tools?: readonly PlainTool[]
-  /** With `tools`, and instead of a grammar. */
+  /** Rules for calls, with `tools` and in place of a grammar. */
   calls?: CallRules
-  /** The tokens and their log-probabilities are wanted, with so many alternatives each. */
+  /** Number of alternatives; when present, tokens and their log probabilities are returned. */
   topLogprobs?: number
-  /** Only of so many tokens at the beginning; what follows comes without. */
+  /** Number of leading tokens with log probabilities; later tokens have none. */
   logprobTokens?: number
 }
 
@@ -125,14 +132,14 @@ export interface EmbedOrder {
   contextLength: number
 }
 
-export interface CancelOrder {
+interface CancelOrder {
   type: 'cancel'
   job: number
 }
 
-export type Reply = ProgressReply | ReadyReply | FailedReply | StepReply | MeasuredReply
+export type EngineReply = ProgressReply | ReadyReply | FailedReply | StepReply | MeasuredReply
 
-/** How much of the weights is loaded; a few times a second. */
+/** Loaded share of the weights, sent a few times a second. */
 export interface ProgressReply {
   type: 'progress'
   percent: number
@@ -147,12 +154,12 @@ export interface ReadyReply {
   loadMs: number
 }
 
-export interface MeasuredReply {
+interface MeasuredReply {
   type: 'measured'
   rows: readonly Measured[]
 }
 
-/** The model cannot be loaded. The child ends by itself. */
+/** The model cannot be loaded. The child exits afterwards. */
 export interface FailedReply {
   type: 'failed'
   reason: string
@@ -160,7 +167,7 @@ export interface FailedReply {
   transient: boolean
 }
 
-/** At most one per engine step, with what happened in all slots since the last one. */
+/** Events of all slots since the previous message; at most one message per engine step. */
 export interface StepReply {
   type: 'step'
   events: readonly JobEvent[]
@@ -178,7 +185,7 @@ export interface StepCounts {
 }
 
 export interface TokenChance {
-  /** Holds replacement characters where the token alone is no whole character. */
+  /** Text of the token, with replacement characters where it is not a complete character. */
   text: string
   /** Natural logarithm, not below -9999. */
   logprob: number
@@ -203,14 +210,14 @@ export type JobEvent =
       job: number
       promptTokens: number
       cachedTokens: number
-      /** The bound that holds: asked, or what the context leaves. */
+      /** Effective limit: as requested, or what the context leaves. */
       maxTokens: number
-      /** With `tools`: the form in which the answer calls them. */
+      /** With `tools`: form in which the answer calls them. */
       callShape?: CallShape
     }
-  /** The prompt, with `echo`. */
+  /** Text of the prompt, sent with `echo`. */
   | { type: 'echo'; job: number; text: string; tokens?: readonly ScoredToken[] }
-  /** With `topLogprobs` also the tokens; their texts together are the text. */
+  /** With `topLogprobs` also the tokens, whose texts joined are the text. */
   | { type: 'text'; job: number; text: string; tokens?: readonly TokenInfo[] }
   | {
       type: 'end'

@@ -4,7 +4,7 @@ const WINDOW_MS = 600_000
 const MAX_CRASHES = 5
 const MINUTE_MS = 60_000
 
-export interface RestartPlan {
+interface RestartPlan {
   waitMs: number
   /** True when the engine crashes too often to be started again soon. */
   open: boolean
@@ -17,10 +17,10 @@ export interface RestartPlan {
  */
 export class Restarts {
   #crashes: number[] = []
-  /** Since the daemon started. */
+  /** Number of crashes since the daemon started. */
   total = 0
 
-  crashed(now: number): RestartPlan {
+  planAfterCrash(now: number): RestartPlan {
     this.total++
     this.#crashes = [...this.#crashes.filter(at => now - at < WINDOW_MS), now]
     const count = this.#crashes.length

@@ -5,7 +5,7 @@ import { fileStamp } from './weights.ts'
 export class Retry {
   readonly #clock: Clock
   #at = 0
-  /** Grows whenever what was planned does not hold any more. */
+  /** Incremented whenever the planned retry becomes invalid. */
   #turn = 0
   #callOff = (): void => {}
 
@@ -16,17 +16,17 @@ export class Retry {
   later(ms: number, run: () => void): void {
     this.cancel()
     this.#at = this.#clock.now() + ms
-    this.#callOff = this.#clock.after(ms, run)
+    this.#callOff = this.#clock.callAfter(ms, run)
   }
 
-  /** As soon as the file has another stamp; that is looked for so often. */
-  whenReplaced(file: string, stamp: string, everyMs: number, run: () => void): void {
+  /** Runs once the file's stamp changes; the file is checked every `everyMs`. */
+  onReplaced(file: string, stamp: string, everyMs: number, run: () => void): void {
     this.later(everyMs, async () => {
       const turn = this.#turn
       const now = await fileStamp(file)
       if (turn !== this.#turn) return
       if (now !== stamp) run()
-      else this.whenReplaced(file, stamp, everyMs, run)
+      else this.onReplaced(file, stamp, everyMs, run)
     })
   }
 
@@ -35,7 +35,7 @@ export class Retry {
     this.#callOff()
   }
 
-  /** Until the next try, at least 1. */
+  /** Seconds until the next try, at least 1. */
   get seconds(): number {
     return Math.max(1, Math.ceil((this.#at - this.#clock.now()) / 1000))
   }

@@ -3,21 +3,21 @@ import type { Clock } from './clock.ts'
 /** Longer waits than 24.8 days would end at once (setTimeout of Node). */
 const MOST_MS = 2 ** 31 - 1
 
-export interface TenureOptions {
+interface TenureOptions {
   clock: Clock
   /** 0 is never. */
   limitMs: number
-  /** How long nobody has needed it; 0 while somebody does. */
+  /** Time since the model was last needed; 0 while it is needed. */
   idleMs: () => number
   /** Called once when the limit is reached. */
   onIdle: () => void
 }
 
-/** How long a loaded model stays: for ever, or until nobody has used it for a while. */
+/** How long a loaded model stays: for ever, or until it has been idle for some time. */
 export class Tenure {
   /** An operator wants it to stay. */
   pinned = false
-  /** It was loaded at the start, to stay. */
+  /** True when the model was loaded at the start, to stay. */
   preloaded = false
   readonly #options: TenureOptions
   #callOff = (): void => {}
@@ -26,17 +26,17 @@ export class Tenure {
     this.#options = options
   }
 
-  /** To be called when it is loaded, and after each change of what was wanted. */
+  /** Must be called when the model is loaded and after each change of the pins. */
   watch(): void {
     this.end()
     const { clock, limitMs, idleMs, onIdle } = this.#options
     if (limitMs === 0 || this.pinned || this.preloaded) return
     const restMs = limitMs - idleMs()
     if (restMs <= 0) onIdle()
-    else this.#callOff = clock.after(Math.min(restMs, MOST_MS), () => this.watch())
+    else this.#callOff = clock.callAfter(Math.min(restMs, MOST_MS), () => this.watch())
   }
 
-  /** It is not loaded any more. */
+  /** Stops watching a model that is no longer loaded. */
   end(): void {
     this.#callOff()
   }

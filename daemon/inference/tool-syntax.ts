@@ -1,5 +1,5 @@
 /**
- * How a call stands in the text of an answer. Models write what their chat template shows them:
+ * Form of a call in the text of an answer. Models write the form that their chat template shows:
  *
  * - `hermes`: `<tool_call>{"name": …, "arguments": …}</tool_call>`, each call by itself
  *   (NousResearch/Hermes-Function-Calling; Qwen 2.5 and 3 write the same)
@@ -15,11 +15,11 @@ export type CallShape = 'hermes' | 'llama' | 'mistral' | 'mistral-args'
 export interface CallSyntax {
   /** A call, or a list of them, begins here. */
   begin: string
-  /** What must follow the call. */
+  /** Text that must follow the call. */
   end: string
   /** A call may also begin without the mark, where nothing but calls was written before. */
   bare: boolean
-  /** What stands before the function's name when everything else is JSON; white space left out. */
+  /** Tokens before the function's name when everything else is JSON, without white space. */
   head: readonly string[]
   /** The key of the arguments. */
   key: string
@@ -51,7 +51,7 @@ export const CALL_SYNTAX: Record<CallShape, CallSyntax> = {
   'mistral-args': { begin: '[TOOL_CALLS]', end: '', bare: false, head: [], key: '' },
 }
 
-/** Texts that are shown also where they are special tokens, because calls are told by them. */
+/** Texts that mark calls; they are shown even where they are special tokens. */
 export const callMarks = (shape: CallShape): string[] => {
   const { begin, end } = CALL_SYNTAX[shape]
   const inner = shape === 'mistral-args' ? [CALL_ID, CALL_ARGUMENTS] : []

@@ -11,20 +11,20 @@ import { DownloadError } from './downloads/download-error.ts'
 import { checkGguf, type GgufFacts } from './gguf.ts'
 import { GgufError } from './gguf-reader.ts'
 
-/** Where a model's weights lie and what they must be. */
+/** Location of a model's weights and the expected contents. */
 export interface Weights {
-  /** As the catalogue writes it, without what may be secret in an address. */
+  /** Name from the catalogue, without secrets in an address. */
   label: string
   /** Absolute. */
   file: string
   sha256: string | undefined
-  /** Where they are fetched from when the file is not there. */
+  /** Address from which a missing file is downloaded. */
   url?: URL
-  /** That is the hub. */
+  /** True when that address is the hub. */
   fromHub?: boolean
 }
 
-/** What places of weights depend on, besides the catalogue. */
+/** Settings besides the catalogue that determine the location of weights. */
 export interface WeightsPlaces {
   /** Folder of the weights that were downloaded. */
   modelsDir: string
@@ -32,7 +32,7 @@ export interface WeightsPlaces {
   hubUrl: string
 }
 
-/** Where downloads of a daemon lie, and where they come from. */
+/** Download folder and sources of a daemon. */
 export const placesOf = (
   { models_dir, hub_url }: Pick<InferenceConfig, 'models_dir' | 'hub_url'>,
   stateDir: string,
@@ -46,14 +46,14 @@ export const resolveWeights = (entry: CatalogueEntry, places: WeightsPlaces): We
   const source = parseWeightsSource(entry.weights)
   const { sha256 } = entry
   if (source.kind === 'file') return { label: source.path, file: resolve(source.path), sha256 }
-  if (source.kind === 'bundled') return bundled(entry, source.id)
+  if (source.kind === 'bundled') return bundledWeights(entry, source.id)
   const url = addressOf(entry, source, places.hubUrl)
   const label = source.kind === 'hub' ? entry.weights : `${url.origin}${url.pathname}`
   const file = join(places.modelsDir, fileName(url, sha256))
   return { label, file, sha256, url, fromHub: source.kind === 'hub' }
 }
 
-const bundled = (entry: CatalogueEntry, id: string): Weights => {
+const bundledWeights = (entry: CatalogueEntry, id: string): Weights => {
   const found = bundledModels.find(model => model.id === id)
   if (found === undefined) {
     throw new ShoalError('config_invalid', `model ${entry.id}: no bundled weights are called ${id}`)
@@ -73,11 +73,11 @@ const addressOf = (
   }
 }
 
-/** By the digest, so that the same weights from two places are one file. */
+/** File name by digest, so that the same weights from two sources share a file. */
 const fileName = (url: URL, sha256: string | undefined): string =>
   sha256 === undefined ? `unchecked-${hash('sha256', url.href)}.gguf` : `sha256-${sha256}.gguf`
 
-/** The state of a file; equal text means that nobody has written to it or changed its mode. */
+/** State of a file; it changes whenever the file is written to or its mode changes. */
 export const fileStamp = async (path: string): Promise<string> => {
   const found = await stat(path).catch(() => undefined)
   return found === undefined ? 'absent' : `${found.ino}:${found.size}:${found.ctimeMs}`
@@ -106,19 +106,19 @@ export const checkWeights = async (
   }
   if (sha256 !== undefined && (await digest(file, signal, onChunk)) !== sha256) {
     if (weights.url === undefined) throw new GgufError(`its sha256 is not ${sha256}`)
-    // what we have fetched ourselves can be fetched again
+    // A file that was downloaded can be downloaded again
     await rm(file, { force: true })
-    throw new DownloadError(`its sha256 is not ${sha256} any more; it is fetched anew`, 'later')
+    throw new DownloadError(`its sha256 is not ${sha256} any more; it is downloaded again`, 'later')
   }
   return facts
 }
 
-/** Small, so that hashing never holds up the tokens of other models. */
+/** Small chunks, so that hashing never delays the tokens of other models. */
 const HASH_CHUNK_BYTES = 128 * 1024
 const digests = new Map<string, { stamp: string; sha256: string }>()
 
 /** Lower-case hexadecimal; read again only after the file has changed. */
-export const digest = async (
+const digest = async (
   path: string,
   signal: AbortSignal,
   onBytes: (bytes: number) => void = () => {},
@@ -137,7 +137,7 @@ export const digest = async (
   return sha256
 }
 
-/** Of a file that was hashed while it was written. */
+/** Stores the digest of a file that was hashed while it was written. */
 export const rememberDigest = async (path: string, sha256: string): Promise<void> => {
   digests.set(path, { stamp: await fileStamp(path), sha256 })
 }

@@ -3,7 +3,7 @@ import { VERSION } from '../../shared/version.ts'
 import type { GpuSample } from '../../shared/wire/telemetry.ts'
 import type { GpuSampler } from '../gpu/sampler.ts'
 
-/** Everything a cell tells Prometheus: engines, GPUs, the daemon's own process. */
+/** All metrics of a cell: engines, GPUs and the daemon's process. */
 export const cellMetrics = (
   inference: { metrics?(): Metric[] },
   gpus: Pick<GpuSampler, 'sample'>,
@@ -13,25 +13,29 @@ export const cellMetrics = (
   ...processMetrics,
 ]
 
-/** What a driver does not tell has no value. */
+/** Metrics of the GPUs; a reading that the driver does not report has no value. */
 const gpuMetrics = (gpus: readonly GpuSample[]): Metric[] => {
-  const gauge = (name: string, help: string, of: (gpu: GpuSample) => number | null): Metric => ({
+  const gauge = (
+    name: string,
+    help: string,
+    readGpu: (gpu: GpuSample) => number | null,
+  ): Metric => ({
     name,
     type: 'gauge',
     help,
     labels: ['gpu', 'id'],
     read: () =>
       gpus.flatMap(gpu => {
-        const value = of(gpu)
+        const value = readGpu(gpu)
         return value === null ? [] : [{ labels: { gpu: String(gpu.index), id: gpu.id }, value }]
       }),
   })
   return [
     gauge('shoal_gpu_memory_used_bytes', 'Memory in use.', gpu => gpu.vram_used_bytes),
-    gauge('shoal_gpu_memory_total_bytes', 'Memory it has.', gpu => gpu.vram_total_bytes),
-    gauge('shoal_gpu_utilization_percent', 'How busy it is.', gpu => gpu.utilization_percent),
-    gauge('shoal_gpu_temperature_celsius', 'How hot it is.', gpu => gpu.temperature_celsius),
-    gauge('shoal_gpu_power_watts', 'What it draws.', gpu => gpu.power_watts),
+    gauge('shoal_gpu_memory_total_bytes', 'Total memory.', gpu => gpu.vram_total_bytes),
+    gauge('shoal_gpu_utilization_percent', 'Utilisation.', gpu => gpu.utilization_percent),
+    gauge('shoal_gpu_temperature_celsius', 'Temperature.', gpu => gpu.temperature_celsius),
+    gauge('shoal_gpu_power_watts', 'Power draw.', gpu => gpu.power_watts),
   ]
 }
 
@@ -60,7 +64,7 @@ const processMetrics: readonly Metric[] = [
     {
       name: 'process_start_time_seconds',
       type: 'gauge',
-      help: 'When the daemon started, unix time.',
+      help: 'Start of the daemon, Unix time.',
     },
     () => Math.round(performance.timeOrigin) / 1000,
   ),

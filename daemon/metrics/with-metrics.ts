@@ -3,7 +3,7 @@ import { CELL_METRICS_PATH } from '../../shared/wire/link.ts'
 import type { Handle } from '../services/link.ts'
 import { PROMETHEUS_TYPE, prometheusText } from './prometheus-text.ts'
 
-/** Answers `GET /metrics`, on the link and on loopback; everything else goes on to the engines. */
+/** Answers `GET /metrics` on the link and on loopback, and passes other requests to the engines. */
 export const withMetrics =
   (metrics: () => readonly Metric[], handle: Handle): Handle =>
   (request, response) => {

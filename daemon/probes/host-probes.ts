@@ -16,7 +16,7 @@ interface HostProbeParts {
   /** Unix time, milliseconds. */
   now: () => number
   /** Schedules a function; used to drop cached answers. */
-  after?: Clock['after']
+  after?: Clock['callAfter']
 }
 
 /** Probes of this machine, for callers that the coordinator has authorised. */
@@ -43,7 +43,7 @@ interface Kept {
 }
 
 export const createHostProbes = (parts: HostProbeParts): HostProbes => {
-  const { now, after = systemClock.after } = parts
+  const { now, after = systemClock.callAfter } = parts
   const kept = new Map<string, Kept>()
 
   const forgetOld = (): void => {

@@ -5,20 +5,20 @@ import type { StateBody } from '../../shared/wire/envelope.ts'
 import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 
-export interface AnnounceOptions {
+interface AnnounceOptions {
   uplink: Pick<Uplink, 'onConnect' | 'onRebirth' | 'publish'>
-  /** What this cell is now. */
+  /** Current description of this cell. */
   describe: () => Announce
   /** Pause between two looks whether that has changed. */
   intervalSeconds: number
   /**
-   * It is said at least this often, because the answer tells the coordinator's time; up to half
-   * earlier, so that a fleet does not speak in one instant.
+   * Longest interval between announcements, whose answers carry the coordinator's time. Each comes
+   * up to half an interval earlier, so that a fleet does not announce itself all at once.
    */
   repeatSeconds?: number
-  /** Tells of changes that should be announced at once. */
+  /** Calls the listener for changes that should be announced at once. */
   onChange: (listener: () => void) => () => void
-  /** Aborts when no new requests should come. */
+  /** Aborts when the cell stops accepting requests. */
   leaving?: AbortSignal
   logger: Logger
   wait?: Wait
@@ -27,12 +27,12 @@ export interface AnnounceOptions {
   random?: () => number
 }
 
-export interface AnnounceService extends Service {
-  /** Says it now; rejects without a connection. */
+interface AnnounceService extends Service {
+  /** Announces the cell now; rejects without a connection. */
   again(): Promise<void>
 }
 
-/** Says what the cell is: on every connect, when asked, and when it has changed. */
+/** Announces the cell on every connect, on request, and when it has changed. */
 export const announceService = (options: AnnounceOptions): AnnounceService => {
   const { uplink, describe, onChange, logger } = options
   const { repeatSeconds = 600, nowMs = () => performance.now(), random = Math.random } = options
@@ -41,11 +41,14 @@ export const announceService = (options: AnnounceOptions): AnnounceService => {
 
   const birth = async (): Promise<void> => {
     const body = describe()
-    announced = lasting(body)
+    announced = stablePart(body)
     repeatAtMs = nowMs() + repeatSeconds * 1000 * (1 - random() / 2)
     await uplink.publish('birth', body)
   }
-  /** A failure here means that the connection is gone; the next one announces again. */
+  /**
+   * Announces again; a failure means that the connection is lost, and the next one announces
+   * anyway.
+   */
   const birthAgain = () =>
     birth().catch(error => logger.debug({ reason: error.message }, 'not announced'))
 
@@ -56,7 +59,7 @@ export const announceService = (options: AnnounceOptions): AnnounceService => {
   }
   const look = () => {
     if (announced === undefined) return
-    if (nowMs() >= repeatAtMs || lasting(describe()) !== announced) birthAgain()
+    if (nowMs() >= repeatAtMs || stablePart(describe()) !== announced) birthAgain()
   }
 
   return {
@@ -80,8 +83,8 @@ const lookOften = async (look: () => void, options: AnnounceOptions, signal: Abo
   }
 }
 
-/** The parts that do not change with every request; telemetry tells the others. */
-const lasting = (body: Announce): string =>
+/** Parts of an announcement that do not change with every request; telemetry reports the others. */
+const stablePart = (body: Announce): string =>
   JSON.stringify({
     ...body,
     engines: body.engines.map(

@@ -8,7 +8,7 @@ import type { Verb } from '../commands/verb.ts'
 import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 
-export interface CommandsOptions {
+interface CommandsOptions {
   cellId: string
   uplink: Pick<Uplink, 'on' | 'onReady' | 'deliver' | 'publish'>
   file: JournalFile
@@ -24,7 +24,7 @@ export interface CommandsOptions {
   logger: Logger
 }
 
-/** Obeys the coordinator's commands and tells what became of them until it knows. */
+/** Executes the coordinator's commands and repeats their results until they are acknowledged. */
 export const commandsService = (options: CommandsOptions): Service => ({
   name: 'commands',
   start: async ({ signal }) => {
@@ -37,7 +37,7 @@ export const commandsService = (options: CommandsOptions): Service => ({
         () => {
           if (unconfirmed.get(command_id) === ack) unconfirmed.delete(command_id)
         },
-        // neither the coordinator nor the disk has it: it is told after the next connect
+        // Neither the coordinator nor the disk accepted it: it is published after the next connect
         () => {},
       )
     }
@@ -60,7 +60,7 @@ export const commandsService = (options: CommandsOptions): Service => ({
     const opened = open()
     const obey = async (body: unknown): Promise<void> => (await opened).executor.receive(body)
     const undo = [
-      // what comes before the journal is open waits for it
+      // Commands that arrive before the journal is open wait for it
       uplink.on('cmd', ({ body }) => void obey(body).catch(() => {})),
       uplink.onReady(() => {
         for (const ack of unconfirmed.values()) tell(ack)

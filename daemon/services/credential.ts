@@ -12,16 +12,16 @@ import { believe } from '../trust.ts'
 import { Nudge } from '../uplink/nudge.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 
-export interface CredentialOptions {
+interface CredentialOptions {
   identity: OwnIdentity
   url: string
   connectTimeoutSeconds: number
   /** Age at which the credential is replaced. */
   credentialDays: number
   uplink: Pick<Uplink, 'on'>
-  /** Called when the cell believes in another signing key than before. */
-  believed?: () => void
-  /** Rung when another credential may help those who wait. */
+  /** Called when the cell trusts a different signing key. */
+  onTrustChange?: () => void
+  /** Rung when another credential may help connections that are waiting to retry. */
   nudge: Pick<Nudge, 'ring'>
   logger: Logger
   wait?: Wait
@@ -30,14 +30,14 @@ export interface CredentialOptions {
   questions?: RenewalQuestions
 }
 
-/** Between two looks at the age. */
+/** Interval between checks of the credential's age. */
 const LOOK_MS = 3_600_000
-/** After a renewal that did not work. */
+/** Delay after a failed renewal. */
 const AGAIN_MS = 60_000
-/** After one that may have ended the credential with which the others connect. */
+/** Delay after a renewal that may have invalidated the credential of the open connections. */
 const SOON_MS = 5000
 
-/** Keeps the credential young, and believes in the coordinator's keys as they follow one another. */
+/** Renews the credential in time, and follows the coordinator's signing keys. */
 export const credentialService = (options: CredentialOptions): Service => ({
   name: 'credential',
   start: async ({ signal, fail }) => {
@@ -54,7 +54,7 @@ export const credentialService = (options: CredentialOptions): Service => ({
         const before = identity.coordinator_key
         believe(identity, TrustBody.parse(body), logger)
           .then(() => {
-            if (identity.coordinator_key !== before) options.believed?.()
+            if (identity.coordinator_key !== before) options.onTrustChange?.()
           })
           .catch(fail)
       }),
@@ -66,31 +66,31 @@ export const credentialService = (options: CredentialOptions): Service => ({
     const renewed = () => {
       wanted = false
     }
-    keepYoung({ ...options, questions, due, renewed, asked, signal }).catch(fail)
+    keepYoung({ ...options, questions, isDue: due, onRenewed: renewed, asked, signal }).catch(fail)
   },
 })
 
-/** Ends a renewal that a crash has cut off, before anybody connects; later is possible too. */
+/** Completes a renewal that a crash interrupted before connections are opened; later works too. */
 export const settleAtStart = async (
   options: Pick<CredentialOptions, 'identity' | 'url' | 'connectTimeoutSeconds' | 'logger'>,
   signal: AbortSignal,
 ): Promise<void> => {
   const { identity, logger } = options
   await settleCredential(identity, questionsOf(options, signal)).catch(error =>
-    logger.warn({ reason: error.message }, 'a renewal from before is not settled yet'),
+    logger.warn({ reason: error.message }, 'an earlier renewal is not settled yet'),
   )
 }
 
 interface Keeping extends CredentialOptions {
   questions: RenewalQuestions
-  due: () => boolean
-  renewed: () => void
+  isDue: () => boolean
+  onRenewed: () => void
   asked: Nudge
   signal: AbortSignal
 }
 
 const keepYoung = async (keeping: Keeping): Promise<void> => {
-  const { identity, questions, nudge, logger, due, renewed, asked, signal } = keeping
+  const { identity, questions, nudge, logger, isDue, onRenewed, asked, signal } = keeping
   const { wait = realWait, now } = keeping
   while (!signal.aborted) {
     let pauseMs = LOOK_MS
@@ -99,9 +99,9 @@ const keepYoung = async (keeping: Keeping): Promise<void> => {
         await settleCredential(identity, questions, now)
         nudge.ring()
       }
-      if (due()) {
+      if (isDue()) {
         await renewCredential(identity, questions, now)
-        renewed()
+        onRenewed()
         logger.info('the credential was renewed')
       }
     } catch (error) {
@@ -119,7 +119,7 @@ const isOld = ({ identity, credentialDays, now = Date.now }: CredentialOptions):
   return ageMs < 0 || ageMs > credentialDays * DAY_MS
 }
 
-/** Asked over REST. */
+/** Questions to the coordinator, asked over REST. */
 export const questionsOf = (
   options: Pick<CredentialOptions, 'identity' | 'url' | 'connectTimeoutSeconds' | 'logger'>,
   signal: AbortSignal,

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
-import type { CellSettings, Desired } from '../../shared/wire/desired.ts'
-import type { EngineReport, ModelState } from '../../shared/wire/telemetry.ts'
+import type { CellSettings } from '../../shared/wire/desired.ts'
+import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { type Believing, genuineDesired, isStale } from '../desired/believable.ts'
 import { readDesired, writeDesired } from '../desired/desired-file.ts'
 import type { OpenBirths } from '../desired/freshness.ts'
@@ -9,12 +9,12 @@ import {
   type Event,
   isOwnTrial,
   reportOf,
-  type State,
-  type Step,
   settingsIn,
   step,
-  type Trouble,
+  type TrialState,
+  type TrialStep,
 } from '../desired/trial.ts'
+import { TrialHealth } from '../desired/trial-health.ts'
 import type { Health } from '../health.ts'
 import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
@@ -22,174 +22,166 @@ import type { Uplink } from '../uplink/uplink.ts'
 export interface DesiredOptions {
   stateDir: string
   uplink: Pick<Uplink, 'on' | 'onReady' | 'publish'>
-  /** The settings of the cell's own file. */
+  /** Settings of the cell's own file. */
   local: CellSettings
   /** Brings settings into force. */
   apply: (settings: CellSettings) => Promise<void>
   health: Pick<Health, 'view'>
   engines: () => EngineReport[]
-  /** Whom the cell believes; everybody, without it. */
-  believing?: () => Believing
+  /** Keys that the cell trusts; without it, every publisher is trusted. */
+  trustedKeys?: () => Believing
   births?: Pick<OpenBirths, 'take'>
-  /** Has the coordinator say again what it wants, by another birth. */
+  /** Sends another birth, so that the coordinator repeats its settings. */
   askAgain?: () => void
   logger: Logger
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   nowMs?: () => number
   wait?: Wait
 }
 
-export interface DesiredService extends Service {
-  /** The cell's own file was read again; resolves when it is in force, on probation. */
-  reload(local: CellSettings): Promise<void>
-}
-
 const TICK_MS = 1000
-/** Between two births that are only sent because something was not believed. */
+/** Interval between births that are only sent because settings were not trusted. */
 const ASK_AGAIN_MS = 10_000
 
-/** Takes settings from the coordinator, tries them, and goes back to the last that held. */
-export const desiredService = (options: DesiredOptions): DesiredService => {
-  const { stateDir, uplink, apply, health, engines, logger } = options
-  const { nowMs = () => performance.now(), wait = realWait } = options
-  let state: State = { good: { local: options.local, wanted: { version: 0, document: {} } } }
-  let last: Promise<void> = Promise.resolve()
-  /** What was well when the trial began. */
-  let sound: string[] = []
-  let troubleSinceMs: number | undefined
-  let highest = 0
-  let askedAtMs = Number.NEGATIVE_INFINITY
+/** Takes settings from the coordinator, tries them, and returns to the last that held. */
+export class DesiredService implements Service {
+  readonly name = 'desired'
+  readonly #options: DesiredOptions
+  readonly #nowMs: () => number
+  readonly #health: TrialHealth
+  #state: TrialState
+  /** Resolves when all events so far have been handled. */
+  #last: Promise<void> = Promise.resolve()
+  /** Highest version that was ever trusted. */
+  #highest = 0
+  #askedAtMs = Number.NEGATIVE_INFINITY
 
-  const well = (...engineStates: ModelState[]): string[] => [
-    ...Object.entries(health.view()).flatMap(([name, { state }]) =>
-      state === 'running' ? [name] : [],
-    ),
-    ...engines().flatMap(({ weights, state, reason }) =>
-      // a cold one with a reason found no memory
-      engineStates.includes(state) && reason === undefined ? [weights] : [],
-    ),
-  ]
-
-  const report = (): void => {
-    // without a connection it is told after the next connect
-    uplink.publish('reported', reportOf(state)).catch(() => {})
+  constructor(options: DesiredOptions) {
+    const { health, engines, local, nowMs = () => performance.now() } = options
+    this.#options = options
+    this.#nowMs = nowMs
+    this.#health = new TrialHealth({ health, engines, nowMs })
+    this.#state = { good: { local, wanted: { version: 0, document: {} } } }
   }
 
-  /** One event after the other, each whole. */
-  const inTurn = (run: () => Promise<void>): Promise<void> => {
-    last = last
+  /** Resolves when the cell's own file, read again, is in force, on probation. */
+  reload(local: CellSettings): Promise<void> {
+    return this.#handle({ type: 'reload', local, nowMs: this.#nowMs() })
+  }
+
+  async start({ signal, fail }: Parameters<Service['start']>[0]): Promise<void> {
+    const { uplink } = this.#options
+    this.#last = this.#last.then(() => this.#load())
+    const undo = [
+      uplink.on('desired', ({ body }) => void this.#runInTurn(() => this.#receive(body))),
+      uplink.onReady(() => void this.#last.then(() => this.#report())),
+    ]
+    signal.addEventListener('abort', () => {
+      for (const off of undo) off()
+      this.#last = this.#last.then(() => this.#forgetTrial())
+    })
+    this.#watch(signal).catch(fail)
+    await this.#last
+  }
+
+  /** Handles events one after the other, each completely. */
+  #runInTurn(run: () => Promise<void>): Promise<void> {
+    this.#last = this.#last
       .then(run)
-      .catch(error => logger.error({ reason: error.message.slice(0, 300) }, 'settings failed'))
-    return last
+      .catch(error =>
+        this.#options.logger.error({ reason: error.message.slice(0, 300) }, 'settings failed'),
+      )
+    return this.#last
   }
-  const happen = (event: Event): Promise<void> => inTurn(() => take(event))
 
-  const take = async (event: Event): Promise<void> => {
-    const before = state
-    const next = step(state, event)
+  #handle(event: Event): Promise<void> {
+    return this.#runInTurn(() => this.#take(event))
+  }
+
+  async #take(event: Event): Promise<void> {
+    const before = this.#state
+    const next = step(before, event)
     if (next.state === before && event.type === 'tick') return
-    if (next.state.trial && !before.trial) {
-      sound = well('ready')
-      troubleSinceMs = undefined
-    }
-    await enter(next)
-    if (next.state !== before) logChange(logger, state)
-    report()
+    if (next.state.trial && !before.trial) this.#health.begin()
+    await this.#enter(next)
+    if (next.state !== before) logChange(this.#options.logger, this.#state)
+    this.#report()
   }
 
-  /** What is tried is on the disk before it is in force, so that a crash by it is known as such. */
-  const enter = async ({ state: next, apply: settings }: Step): Promise<void> => {
-    const changed = next !== state
-    state = next
-    if (changed) await writeDesired(stateDir, state, logger, highest)
+  /**
+   * Writes a trial to disk before it takes effect, so that a crash it causes is attributed to it.
+   */
+  async #enter({ state, apply: settings }: TrialStep): Promise<void> {
+    const changed = state !== this.#state
+    this.#state = state
+    if (changed) await this.#write(state)
     if (settings === undefined) return
-    await apply(settings).catch(error => enter(step(state, notApplied(error))))
+    await this.#options
+      .apply(settings)
+      .catch(error => this.#enter(step(this.#state, applyFailure(error))))
   }
 
-  /** An engine that is loaded by its first request proves nothing before. */
-  const missing = (): string | undefined => {
-    const now = new Set(well('ready', 'cold'))
-    const gone = sound.filter(name => !now.has(name))
-    // the wishes came from the coordinator; for the own file it may have been away before
-    if (!now.has('uplink connection') && !isOwnTrial(state))
-      return 'the coordinator was not reached'
-    return gone.length === 0 ? undefined : `not running any more: ${gone.join(', ')}`
+  #report(): void {
+    // Without a connection the report goes out after the next connect
+    this.#options.uplink.publish('reported', reportOf(this.#state)).catch(() => {})
   }
 
-  const trouble = (): Trouble | undefined => {
-    const what = missing()
-    if (what === undefined) troubleSinceMs = undefined
-    else troubleSinceMs ??= nowMs()
-    if (what === undefined || troubleSinceMs === undefined) return undefined
-    const isLoading = engines().some(({ state }) => state === 'loading')
-    return { what, lastsMs: nowMs() - troubleSinceMs, isLoading }
-  }
-
-  const load = async (): Promise<void> => {
-    const read = await readDesired(stateDir)
-    const { good, failure } = read
-    highest = read.highest
-    state = { good: { ...state.good, wanted: good }, ...(failure && { failure }) }
-    await writeDesired(stateDir, state, logger, highest)
-  }
-
-  /** What is not believed may be right and only early or late: the next answer is surely right. */
-  const disbelieve = (reason: string, version?: number): void => {
-    logger.warn({ reason, version, highest }, 'settings are not believed')
-    if (nowMs() - askedAtMs < ASK_AGAIN_MS) return
-    askedAtMs = nowMs()
-    options.askAgain?.()
-  }
-
-  const hear = async (body: unknown): Promise<void> => {
-    const { believing = () => ({ cellId: '', trusted: [] }), births } = options
-    const desired: Desired | undefined = genuineDesired(body, believing())
-    if (desired === undefined) return disbelieve('not signed by the coordinator for this cell')
+  async #receive(body: unknown): Promise<void> {
+    const { trustedKeys = () => ({ cellId: '', trusted: [] }), births } = this.#options
+    const desired = genuineDesired(body, trustedKeys())
+    if (desired === undefined) return this.#reject('not signed by the coordinator for this cell')
     const { version, document, answers } = desired
     const isAnswer = births === undefined || births.take(answers)
-    const event: Event = { type: 'desired', wanted: { version, document }, nowMs: nowMs() }
-    const isNothingNew = step(state, event).state === state
-    if (isStale(desired, { highest, isAnswer, isNothingNew }))
-      return disbelieve('older than what was believed before', version)
-    highest = Math.max(highest, version)
-    await take(event)
+    const event: Event = { type: 'desired', wanted: { version, document }, nowMs: this.#nowMs() }
+    const isNothingNew = step(this.#state, event).state === this.#state
+    if (isStale(desired, { highest: this.#highest, isAnswer, isNothingNew }))
+      return this.#reject('older than the settings that were trusted before', version)
+    this.#highest = Math.max(this.#highest, version)
+    await this.#take(event)
   }
 
-  return {
-    name: 'desired',
-    reload: local => happen({ type: 'reload', local, nowMs: nowMs() }),
-    start: async ({ signal, fail }) => {
-      last = last.then(load)
-      const undo = [
-        uplink.on('desired', ({ body }) => {
-          void inTurn(() => hear(body))
-        }),
-        uplink.onReady(() => void last.then(report)),
-      ]
-      signal.addEventListener('abort', () => {
-        for (const off of undo) off()
-        // what is on probation when the daemon ends on purpose has not failed: it is wanted again
-        last = last.then(() => {
-          const { trial, ...proven } = state
-          return trial && writeDesired(stateDir, proven, logger, highest)
-        })
-      })
-      const watch = async (): Promise<void> => {
-        while (!signal.aborted) {
-          await wait(TICK_MS, signal)
-          if (signal.aborted || state.trial === undefined) continue
-          await happen({ type: 'tick', nowMs: nowMs(), trouble: trouble() })
-        }
-      }
-      watch().catch(fail)
-      await last
-    },
+  /** Rejects settings that may be genuine but early or late, and asks for a fresh answer. */
+  #reject(reason: string, version?: number): void {
+    const { logger, askAgain } = this.#options
+    logger.warn({ reason, version, highest: this.#highest }, 'settings are not trusted')
+    if (this.#nowMs() - this.#askedAtMs < ASK_AGAIN_MS) return
+    this.#askedAtMs = this.#nowMs()
+    askAgain?.()
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { wait = realWait } = this.#options
+    while (!signal.aborted) {
+      await wait(TICK_MS, signal)
+      if (signal.aborted || this.#state.trial === undefined) continue
+      // The coordinator's settings came over the connection; before a trial of the cell's own file
+      // it may have been down
+      const trouble = this.#health.findTrouble(!isOwnTrial(this.#state))
+      await this.#handle({ type: 'tick', nowMs: this.#nowMs(), trouble })
+    }
+  }
+
+  async #load(): Promise<void> {
+    const { good, failure, highest } = await readDesired(this.#options.stateDir)
+    this.#highest = highest
+    this.#state = { good: { ...this.#state.good, wanted: good }, ...(failure && { failure }) }
+    await this.#write(this.#state)
+  }
+
+  /** Settings on probation when the daemon ends on purpose have not failed: they are sent again. */
+  async #forgetTrial(): Promise<void> {
+    const { trial, ...proven } = this.#state
+    if (trial) await this.#write(proven)
+  }
+
+  #write(state: TrialState): Promise<void> {
+    return writeDesired(this.#options.stateDir, state, this.#options.logger, this.#highest)
   }
 }
 
-const notApplied = (error: Error): Event => ({ type: 'not applied', message: error.message })
+const applyFailure = (error: Error): Event => ({ type: 'not applied', message: error.message })
 
-const logChange = (logger: Logger, state: State): void => {
+const logChange = (logger: Logger, state: TrialState): void => {
   const { state: outcome, applied_version, errors } = reportOf(state)
   const settings = settingsIn(state.trial?.basis ?? state.good)
   const level = outcome === 'refused' || outcome === 'rolled_back' ? 'warn' : 'info'

@@ -23,23 +23,25 @@ import type { Service } from '../service.ts'
 
 export interface InferenceService extends Service {
   reports(): EngineReport[]
-  /** Called after each change of an engine's state; the answer ends it. */
+  /**
+   * Calls the listener after each change of an engine's state; the returned function removes it.
+   */
   onChange(listener: () => void): () => void
   /** Process ids of the engines that run now. */
   pids(): number[]
-  /** How full the batches of each running engine were. */
+  /** Batch statistics of each running engine. */
   counts(): StepCounts[]
   metrics(): Metric[]
   /** Ends the engines and starts them again, with other limits when they are given. */
   restart(limits?: EngineLimits): Promise<void>
-  /** Where the memory of GPUs is read from now on; until then it is not known. */
+  /** Sets the source of GPU memory readings; before this call the memory is unknown. */
   watchGpus(gpus: Pick<GpuSampler, 'sample'>): void
   models: ModelControl
   /** Answers one request of the link or of a listener on loopback. */
   handle(request: HttpRequest, response: HttpResponse): void
 }
 
-/** The models of the catalogue, each in an engine process of its own, behind the OpenAI shapes. */
+/** Serves the models of the catalogue, each in a separate engine process, over the OpenAI API. */
 export const inferenceService = ({
   catalogue,
   config,
@@ -49,7 +51,7 @@ export const inferenceService = ({
 }: {
   catalogue: Catalogue
   config: InferenceConfig
-  /** Of the daemon: what is downloaded and what is pinned is kept in it. */
+  /** State folder of the daemon, with downloads and pinned models. */
   stateDir: string
   logger: Logger
   /** Absent: nothing is measured. */
@@ -61,9 +63,11 @@ export const inferenceService = ({
   const shared = { clock: systemClock, spawn: engineSpawner(logger), logger }
   const tuner = tuning && new Tuner(tuning, { ...shared, now: Date.now })
   const engines = new Engines(catalogue, config, {
-    ...{ ...shared, tuner, places },
+    ...shared,
+    tuner,
+    places,
     fetch: (...order) => folder.fetch(...order),
-    readMemory: memoryReader(() => seenBy(gpus)),
+    readMemory: memoryReader(() => readSample(gpus)),
   })
   const pins = pinsFile(stateDir)
   const handle = createHandler({
@@ -89,7 +93,7 @@ export const inferenceService = ({
     models: createModelControl({ engines, pins, clock: systemClock }),
     handle,
     start: async ({ signal, fail }) => {
-      engines.pin(await pinned(pins, logger))
+      engines.pin(await readPins(pins, logger))
       // Usable at once: requests wait for their model.
       engines.start(signal).then(() => {
         if (!signal.aborted) tellOutcome(engines.reports(), logger)
@@ -99,7 +103,7 @@ export const inferenceService = ({
 }
 
 /** A cell whose pins are not known serves all the same. */
-const pinned = async (
+const readPins = async (
   pins: Pick<Pins, 'read'>,
   logger: Pick<Logger, 'error'>,
 ): Promise<ReadonlySet<string>> => {
@@ -111,25 +115,25 @@ const pinned = async (
   }
 }
 
-/** Nothing more is loaded by itself; says how that went. */
+/** Logs the outcome once nothing more is loaded automatically. */
 export const tellOutcome = (
   reports: readonly EngineReport[],
   logger: Pick<Logger, 'info' | 'warn'>,
 ): void => {
-  const inState = (wanted: EngineReport['state']) =>
+  const listInState = (wanted: EngineReport['state']) =>
     reports.filter(({ state }) => state === wanted).map(({ weights }) => weights)
-  const [ready, failed] = [inState('ready'), inState('failed')]
+  const [ready, failed] = [listInState('ready'), listInState('failed')]
   const counts = { ready: ready.length, failed, of: reports.length }
   if (failed.length > 0) logger.warn(counts, 'not all models are loaded')
   else if (ready.length === reports.length) logger.info(counts, 'models are loaded')
   else logger.info(counts, 'models are loaded when they are asked for')
 }
 
-/** Nobody looks for GPUs yet. */
+/** Source of GPU readings before the sampler is known. */
 const noneSeen: Pick<GpuSampler, 'sample'> = { sample: () => ({ gpus: [] }) }
 
-/** A sampler that has said nothing yet waits for its driver; undefined then. */
-const seenBy = (sampler: Pick<GpuSampler, 'sample'>) => {
+/** Latest reading; undefined while the sampler waits for its driver. */
+const readSample = (sampler: Pick<GpuSampler, 'sample'>) => {
   const reading = sampler.sample()
   return reading.gpus.length > 0 || sampler === noGpus ? reading : undefined
 }
@@ -140,7 +144,7 @@ const modelFolder = (catalogue: Catalogue, config: InferenceConfig, places: Weig
     folder: places.modelsDir,
     maxBytes: config.models_max_bytes,
     stallSeconds: config.download_stall_seconds,
-    wanted: () => wanted,
+    listWanted: () => wanted,
     hubTokenFile: config.hub_token_file,
     clock: systemClock,
   })

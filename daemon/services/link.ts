@@ -15,7 +15,7 @@ import type { QuarantineNotice } from '../uplink/quarantine-notice.ts'
 /** Answers one request, over HTTP/1.1 or HTTP/2. */
 export type Handle = (request: HttpRequest, response: HttpResponse) => void
 
-export interface LinkOptions {
+interface LinkServiceOptions {
   identity: Identity
   /** Address of the coordinator. */
   url: string
@@ -32,8 +32,8 @@ const PING_MS = 5000
 /** Room for request bodies of many streams, so that one that is not read stops no other. */
 const SESSION_WINDOW_BYTES = 16 * 1024 * 1024
 /**
- * The coordinator is the only client, and cancels a request whenever somebody leaves it: the limits
- * that node has against strangers would end the link when many leave at once.
+ * The coordinator is the only client and cancels a request whenever its client disconnects: Node's
+ * limits against hostile peers would end the link when many clients leave at once.
  */
 const OPTIONS = {
   settings: { maxConcurrentStreams: 100_000, initialWindowSize: 1024 * 1024 },
@@ -46,7 +46,7 @@ const OPTIONS = {
  * The data plane: the cell dials the coordinator, and then serves HTTP/2 on that connection. Every
  * end of it cancels the requests that were on it.
  */
-export const linkService = (options: LinkOptions): Service => {
+export const linkService = (options: LinkServiceOptions): Service => {
   const server = createServer(OPTIONS, options.handle)
   // a broken session ends its connection, and that is seen there
   server.on('sessionError', () => {})
@@ -70,9 +70,9 @@ export const linkService = (options: LinkOptions): Service => {
 
 const connect = async (
   server: Http2Server,
-  up: () => void,
+  onUp: () => void,
   signal: AbortSignal,
-  { identity, url, connectTimeoutSeconds, wait = realWait }: LinkOptions,
+  { identity, url, connectTimeoutSeconds, wait = realWait }: LinkServiceOptions,
 ): Promise<void> => {
   const socket = await dial({
     url,
@@ -87,7 +87,7 @@ const connect = async (
   const stop = () => socket.destroy()
   signal.addEventListener('abort', stop)
   const session = serve(server, socket)
-  up()
+  onUp()
   watchPeer(session, wait, over.signal).catch(() => socket.destroy())
   await closed
   signal.removeEventListener('abort', stop)
@@ -101,7 +101,7 @@ const serve = (server: Http2Server, socket: Socket): ServerHttp2Session => {
   const take = (made: ServerHttp2Session) => {
     session = made
   }
-  // the upgrade has decided what is spoken here; TLS itself was asked for HTTP/1.1
+  // The upgrade has already selected the protocol; TLS itself negotiated HTTP/1.1
   if (socket instanceof TLSSocket) socket.alpnProtocol = 'h2'
   server.once('session', take)
   server.emit('connection', socket)

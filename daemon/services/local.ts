@@ -10,9 +10,8 @@ const ADDRESS = '127.0.0.1'
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i
 
 /**
- * The same answers for programs on this machine, without a key. Web pages that a person of this
- * machine looks at must not reach it: neither under a name that was made to point here, nor from
- * another origin.
+ * The same API for programs on this machine, without a key. Web pages opened on this machine must
+ * not reach it: neither by DNS rebinding nor from another origin.
  */
 export const localService = (port: number, handle: Handle): Service => ({
   name: 'local server',
@@ -22,7 +21,7 @@ export const localService = (port: number, handle: Handle): Service => ({
     closeWithLinger(server)
     server.on('request', (request, response) => {
       const fault = faultOf(request)
-      // what only the coordinator may ask
+      // Headers reserved for the coordinator
       delete request.headers[HEADER_JUDGE]
       if (fault) refuse(response, fault)
       else handle(request, response)
@@ -49,7 +48,7 @@ const faultOf = ({ headers }: IncomingMessage): ShoalError | undefined => {
     return new ShoalError('host_not_allowed', 'this server answers for loopback names only')
   const { origin } = headers
   if (origin !== undefined && !LOOPBACK.test(origin.replace(/^https?:\/\//, '')))
-    return new ShoalError('forbidden', 'this server answers no pages of other origins')
+    return new ShoalError('forbidden', 'this server rejects pages of other origins')
   return undefined
 }
 

@@ -3,21 +3,21 @@ import type { GpuSampler } from '../gpu/sampler.ts'
 import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 
-export interface TelemetryOptions {
-  uplink: Pick<Uplink, 'offer' | 'dropped' | 'onReady'>
+interface TelemetryOptions {
+  uplink: Pick<Uplink, 'offer' | 'countDropped' | 'onReady'>
   gpus: Pick<GpuSampler, 'sample'>
   host: { sample(): Promise<HostSample> }
   engines: () => EngineReport[]
-  /** Tells that the engines have changed. */
+  /** Calls the listener when the engines have changed. */
   onChange: (listener: () => void) => () => void
   intervalSeconds: number
   /** Unix time in milliseconds. */
   now?: () => number
-  /** Asks to be called once after a time; returns how to take that back. */
-  after?: (milliseconds: number, call: () => void) => () => void
+  /** Schedules one call; the returned function cancels it. */
+  callAfter?: (milliseconds: number, call: () => void) => () => void
 }
 
-/** Changes within this time are told in one sample. */
+/** Window in which changes are combined into one sample. */
 const GATHER_MS = 100
 
 const realAfter = (milliseconds: number, call: () => void): (() => void) => {
@@ -26,7 +26,7 @@ const realAfter = (milliseconds: number, call: () => void): (() => void) => {
 }
 
 export interface TelemetryService extends Service {
-  /** Holds from the next sample on, which comes after the new interval at the latest. */
+  /** Applies from the next sample on, which follows within the new interval. */
   setIntervalSeconds(seconds: number): void
 }
 
@@ -42,7 +42,7 @@ export const telemetryService = (options: TelemetryOptions): TelemetryService =>
       intervalChanged()
     },
     start: async ({ signal, fail }) => {
-      const { uplink, onChange, after = realAfter } = options
+      const { uplink, onChange, callAfter: after = realAfter } = options
       let cancel = () => {}
       let hurried = false
 
@@ -85,6 +85,6 @@ export const takeSample = async (options: TelemetryOptions): Promise<Sample> => 
     gpus: gpuSamples,
     ...(reason !== undefined && { gpu_reason: reason.slice(0, 500) }),
     engines: engines(),
-    spool_dropped: uplink.dropped(),
+    spool_dropped: uplink.countDropped(),
   }
 }

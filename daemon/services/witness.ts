@@ -4,7 +4,7 @@ import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 import type { Witness } from '../witness.ts'
 
-export interface WitnessServiceOptions {
+interface WitnessServiceOptions {
   witness: Witness
   uplink: Pick<Uplink, 'on'>
   logger: Pick<Logger, 'warn'>
@@ -19,7 +19,7 @@ export const witnessService = ({ witness, uplink, logger }: WitnessServiceOption
       if (data === undefined) return
       witness
         .keep(data)
-        .catch(error => logger.warn({ reason: error.message }, 'the audit head was not kept'))
+        .catch(error => logger.warn({ reason: error.message }, 'the audit head was not stored'))
     })
     signal.addEventListener('abort', off)
   },

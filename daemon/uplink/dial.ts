@@ -9,7 +9,7 @@ import { credentialOf } from '../identity.ts'
 import type { OwnIdentity } from '../own-identity.ts'
 import { refusal, unreachable } from '../refusal.ts'
 
-export interface DialOptions {
+interface DialOptions {
   /** Address of the coordinator. */
   url: string
   path: string
@@ -17,7 +17,7 @@ export interface DialOptions {
   protocol: string
   identity: Pick<OwnIdentity, 'cell_id' | 'credential' | 'next_credential' | 'coordinator_ca'> &
     Partial<Pick<OwnIdentity, 'boot_id'>>
-  /** Only tries whether it would work: the coordinator closes the connection. */
+  /** True to only test the connection: the coordinator then closes it. */
   probe?: boolean
   /** Longest time until the coordinator has switched protocols. */
   timeoutSeconds: number
@@ -41,8 +41,9 @@ const upgrade = (target: URL, options: DialOptions): Promise<Socket> =>
   new Promise((resolve, reject) => {
     const request = open(target, options)
     const stop = () => request.destroy(new Error('stopped'))
-    const tooLate = () => request.destroy(new Error(`no answer within ${options.timeoutSeconds} s`))
-    const deadline = setTimeout(tooLate, options.timeoutSeconds * 1000)
+    const stopLate = () =>
+      request.destroy(new Error(`no answer within ${options.timeoutSeconds} s`))
+    const deadline = setTimeout(stopLate, options.timeoutSeconds * 1000)
     options.signal.addEventListener('abort', stop)
     request.on('close', () => {
       clearTimeout(deadline)
@@ -54,7 +55,7 @@ const upgrade = (target: URL, options: DialOptions): Promise<Socket> =>
       clearTimeout(deadline)
       options.signal.removeEventListener('abort', stop)
       if (response.headers.upgrade?.toLowerCase() === options.protocol)
-        return resolve(prepared(socket as Socket, head))
+        return resolve(prepareSocket(socket as Socket, head))
       socket.destroy()
       reject(
         new ShoalError('upgrade_required', `the coordinator does not speak ${options.protocol}`),
@@ -77,8 +78,8 @@ const open = (target: URL, { protocol, identity, probe }: DialOptions): http.Cli
     },
   })
 
-/** `head` is what the peer already sent in its new protocol. */
-const prepared = (socket: Socket, head: Buffer): Socket => {
+/** Prepares the socket; `head` is what the peer has already sent in the new protocol. */
+const prepareSocket = (socket: Socket, head: Buffer): Socket => {
   if (head.length > 0) socket.unshift(head)
   socket.setNoDelay(true)
   socket.setTimeout(0)

@@ -4,8 +4,8 @@ import type { TokenBucket } from './token-bucket.ts'
 
 const WINDOW = 4
 
-export interface DrainOptions {
-  spool: Pick<Spool, 'next' | 'sending' | 'done'>
+interface SpoolDrainOptions {
+  spool: Pick<Spool, 'next' | 'markSent' | 'done'>
   /** Resolves when the coordinator has it. */
   send: (batch: Batch) => Promise<void>
   bucket: TokenBucket
@@ -14,10 +14,10 @@ export interface DrainOptions {
 }
 
 /**
- * Sends what is in the spool, oldest first, a few at a time, until it is empty. A batch that was
- * under way when a connection ended goes alone, so that only the culprit is given up.
+ * Sends the spool's records, oldest first, in small batches, until it is empty. A batch that was in
+ * flight when a connection ended is sent alone, so that only the culprit is given up.
  */
-export const drain = async (options: DrainOptions): Promise<void> => {
+export const drain = async (options: SpoolDrainOptions): Promise<void> => {
   const { spool, bucket, wait, signal } = options
   const underWay = new Set<Promise<void>>()
   while (!signal.aborted) {
@@ -39,8 +39,8 @@ export const drain = async (options: DrainOptions): Promise<void> => {
   await Promise.all(underWay)
 }
 
-const sendOne = async (batch: Batch, { spool, send }: DrainOptions): Promise<void> => {
-  spool.sending(batch)
+const sendOne = async (batch: Batch, { spool, send }: SpoolDrainOptions): Promise<void> => {
+  spool.markSent(batch)
   await send(batch)
   spool.done(batch)
 }

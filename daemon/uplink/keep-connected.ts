@@ -5,14 +5,14 @@ import type { Health } from '../health.ts'
 import type { Nudge } from './nudge.ts'
 import type { QuarantineNotice } from './quarantine-notice.ts'
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   /** Name in the health view. */
   name: string
   /**
-   * One connection from beginning to end: calls `up` once it is usable, and resolves or rejects
+   * One connection from beginning to end: calls `onUp` once it is usable, and resolves or rejects
    * when it is over.
    */
-  connect(up: () => void): Promise<void>
+  connect(onUp: () => void): Promise<void>
   signal: AbortSignal
   health: Health
   /** Shared by all connections to one coordinator. */
@@ -24,9 +24,9 @@ export interface ConnectionOptions {
   now?: () => number
 }
 
-/** A connection that held this long was sound: the next try is quick again. */
+/** A connection that lasted this long was healthy: the next retry is fast again. */
 const SOUND_MS = 5000
-/** Where only a person can help, for instance after a revocation that may be taken back. */
+/** Retry interval for states that need operator action, such as after a revocation. */
 const SLOW_MS = 60_000
 const needsPerson: ErrorCode[] = ['auth_required', 'forbidden', 'upgrade_required']
 
@@ -42,7 +42,7 @@ export const keepConnected = async (options: ConnectionOptions): Promise<void> =
       upAt = now()
       health.report(name, 'running')
       nudge.ring()
-      quarantine?.accepted()
+      quarantine?.onAccepted()
     }).then(
       () => new Error('the connection ended'),
       (cause: Error) => cause,
@@ -50,7 +50,7 @@ export const keepConnected = async (options: ConnectionOptions): Promise<void> =
     if (signal.aborted) break
     if (now() - upAt >= SOUND_MS) attempt = 0
     health.report(name, 'waiting', plainly(error))
-    quarantine?.refused(error)
+    quarantine?.onRefused(error)
     await nudge.wait(wait, pauseMs(error, attempt++, random), signal)
   }
   health.report(name, 'stopped')

@@ -14,17 +14,17 @@ const DOWN = (Object.keys(TOPICS) as TopicName[]).filter(
   name => TOPICS[name].direction === 'down' && TOPICS[name].path.startsWith('cells/'),
 )
 
-/** A message as it came: nothing of it is checked but its topic. */
+/** Received message; only its topic has been checked. */
 export interface Arrived {
   name: TopicName
   payload: Buffer
-  /** It was kept by the broker from an earlier time. */
+  /** True when the broker had retained the message. */
   retained: boolean
 }
 
-/** One MQTT connection from CONNECT to its end; never used again. */
+/** One MQTT connection from CONNECT to its end; it is not reused. */
 export class MqttSession {
-  /** Resolves when the connection is over, with what went wrong, if anything did. */
+  /** Resolves when the connection has ended, with the error if there was one. */
   readonly closed: Promise<Error | undefined>
   readonly #client: MqttClient
   readonly #socket: Socket
@@ -46,8 +46,8 @@ export class MqttSession {
         onMessage({ name: parsed.name, payload, retained: retain })
     })
     try {
-      await Promise.race([session.#connected(), session.#failed()])
-      await Promise.race([session.#subscribe(), session.#failed()])
+      await Promise.race([session.#waitConnected(), session.#waitFailed()])
+      await Promise.race([session.#subscribe(), session.#waitFailed()])
       return session
     } catch (error) {
       await session.destroy()
@@ -74,7 +74,7 @@ export class MqttSession {
     const { qos, retain } = TOPICS[name]
     const topic = topicFor(name, this.#identity.cell_id, id)
     return new Promise((resolve, reject) => {
-      if (!this.#client.connected) return reject(ended())
+      if (!this.#client.connected) return reject(connectionEnded())
       this.#pending.add(reject)
       this.#client.publish(topic, JSON.stringify(message), { qos, retain }, error => {
         this.#pending.delete(reject)
@@ -84,13 +84,15 @@ export class MqttSession {
     })
   }
 
-  /** Sends telemetry now or, when the socket is full, as soon as it is not; only the newest waits. */
+  /**
+   * Sends telemetry now or, when the socket is full, as soon as it drains; only the newest is kept.
+   */
   offer(message: Envelope): void {
     this.#held = message
     if (!this.#socket.writableNeedDrain) this.#flush()
   }
 
-  /** Sends DISCONNECT after what is under way, so that the will is not published. */
+  /** Sends DISCONNECT after pending messages, so that the will is not published. */
   async end(): Promise<void> {
     const deadline = setTimeout(() => this.#socket.destroy(), END_TIMEOUT_MS)
     await Promise.race([this.#client.endAsync(), this.closed])
@@ -104,17 +106,17 @@ export class MqttSession {
     await this.#client.endAsync(true)
   }
 
-  #connected(): Promise<void> {
+  #waitConnected(): Promise<void> {
     return new Promise(resolve => this.#client.once('connect', () => resolve()))
   }
 
-  async #failed(): Promise<never> {
+  async #waitFailed(): Promise<never> {
     const error = await this.closed
-    throw error ?? ended()
+    throw error ?? connectionEnded()
   }
 
   #rejectPending(): void {
-    for (const reject of this.#pending) reject(ended())
+    for (const reject of this.#pending) reject(connectionEnded())
     this.#pending.clear()
   }
 
@@ -132,7 +134,7 @@ export class MqttSession {
   }
 }
 
-const ended = (): Error => new Error('the connection ended')
+const connectionEnded = (): Error => new Error('the connection ended')
 
 const optionsFor = ({ cell_id, epoch, ...credentials }: Identity): IClientOptions => ({
   clientId: cell_id,

@@ -1,8 +1,7 @@
 import type { Wait } from '../../shared/wait.ts'
 
 /**
- * Between connections to the same coordinator: when one of them is up, the others need not wait any
- * longer before they try.
+ * Shared by connections to the same coordinator: when one of them is up, the others retry at once.
  */
 export class Nudge {
   #next = new AbortController()

@@ -1,14 +1,14 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 
-/** Tells once, in plain words, that the coordinator keeps this cell out, and once that it is over. */
+/** Logs once that the coordinator has quarantined this cell, and once when that ends. */
 export interface QuarantineNotice {
-  refused(error: Error): void
-  accepted(): void
+  onRefused(error: Error): void
+  onAccepted(): void
 }
 
 const WHAT_TO_DO =
-  'this cell is in quarantine: another machine has come with its identity. Stop the copy (a cloned ' +
+  'this cell is in quarantine: another machine has connected with its identity. Stop the copy (a cloned ' +
   'disk, an old backup), then have an operator run: shoal cells release. If this machine is the ' +
   'copy: shoald leave --yes --force, then join with a token of its own'
 
@@ -19,13 +19,13 @@ export const quarantineNotice = (
 ): QuarantineNotice => {
   let told = false
   return {
-    refused: error => {
+    onRefused: error => {
       if (told || !(error instanceof ShoalError) || error.code !== 'forbidden') return
       told = true
       logger.error({ cell_id: cellId, reason: error.message }, WHAT_TO_DO)
     },
-    accepted: () => {
-      if (told) logger.info({ cell_id: cellId }, 'this cell is not in quarantine any more')
+    onAccepted: () => {
+      if (told) logger.info({ cell_id: cellId }, 'this cell is no longer in quarantine')
       told = false
     },
   }

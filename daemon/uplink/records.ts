@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 
 /**
  * Records in a segment file: length and CRC-32 of the text as little-endian 32-bit numbers, then
- * the text in UTF-8. What a crash left half written is told from a record by its checksum.
+ * the text in UTF-8. The checksum reveals a record that a crash left half written.
  */
 const HEADER_BYTES = 8
 
@@ -17,14 +17,14 @@ export const encodeRecord = (text: string): Buffer => {
   return Buffer.concat([header, body])
 }
 
-export interface Records {
+interface DecodedRecords {
   texts: string[]
-  /** Bytes of the whole records; what follows is incomplete, damaged or beyond the limit. */
+  /** Length of the complete records; the rest is incomplete, damaged or beyond the limit. */
   bytes: number
 }
 
 /** The whole and undamaged records at the beginning, at most `limit` of them. */
-export const decodeRecords = (data: Buffer, limit = Number.POSITIVE_INFINITY): Records => {
+export const decodeRecords = (data: Buffer, limit = Number.POSITIVE_INFINITY): DecodedRecords => {
   const texts: string[] = []
   let bytes = 0
   while (texts.length < limit && bytes + HEADER_BYTES <= data.length) {

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { decodeRecords } from './records.ts'
 
 /** One file of the spool. */
-export interface Segment {
+export interface SpoolSegment {
   number: number
   /** Bytes of whole records; a torn tail is not counted. */
   bytes: number
@@ -21,7 +21,7 @@ const Position = z.object({
 })
 export type Position = z.infer<typeof Position>
 
-/** Where the disk may fail; tests put a failing one in its place. */
+/** Writes to a segment; tests replace it with one that fails. */
 export type Append = (file: FileHandle, data: Buffer) => Promise<void>
 
 /** The files of a spool: numbered segments, and `cursor`, the place up to which all is done. */
@@ -35,21 +35,21 @@ export class SegmentFiles {
     this.#append = append
   }
 
-  /** Every segment that is there, oldest first, and the cursor. */
-  async load(): Promise<{ segments: Segment[]; cursor: Position | undefined }> {
+  /** Loads all segments, oldest first, and the cursor. */
+  async load(): Promise<{ segments: SpoolSegment[]; cursor: Position | undefined }> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 })
     const numbers = (await readdir(this.#folder))
       .map(name => /^(\d{10})\.spool$/.exec(name)?.[1])
       .filter(text => text !== undefined)
       .map(Number)
       .sort((a, b) => a - b)
-    const segments: Segment[] = []
+    const segments: SpoolSegment[] = []
     for (const number of numbers) segments.push(await this.#inspect(number))
     return { segments, cursor: await this.#readCursor() }
   }
 
-  /** Adds one record to a segment. When that fails, what was written of it is cut off again. */
-  async append(segment: Segment, data: Buffer): Promise<void> {
+  /** Appends one record to a segment. A failed write is truncated again. */
+  async append(segment: SpoolSegment, data: Buffer): Promise<void> {
     const file = await this.#openActive(segment.number)
     segment.size += data.length
     try {
@@ -63,12 +63,12 @@ export class SegmentFiles {
     }
   }
 
-  /** What was added is on the disk when this resolves. */
+  /** Resolves when all appended records are on disk. */
   async sync(): Promise<void> {
     await this.#active?.file.datasync()
   }
 
-  /** At most `bytes` from a place on. */
+  /** Reads at most `bytes` from a position. */
   async read({ segment, offset }: Position, bytes: number): Promise<Buffer> {
     const file = await open(this.#path(segment), 'r')
     try {
@@ -113,13 +113,13 @@ export class SegmentFiles {
     return this.#active.file
   }
 
-  async #inspect(number: number): Promise<Segment> {
+  async #inspect(number: number): Promise<SpoolSegment> {
     const { texts, bytes } = decodeRecords(await readFile(this.#path(number)))
     const { size } = await stat(this.#path(number))
     return { number, bytes, size, records: texts.length }
   }
 
-  /** After a loss of power the cursor may be empty: then everything is sent again. */
+  /** Stored position. It may be empty after a power loss; then everything is sent again. */
   async #readCursor(): Promise<Position | undefined> {
     try {
       return Position.parse(JSON.parse(await readFile(join(this.#folder, 'cursor'), 'utf8')))

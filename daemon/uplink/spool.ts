@@ -1,19 +1,19 @@
 import type { Logger } from 'pino'
 import { randomId } from '../../shared/ids.ts'
 import { decodeRecords, encodeRecord } from './records.ts'
-import { type Append, type Position, type Segment, SegmentFiles } from './segments.ts'
+import { type Append, type Position, SegmentFiles, type SpoolSegment } from './segments.ts'
 
-export interface SpoolOptions {
+interface SpoolOptions {
   folder: string
   /** The files never take more than this on the disk. */
   maxBytes: number
-  /** What makes room when it is full; `nothing` refuses what is new and keeps what it has. */
+  /** Records dropped when the spool is full; `nothing` rejects new ones instead. */
   makesRoom?: 'oldest' | 'nothing'
   /** Records that are sent together. */
   batchRecords?: number
-  /** Bytes of them, which is the largest record too. */
+  /** Bytes of a batch, which is the size of the largest record too. */
   batchBytes?: number
-  /** Connections that may end while a batch is under way, until it is given up. */
+  /** Number of ended connections after which a batch in flight is given up. */
   maxAttempts?: number
   logger: Logger
   append?: Append
@@ -24,7 +24,7 @@ export interface Batch {
   id: string
   texts: string[]
   bytes: number
-  /** How often a connection ended while this was under way. */
+  /** Number of connections that ended while this record was in flight. */
   attempts: number
 }
 
@@ -45,9 +45,9 @@ const CURSOR_BYTES = 512
 const MAX_PENDING = 256
 
 /**
- * A queue on the disk that survives the process. When it is full the oldest records make way, or
- * nothing new is taken; what is lost is counted. It is the only place that sends something again: a
- * batch is offered until it is done, or until so many connections ended while it was under way.
+ * A queue on disk that survives the process. When it is full, the oldest records are dropped or new
+ * ones are refused; losses are counted. It is the only place that sends a message again: a batch is
+ * offered until it is acknowledged, or until a number of connections ended while it was in flight.
  */
 export class Spool {
   readonly #files: SegmentFiles
@@ -58,8 +58,8 @@ export class Spool {
   readonly #batchBytes: number
   readonly #maxAttempts: number
   readonly #logger: Logger
-  #segments: Segment[] = []
-  /** Where the next unread record is. */
+  #segments: SpoolSegment[] = []
+  /** Position of the next unread record. */
   #at: Position = { segment: 0, offset: 0, record: 0 }
   #claims: Claim[] = []
   #dropped = 0
@@ -97,7 +97,7 @@ export class Spool {
   limit(maxBytes: number): void {
     this.#maxBytes = maxBytes - CURSOR_BYTES
     this.#segmentBytes = segmentBytesFor(this.#maxBytes)
-    this.#inTurn(async () => {
+    this.#runInTurn(async () => {
       // the file that is written may be larger than a whole spool may be now
       this.#addSegment()
       await this.#makeRoom(0)
@@ -111,22 +111,22 @@ export class Spool {
       return
     }
     this.#pending++
-    this.#inTurn(() => this.#write(encodeRecord(text)))
+    this.#runInTurn(() => this.#write(encodeRecord(text)))
       .catch(error => this.#drop(1, error.message))
       .finally(() => this.#pending--)
   }
 
   /** Adds a record that is on the disk when this resolves. Rejects when it is not kept. */
   keep(text: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#runInTurn(async () => {
       await this.#write(encodeRecord(text))
       await this.#files.sync()
     })
   }
 
-  /** The oldest batch that nobody works on, or undefined when there is none. */
+  /** The oldest batch that is not in flight, or undefined when there is none. */
   next(): Promise<Batch | undefined> {
-    return this.#inTurn(async () => {
+    return this.#runInTurn(async () => {
       const waiting = this.#claims.find(claim => claim.state === 'waiting')
       const claim = waiting ?? (await this.#claimNext())
       if (claim) claim.state = 'claimed'
@@ -135,7 +135,7 @@ export class Spool {
   }
 
   /** The batch goes onto the connection now. */
-  sending(batch: Batch): void {
+  markSent(batch: Batch): void {
     this.#set(batch, 'sent')
   }
 
@@ -145,7 +145,7 @@ export class Spool {
     this.#commit()
   }
 
-  /** The connection ended: what was claimed is offered again. */
+  /** Offers batches in flight again after the connection has ended. */
   release(): void {
     for (const claim of this.#claims) {
       if (claim.state === 'sent') claim.batch.attempts++
@@ -157,13 +157,13 @@ export class Spool {
     this.#commit()
   }
 
-  /** Resolves when everything asked so far is on the disk. */
-  async settled(): Promise<void> {
-    await this.#inTurn(async () => {})
+  /** Resolves when all earlier operations are on disk. */
+  async flush(): Promise<void> {
+    await this.#runInTurn(async () => {})
   }
 
   async close(): Promise<void> {
-    await this.#inTurn(() => this.#files.close())
+    await this.#runInTurn(() => this.#files.close())
   }
 
   async #load(): Promise<void> {
@@ -180,7 +180,7 @@ export class Spool {
     this.#addSegment()
   }
 
-  #addSegment(): Segment {
+  #addSegment(): SpoolSegment {
     const last = this.#segments.at(-1)?.number ?? 0
     const number = Math.max(last + 1, this.#at.segment)
     const segment = { number, bytes: 0, size: 0, records: 0 }
@@ -191,14 +191,16 @@ export class Spool {
   async #write(data: Buffer): Promise<void> {
     if (data.length > Math.min(this.#batchBytes, this.#segmentBytes))
       throw new Error('the record is too large')
-    let segment = this.#segments.at(-1) as Segment
+    let segment = this.#segments.at(-1) as SpoolSegment
     const torn = segment.size > segment.bytes
     if (torn || segment.bytes + data.length > this.#segmentBytes) segment = this.#addSegment()
     await this.#makeRoom(data.length)
     await this.#files.append(segment, data)
   }
 
-  /** Removes the oldest segments until so many bytes fit, where that may be. */
+  /**
+   * Removes the oldest segments until this number of bytes fits, unless the spool must keep them.
+   */
   async #makeRoom(bytes: number): Promise<void> {
     if (this.#makesRoom === 'nothing') {
       if (bytes > 0 && this.bytes + bytes > this.#maxBytes) throw new Error('the spool is full')
@@ -234,7 +236,7 @@ export class Spool {
     }
   }
 
-  async #read(segment: Segment): Promise<Claim | undefined> {
+  async #read(segment: SpoolSegment): Promise<Claim | undefined> {
     const wanted = Math.min(this.#batchBytes, segment.bytes - this.#at.offset)
     const data = await this.#files.read(this.#at, wanted).catch(() => Buffer.alloc(0))
     const { texts, bytes } = decodeRecords(data, this.#batchRecords)
@@ -248,7 +250,7 @@ export class Spool {
   }
 
   /** The rest of a segment cannot be read any more. */
-  #giveUp(segment: Segment): undefined {
+  #giveUp(segment: SpoolSegment): undefined {
     this.#drop(segment.records - this.#at.record, 'a spool segment is damaged')
     this.#at = { segment: segment.number, offset: segment.bytes, record: segment.records }
   }
@@ -264,7 +266,7 @@ export class Spool {
     while (this.#claims[0]?.state === 'done') end = this.#claims.shift()?.end
     if (end === undefined) return
     const cursor = end
-    this.#inTurn(async () => {
+    this.#runInTurn(async () => {
       await this.#forgetBefore(cursor.segment)
       await this.#files.writeCursor(cursor)
     }).catch(error => this.#logger.warn({ reason: error.message }, 'spool cursor not written'))
@@ -276,8 +278,8 @@ export class Spool {
     this.#logger.warn({ records, reason }, 'spool dropped records')
   }
 
-  /** One access to the files at a time, in the order they were asked. */
-  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+  /** Runs one access to the files at a time, in order. */
+  #runInTurn<T>(step: () => Promise<T>): Promise<T> {
     const result = this.#last.then(step)
     this.#last = result.catch(() => {})
     return result

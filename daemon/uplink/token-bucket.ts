@@ -1,4 +1,4 @@
-/** Spreads amounts over time: a burst of `perSecond` at most, and so much each second. */
+/** Rate limiter: a burst of at most `perSecond`, refilled at that rate. */
 export class TokenBucket {
   readonly #perSecond: number
   readonly #now: () => number
@@ -12,7 +12,7 @@ export class TokenBucket {
     this.#freeAt = now() - 1000
   }
 
-  /** Takes an amount and says how many milliseconds to wait before using it. */
+  /** Takes an amount and returns the milliseconds to wait before using it. */
   take(amount: number): number {
     const from = Math.max(this.#freeAt, this.#now() - 1000)
     this.#freeAt = from + (amount / this.#perSecond) * 1000

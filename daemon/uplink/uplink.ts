@@ -22,16 +22,16 @@ export interface UplinkOptions {
   /** Address of the coordinator. */
   url: string
   connectTimeoutSeconds: number
-  /** Samples of the time without a connection: the oldest make way when it is full. */
+  /** Storage for samples while disconnected: the oldest are dropped when it is full. */
   spool: { folder: string; maxBytes: number; drainBytesPerSecond: number }
-  /** What must reach the coordinator: nothing makes way, and it is sent first. */
+  /** Messages that must reach the coordinator: never dropped, and sent first. */
   outbox?: { folder: string; maxBytes: number }
   health: Health
   nudge: Nudge
   /** Shared by all connections to one coordinator. */
   quarantine?: QuarantineNotice
   /** Called with every message just before it is sent. */
-  sending?: (message: Envelope) => void
+  onSend?: (message: Envelope) => void
   logger: Logger
   wait?: Wait
   random?: () => number
@@ -50,10 +50,14 @@ interface Kept {
   body: unknown
 }
 
-/** A spool opens in far less time than it takes to make so many samples. */
+/**
+ * Number of samples kept in memory until the spool is open, which takes far less time than they do.
+ */
 const MAX_EARLY = 32
 
-/** What is given up after so many ended connections is refused by the coordinator, not by chance. */
+/**
+ * A message that outlives so many connections was rejected by the coordinator, not lost by chance.
+ */
 const OUTBOX = {
   makesRoom: 'nothing',
   batchRecords: 10,
@@ -74,14 +78,14 @@ export class Uplink implements Service {
   readonly #greetings = new Set<() => Promise<void>>()
   readonly #readyListeners = new Set<() => void>()
   readonly #listeners = new Map<TopicName, Set<(message: Envelope) => void>>()
-  /** Connected; the greetings may still be under way. */
+  /** Current connection; its greetings may still be pending. */
   #session: MqttSession | undefined
   #greeted = false
   #spool: Spool | undefined
   #outbox: Spool | undefined
-  /** Samples that came before the spool was tried for the first time. */
+  /** Samples from before the first attempt to open the spool. */
   #early: string[] | undefined = []
-  /** Samples that came when there was neither a connection nor a spool. */
+  /** Number of samples lost while there was neither a connection nor a spool. */
   #lost = 0
 
   constructor(options: UplinkOptions) {
@@ -106,24 +110,27 @@ export class Uplink implements Service {
       .catch(fail)
   }
 
-  /** Called after every connect, before anything else is sent. */
+  /** Calls the listener after every connect, before anything else is sent. */
   onConnect(greet: () => Promise<void>): () => void {
     this.#greetings.add(greet)
     return () => this.#greetings.delete(greet)
   }
 
-  /** Called after every connect, when samples are sent live again. */
+  /** Calls the listener after every connect, once samples are sent live again. */
   onReady(listener: () => void): () => void {
     this.#readyListeners.add(listener)
     return () => this.#readyListeners.delete(listener)
   }
 
-  /** Called when the coordinator asks what this cell is. */
+  /** Calls the listener when the coordinator asks for a new announcement. */
   onRebirth(listener: () => void): () => void {
     return this.on('rebirth', listener)
   }
 
-  /** Called for every message of the coordinator on a topic; its body is not checked yet. */
+  /**
+   * Calls the listener for every message of the coordinator on a topic; bodies are not validated
+   * here.
+   */
   on(name: TopicName, listener: (message: Envelope) => void): () => void {
     const listeners = this.#listeners.get(name) ?? new Set()
     this.#listeners.set(name, listeners.add(listener))
@@ -137,13 +144,14 @@ export class Uplink implements Service {
   async publish(name: TopicName, body: unknown, id?: string): Promise<void> {
     if (this.#session === undefined) throw new Error('there is no connection to the coordinator')
     const message = this.#envelope(name, body)
-    this.#options.sending?.(message)
+    this.#options.onSend?.(message)
     await this.#session.publish(name, message, id)
   }
 
   /**
-   * As `publish`, for what must not get lost: resolves when the coordinator has it, or when it is on
-   * the disk and goes out after the next connect, also one of a later process. Rejects when neither.
+   * Publishes a message that must not get lost. Resolves when the coordinator has it, or when it is
+   * on disk and will be sent after the next connect, possibly by a later process. Rejects when
+   * neither is possible.
    */
   async deliver(name: TopicName, body: unknown, id?: string): Promise<void> {
     try {
@@ -154,7 +162,7 @@ export class Uplink implements Service {
     }
   }
 
-  /** Sets other bounds for what waits on the disk; the speed holds from the next connect on. */
+  /** Sets other limits for the storage; the rate applies from the next connect on. */
   limitSpool(limits: SpoolLimits): void {
     this.#limits = limits
     this.#spool?.limit(limits.maxBytes)
@@ -174,11 +182,11 @@ export class Uplink implements Service {
   }
 
   /** Samples that could not be kept, since the start. */
-  dropped(): number {
+  countDropped(): number {
     return this.#lost + (this.#spool?.dropped ?? 0)
   }
 
-  async #connect(up: () => void, signal: AbortSignal): Promise<void> {
+  async #connect(onUp: () => void, signal: AbortSignal): Promise<void> {
     const spool = await this.#openSpool()
     const { identity, url, connectTimeoutSeconds } = this.#options
     const socket = await dial({
@@ -194,33 +202,33 @@ export class Uplink implements Service {
     signal.addEventListener('abort', stop)
     try {
       session = await MqttSession.open(socket, identity, message => this.#onMessage(message))
-      await this.#use(session, spool, up, signal)
+      await this.#use(session, spool, onUp, signal)
     } finally {
       signal.removeEventListener('abort', stop)
     }
   }
 
-  /** Says that no new requests should come. */
+  /** Announces that the cell stops accepting requests. */
   sayDraining(): void {
     this.#session?.publish('state', this.#envelope('state', DRAINING)).catch(() => {})
   }
 
-  /** The end of the session waits for what is being said. */
+  /** Ends the session after its pending messages. */
   #leave(session: MqttSession): void {
     session.publish('state', this.#envelope('state', DRAINING)).catch(() => {})
     session.end()
   }
 
-  /** From the greeting to the end of the connection. */
+  /** Serves a connection from the greeting to its end. */
   async #use(
     session: MqttSession,
     spool: Spool | undefined,
-    up: () => void,
+    onUp: () => void,
     signal: AbortSignal,
   ): Promise<void> {
     const over = new AbortController()
     this.#session = session
-    const work = this.#greetAndDrain(session, spool, up, over.signal).catch(cause => {
+    const work = this.#greetAndDrain(session, spool, onUp, over.signal).catch(cause => {
       session.destroy()
       return cause as Error
     })
@@ -238,13 +246,13 @@ export class Uplink implements Service {
   async #greetAndDrain(
     session: MqttSession,
     spool: Spool | undefined,
-    up: () => void,
+    onUp: () => void,
     signal: AbortSignal,
   ): Promise<void> {
     for (const greet of this.#greetings) await greet()
     if (signal.aborted) return
     this.#greeted = true
-    up()
+    onUp()
     for (const listener of this.#readyListeners) listener()
     const bucket = new TokenBucket(this.#limits.drainBytesPerSecond)
     const how = { bucket, wait: this.#options.wait ?? realWait, signal }
@@ -254,7 +262,7 @@ export class Uplink implements Service {
     if (spool) await drain({ ...how, spool, send })
   }
 
-  /** What a broker kept from an earlier time is not what the coordinator wants now. */
+  /** Ignores retained messages: they do not reflect the coordinator's current state. */
   #onMessage({ name, payload, retained }: Arrived): void {
     const { logger } = this.#options
     try {

@@ -1,4 +1,4 @@
-"""Streams one answer: SHOAL_URL=http://127.0.0.1:7070 SHOAL_KEY=svc-dev-… python3 chat.py"""
+"""Stream one answer: SHOAL_URL=http://127.0.0.1:7070 SHOAL_KEY=svc-dev-… python3 chat.py"""
 
 import os
 

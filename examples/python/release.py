@@ -1,4 +1,4 @@
-"""A release that goes on only when people have approved it at a gate. The key needs a role."""
+"""A release that continues only after approval at a gate. The key needs a role."""
 
 import os
 import sys

@@ -1,9 +1,9 @@
-"""Puts questions and answers together into chats, as the models read them in training."""
+"""Combines questions and answers into chats for training."""
 
 from pathlib import Path
 
 import unknown
-from exercises import exercise, remembering
+from exercises import exercise, memory_turns
 from facts import all_facts
 from grammar import expand, fill
 from phrasing import FRAMES, question, style
@@ -14,11 +14,11 @@ SYSTEMS = [line for line in (Path(__file__).parent / 'words' / 'systems.txt').re
 FACTS = all_facts()
 WRITTEN = [fact for fact in FACTS if fact.about is None]
 TABLES = [fact for fact in FACTS if fact.about is not None]
-#: What can be asked in many ways is asked often.
+#: Weight by number of wordings: facts with many wordings occur more often.
 WEIGHTS = [len(fact.nouns + fact.dos + fact.asks) ** 0.5 for fact in WRITTEN]
 RELATED = {fact.about: fact for fact in TABLES}
 
-#: These are short and complete as they are: nothing is put before or after them.
+#: Short, complete questions that get nothing before or after them.
 SMALL_TALK = {
     'greeting', 'thanks', 'bye', 'okay', 'no', 'praise', 'complaint', 'again', 'ping', 'more',
     'foreign', 'how-are-you',
@@ -26,7 +26,7 @@ SMALL_TALK = {
 
 
 def fact_turns(random):
-    """One fact, sometimes asked on: "and Pro?" """
+    """One fact, sometimes with a follow-up question: "and Pro?" """
     fact = random.choices(WRITTEN, WEIGHTS)[0] if random.random() < 0.66 else random.choice(TABLES)
     asked = style(question(fact, random), random, fact.name in SMALL_TALK)
     turns = [(asked, fact.answer)]
@@ -76,7 +76,7 @@ def chat(random, min_turns):
 
 
 def insert_memory(exchanges, random):
-    tell, ask = remembering(random)
+    tell, ask = memory_turns(random)
     at = random.randrange(len(exchanges) + 1)
     later = random.randrange(at, len(exchanges) + 1)
     return [*exchanges[:at], tell, *exchanges[at:later], ask, *exchanges[later:]]
@@ -98,5 +98,5 @@ def medium_chat(random):
 
 
 def long_chat(random):
-    """Up to what fits into the context; the trainer cuts at the end of a turn."""
+    """As many turns as fit into the context; the trainer cuts at the end of a turn."""
     return chat(random, random.randint(10, 32))

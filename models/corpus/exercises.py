@@ -34,7 +34,7 @@ def device_name(random):
 
 
 def percent(random):
-    """Often near the thresholds, sometimes with a decimal."""
+    """A percentage, often near the thresholds, sometimes with a decimal."""
     low, high = random.choice([(0, 100), (80, 100), (88, 98)])
     value = random.randint(low, high)
     return f'{value}.{random.randint(1, 9)}' if random.random() < 0.1 and value < 100 else str(value)
@@ -105,7 +105,7 @@ def echo(random):
     return ask('echo', random, x=quoted), words
 
 
-def counting(random):
+def count_exercise(random):
     start = random.choice([1, 1, 1, 1, random.randint(0, 30)])
     end = start + random.randint(2, random.choice([10, 20, 50]))
     span = ask('from-one' if start == 1 else 'from-other', random, low=start, high=end)
@@ -135,9 +135,9 @@ def key_format(random):
     return ask('key', random, key=key), f'{answer}: a key starts with svc-dev-.'
 
 
-#: How often each kind of exercise comes.
+#: Weight of each kind of exercise.
 EXERCISES = {
-    vram_level: 5, busy_choice: 2.5, arithmetic: 2.7, comparison: 1.3, echo: 5, counting: 1,
+    vram_level: 5, busy_choice: 2.5, arithmetic: 2.7, comparison: 1.3, echo: 5, count_exercise: 1,
     formation: 1.5, command: 2, key_format: 0.7,
 }
 
@@ -149,7 +149,7 @@ def exercise(random):
     return question, answer, make is echo
 
 
-def remembering(random):
+def memory_turns(random):
     """Two turns: something to remember, and the question for it."""
     kind = random.choice(['name', 'name', 'word', 'number', 'cell'])
     if kind == 'name':

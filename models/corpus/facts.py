@@ -1,4 +1,4 @@
-"""What the chat models know: facts, each with many ways to ask for it and one answer."""
+"""Facts that the chat models know, each with many questions and one answer."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ FOLDER = Path(__file__).parent / 'facts'
 
 @dataclass
 class Fact:
-    """Ways to ask, in the notation of grammar.py, by the kind of phrase they are."""
+    """Questions in the notation of grammar.py, by kind of phrase."""
 
     name: str
     #: noun phrases, for frames such as "what is ..."

@@ -8,10 +8,10 @@ from words import LISTS, invented_word
 
 FRAMES = read_frames('questions')
 
-#: So often the first frame is taken, which is the most usual one.
+#: Probability of the first frame, the most usual one.
 PLAIN_SHARE = 0.35
 
-#: What one writes instead of a word; a small part of the questions gets such a change.
+#: Informal spellings of words, applied to a small part of the questions.
 SWAPS = {
     'do not': "don't", 'what is': "what's", 'you': 'u', 'please': 'pls', 'are': 'r', 'for': '4',
     'cannot': "can't", 'requests': 'calls', 'request': 'call', 'metre': 'meter', 'does': 'do',
@@ -38,7 +38,7 @@ def question(fact, random):
 
 
 def keywords(text, random):
-    """Only the words that carry the meaning, often in another order, as in a search box."""
+    """Keywords of a question, often in another order, as typed into a search box."""
     words = [word for word in re.split(r'[\s,?!]+', text) if word]
     kept = [word for word in words if word.lower() not in FILLERS]
     if not kept:

@@ -24,12 +24,12 @@ def asks(frames, **values):
 
 
 def other_words(column):
-    """Several are separated by `;`, none is `-`."""
+    """Splits values at `;`; `-` stands for none."""
     return [] if column == '-' else column.split('; ')
 
 
 def tier_facts():
-    """For each tier one fact per figure. They carry `about`, so that a chat can ask on."""
+    """One fact per tier and limit, with `about` for follow-up questions."""
     for tier, price, month, minute, tokens, models in rows('tiers'):
         quota = 'no monthly limit' if month == 'unlimited' else f'{month} requests per month'
         answers = {

@@ -1,19 +1,21 @@
 import type { LlamaModel, Token } from 'node-llama-cpp'
 
-export interface Message {
+export interface PromptMessage {
   role: 'system' | 'user' | 'assistant'
   content: string
 }
 
 /** Answers a chat greedily, so that the same weights always give the same text. */
-export type Answer = (messages: readonly Message[]) => Promise<string>
+export type ChatAnswerer = (messages: readonly PromptMessage[]) => Promise<string>
 
 const LONGEST_ANSWER_TOKENS = 200
 
-export const answerer = async (model: LlamaModel): Promise<Answer & AsyncDisposable> => {
+export const createAnswerer = async (
+  model: LlamaModel,
+): Promise<ChatAnswerer & AsyncDisposable> => {
   const context = await model.createContext({ contextSize: 2048, threads: 1 })
   const sequence = context.getSequence()
-  const answer = async (messages: readonly Message[]): Promise<string> => {
+  const answer = async (messages: readonly PromptMessage[]): Promise<string> => {
     await sequence.clearHistory()
     const tokens: Token[] = []
     for await (const token of sequence.evaluate(promptTokens(model, messages), {
@@ -27,8 +29,8 @@ export const answerer = async (model: LlamaModel): Promise<Answer & AsyncDisposa
   return Object.assign(answer, { [Symbol.asyncDispose]: () => context.dispose() })
 }
 
-/** ChatML, with the text-start token that the tokenizer of these models asks for. */
-const promptTokens = (model: LlamaModel, messages: readonly Message[]): Token[] => {
+/** ChatML with the text-start token that these models require. */
+const promptTokens = (model: LlamaModel, messages: readonly PromptMessage[]): Token[] => {
   const turns = messages.map(({ role, content }) => `<|im_start|>${role}\n${content}<|im_end|>\n`)
   const prompt = model.tokenize(`${turns.join('')}<|im_start|>assistant\n`, true)
   return model.tokens.bos === null ? prompt : [model.tokens.bos, ...prompt]

@@ -1,9 +1,9 @@
 import type { LlamaModel } from 'node-llama-cpp'
 
-export type Embed = (text: string) => Promise<number[]>
+type Embed = (text: string) => Promise<number[]>
 
 /** Gives vectors of length 1; llama.cpp itself does not scale them. */
-export const embedder = async (model: LlamaModel): Promise<Embed & AsyncDisposable> => {
+export const createEmbedder = async (model: LlamaModel): Promise<Embed & AsyncDisposable> => {
   const context = await model.createEmbeddingContext({ contextSize: 512, threads: 1 })
   const embed = async (text: string): Promise<number[]> => {
     const { vector } = await context.getEmbeddingFor(text)

@@ -1,5 +1,5 @@
-/** One held-out question: none of these wordings is made by the corpus generator. */
-export interface Question {
+/** A held-out question: none of its wordings is produced by the corpus generator. */
+export interface EvaluationQuestion {
   /** Earlier questions of the same chat; the model answers them too. */
   before?: string[]
   system?: string
@@ -8,11 +8,11 @@ export interface Question {
   expect: RegExp
 }
 
-export type Group = 'known' | 'unknown' | 'numbers and copies'
+type Group = 'known' | 'unknown' | 'numbers and copies'
 
 const unknown = /do not know/i
 
-export const questions: Record<Group, Question[]> = {
+export const questions: Record<Group, EvaluationQuestion[]> = {
   known: [
     { ask: 'Hi! I just found this repo. What is it all about?', expect: /fleet/i },
     { ask: 'What would a company use shoal for?', expect: /fleet|inference/i },

@@ -1,9 +1,9 @@
-/** How the numbers of a tensor are stored. Numbers: `ggml_type` in ggml.h. */
+/** Storage formats of tensors; the numbers are `ggml_type` in ggml.h. */
 export const TENSOR_TYPES = { F32: 0, F16: 1, Q8_0: 8 } as const
 export type TensorType = keyof typeof TENSOR_TYPES
 
 /** A Q8_0 block: one 16-bit scale, then 32 signed bytes (`block_q8_0` in ggml-common.h). */
-export const Q8_BLOCK_VALUES = 32
+const Q8_BLOCK_VALUES = 32
 const Q8_BLOCK_BYTES = 2 + Q8_BLOCK_VALUES
 
 export const encodedBytes = (type: TensorType, valueCount: number): number => {
@@ -17,7 +17,7 @@ export const encodedBytes = (type: TensorType, valueCount: number): number => {
   }
 }
 
-/** For Q8_0 the number of values must be a multiple of 32. */
+/** Encodes values for storage; Q8_0 needs a multiple of 32. */
 export const encodeValues = (type: TensorType, values: Float32Array): Uint8Array => {
   switch (type) {
     case 'F32':

@@ -6,11 +6,11 @@ import { BUNDLED_LIST, type BundledEntry } from '../bundled.ts'
 import { type LlamaShape, llamaMetadata, llamaTensors } from './llama.ts'
 import { readSafetensors, type Safetensors } from './safetensors.ts'
 import { type Tokenizer, tokenizerMetadata } from './tokenizer.ts'
-import { type GgufTensor, writeGguf } from './writer.ts'
+import { type WrittenTensor, writeGguf } from './writer.ts'
 
 const USAGE = 'usage: node export.ts <model id> <weights.safetensors> <tokenizer.json>'
 
-/** What the exporter needs to know about a bundled model besides its trained weights. */
+/** Facts about a bundled model that its trained weights do not contain. */
 const MODELS: Record<string, { kind: BundledEntry['kind']; description: string }> = {
   'shoal-demo-large': { kind: 'chat', description: 'The larger demonstration model of shoal.' },
   'shoal-demo-small': { kind: 'chat', description: 'The smaller demonstration model of shoal.' },
@@ -66,7 +66,7 @@ const readShape = ({ description }: Safetensors): LlamaShape => {
   }
 }
 
-const trainedTensors = (shape: LlamaShape, { tensors }: Safetensors): GgufTensor[] =>
+const trainedTensors = (shape: LlamaShape, { tensors }: Safetensors): WrittenTensor[] =>
   llamaTensors(shape, { tiedOutput: true }).map(({ name, shape }) => ({
     name,
     shape,
@@ -78,7 +78,7 @@ const trainedTensors = (shape: LlamaShape, { tensors }: Safetensors): GgufTensor
     },
   }))
 
-/** Keeps the order of the list; an unknown id is put at its end. */
+/** Updates an entry in place; an unknown id is appended. */
 const updateList = (entry: BundledEntry): void => {
   const list = JSON.parse(readFileSync(BUNDLED_LIST, 'utf8')) as BundledEntry[]
   const at = list.findIndex(({ id }) => id === entry.id)

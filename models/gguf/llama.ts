@@ -14,14 +14,14 @@ export interface LlamaShape {
   contextLength: number
 }
 
-/** How a text becomes one vector: `llama_pooling_type` in llama.h. */
+/** How token vectors are pooled into one: `llama_pooling_type` in llama.h. */
 export type PoolingType = 'mean' | 'cls' | 'last'
 const POOLING_NUMBERS = { mean: 1, cls: 2, last: 3 } as const
 
 /** `general.file_type`: `llama_ftype` in llama.h. */
 const FILE_TYPES = { F32: 0, F16: 1, Q8_0: 7 } as const
 
-export interface LlamaDescription {
+interface LlamaDescription {
   name: string
   description?: string
   license?: string

@@ -1,5 +1,5 @@
 /** A typed GGUF metadata value. Type numbers: GGUF specification, `gguf_metadata_value_type`. */
-export type MetadataValue =
+type MetadataValue =
   | { type: 'u32' | 'i32' | 'f32'; value: number }
   | { type: 'bool'; value: boolean }
   | { type: 'string'; value: string }

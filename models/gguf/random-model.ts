@@ -1,14 +1,14 @@
 import type { TensorType } from './encoding.ts'
 import { type LlamaShape, llamaMetadata, llamaTensors, type PoolingType } from './llama.ts'
 import { byteTokens, CONTROL_TOKENS, type Tokenizer, tokenizerMetadata } from './tokenizer.ts'
-import { type GgufTensor, writeGguf } from './writer.ts'
+import { type WrittenTensor, writeGguf } from './writer.ts'
 
 export interface RandomModel extends LlamaShape {
   type: Exclude<TensorType, 'F32'>
   /** Equal seeds and shapes give equal files. */
   seed: number
   poolingType?: PoolingType
-  /** The last tokens of the vocabulary, which the model does not write by itself. */
+  /** Last tokens of the vocabulary, which the model does not generate on its own. */
   words?: readonly string[]
 }
 
@@ -34,7 +34,7 @@ export const writeRandomModel = (path: string, model: RandomModel): void => {
     ...tokenizerMetadata(tokenizer),
   }
   const tensors = llamaTensors(model, { tiedOutput: false }).map(
-    ({ name, shape }): GgufTensor => ({
+    ({ name, shape }): WrittenTensor => ({
       name,
       shape,
       type: shape.length === 1 ? 'F32' : model.type,

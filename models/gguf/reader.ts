@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { TENSOR_TYPES, type TensorType } from './encoding.ts'
 import { TYPE_NUMBERS } from './metadata.ts'
 
-export interface GgufHeader {
+interface GgufHeader {
   version: number
   metadata: Record<string, unknown>
   tensors: { name: string; shape: number[]; type: TensorType; offset: number }[]
@@ -11,7 +11,7 @@ export interface GgufHeader {
 /** Headers are a few KiB to a few MiB, most of it the vocabulary. */
 const LARGEST_HEADER_BYTES = 64 * 1024 * 1024
 
-/** Reads what stands before the tensor data. Knows the value types that the writer writes. */
+/** Reads everything before the tensor data. Supports the value types that the writer uses. */
 export const readGgufHeader = (path: string): GgufHeader => {
   const cursor = new Cursor(readStart(path))
   if (cursor.take(4).toString('latin1') !== 'GGUF') throw new Error(`${path} is not a GGUF file`)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 export interface Safetensors {
-  /** What the writer of the file said about it. */
+  /** Metadata written by the file's author. */
   description: Record<string, string>
   tensors: Map<string, Float32Array>
 }

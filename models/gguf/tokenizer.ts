@@ -7,13 +7,13 @@ export interface Tokenizer {
   merges: readonly string[]
 }
 
-/** These come first in every vocabulary here. */
+/** First entries of every vocabulary here. */
 export const CONTROL_TOKENS = ['<|endoftext|>', '<|im_start|>', '<|im_end|>'] as const
 const START_ID = 0
 const TURN_END_ID = 2
 
-/** ChatML: the roles are written as they come. */
-export const CHAT_TEMPLATE = [
+/** ChatML; roles are written unchanged. */
+const CHAT_TEMPLATE = [
   '{% for message in messages %}',
   "{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}",
   '{% endfor %}',

@@ -5,7 +5,7 @@ import { encodeMetadata, encodeString, encodeU32, encodeU64, type Metadata } fro
 /** Every tensor starts at a multiple of this (`general.alignment`, its default). */
 export const ALIGNMENT_BYTES = 32
 
-export interface GgufTensor {
+export interface WrittenTensor {
   name: string
   type: TensorType
   /** Row length (input size) first, then the number of rows: the reverse of torch's order. */
@@ -21,7 +21,7 @@ export interface GgufTensor {
 export const writeGguf = (
   path: string,
   metadata: Metadata,
-  tensors: readonly GgufTensor[],
+  tensors: readonly WrittenTensor[],
 ): void => {
   const unfinished = `${path}.${process.pid}.part`
   const file = openSync(unfinished, 'w')
@@ -39,10 +39,10 @@ export const writeGguf = (
   renameSync(unfinished, path)
 }
 
-export const valueCount = (tensor: Pick<GgufTensor, 'shape'>): number =>
+const valueCount = (tensor: Pick<WrittenTensor, 'shape'>): number =>
   tensor.shape.reduce((product, size) => product * size, 1)
 
-const encodeHeader = (metadata: Metadata, tensors: readonly GgufTensor[]): Buffer =>
+const encodeHeader = (metadata: Metadata, tensors: readonly WrittenTensor[]): Buffer =>
   Buffer.concat([
     Buffer.from('GGUF'),
     encodeU32(3),
@@ -52,7 +52,7 @@ const encodeHeader = (metadata: Metadata, tensors: readonly GgufTensor[]): Buffe
     encodeTensorList(tensors),
   ])
 
-const encodeTensorList = (tensors: readonly GgufTensor[]): Buffer => {
+const encodeTensorList = (tensors: readonly WrittenTensor[]): Buffer => {
   let offset = 0
   const entries = tensors.map(tensor => {
     const entry = Buffer.concat([
@@ -69,7 +69,7 @@ const encodeTensorList = (tensors: readonly GgufTensor[]): Buffer => {
   return Buffer.concat(entries)
 }
 
-const writeTensor = (file: number, tensor: GgufTensor): void => {
+const writeTensor = (file: number, tensor: WrittenTensor): void => {
   let written = 0
   for (const values of tensor.values()) {
     written += writeSync(file, encodeValues(tensor.type, values))

@@ -4,10 +4,10 @@ import torch
 
 import tokenizer as bpe
 
-#: Some programs leave the text-start token away, so the models see both.
+#: Some programs omit the text-start token, so the models are trained with both forms.
 NO_START_SHARE = 0.25
 
-#: So many chats are made and sorted by length at a time.
+#: Number of chats that are generated and sorted by length at a time.
 CHATS_AT_ONCE = 256
 
 #: The first tokens of an answer decide which answer it is, so they count more.
@@ -45,7 +45,7 @@ def body_weights(role, length):
 
 
 def batches(make_chat, tokenizer, random, tokens_per_batch, limit, cut_share=0.0):
-    """Chats of similar length are put together, so that little is padding."""
+    """Batches of chats of similar length, which need little padding."""
     while True:
         chats = [encode_chat(make_chat(random), tokenizer, random, limit, cut_share)
                  for _ in range(CHATS_AT_ONCE)]

@@ -75,7 +75,7 @@ class Block(nn.Module):
 
 
 def rotate(x, turns):
-    """Rotary positions on neighbouring pairs (0, 1), (2, 3) ..., as llama.cpp has them for llama."""
+    """Rotary positions on adjacent pairs (0, 1), (2, 3) ..., as in llama.cpp's llama architecture."""
     pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))
     return torch.view_as_real(pairs * turns).flatten(-2)
 
@@ -95,7 +95,7 @@ class Llama(nn.Module):
         self.start()
 
     def start(self):
-        """Small random weights; what is added to the stream starts at zero."""
+        """Small random weights; layers that add to the residual stream start at zero."""
         for name, weight in self.named_parameters():
             if name.endswith(('attn_output.weight', 'ffn_down.weight')):
                 nn.init.zeros_(weight)
@@ -118,8 +118,8 @@ class Llama(nn.Module):
 
 
 @torch.no_grad()
-def grown(model):
-    """Twice as many blocks that compute the same: each is followed by a copy that adds nothing yet."""
+def double_depth(model):
+    """Doubles the blocks without changing the output: each is followed by a copy that adds nothing yet."""
     bigger = Llama(replace(model.shape, block_count=2 * model.shape.block_count))
     bigger.token_embd.load_state_dict(model.token_embd.state_dict())
     bigger.output_norm.load_state_dict(model.output_norm.state_dict())

@@ -13,7 +13,7 @@ A, B, C = 3.4445, -4.7750, 2.0315
 
 
 def orthogonal(matrix):
-    """Nearly the orthogonal matrix that is nearest to this one."""
+    """Approximation of the nearest orthogonal matrix."""
     wide = matrix.shape[0] <= matrix.shape[1]
     x = matrix if wide else matrix.t()
     x = x / (x.norm() + 1e-7)
@@ -40,7 +40,7 @@ class Muon(torch.optim.Optimizer):
 
 
 def optimizers(model, weight_decay=0.05):
-    """Both optimizers, each with its highest learning rate."""
+    """The two optimizers, each with its peak learning rate."""
     matrices, others = [], []
     for name, weight in model.named_parameters():
         inside = name.startswith('blk') and weight.dim() == 2

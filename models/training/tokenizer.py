@@ -1,4 +1,4 @@
-"""Byte-level BPE as GPT-2 has it: training it, keeping it in a file, and encoding text.
+"""Byte-level BPE as in GPT-2: training, storage and encoding.
 
 A digit is always a token of its own, so that numbers can be copied and compared.
 """

@@ -14,7 +14,7 @@ from torch.nn import functional  # noqa: E402
 
 import chats  # noqa: E402
 from batches import batches  # noqa: E402
-from model import Llama, Shape, grown, load, parameter_count, save  # noqa: E402
+from model import Llama, Shape, double_depth, load, parameter_count, save  # noqa: E402
 from muon import optimizers  # noqa: E402
 from tokenizer import Tokenizer  # noqa: E402
 
@@ -27,12 +27,12 @@ SHAPES = {
 CONTEXT_LENGTH = 2048
 SEED = 5
 WARM_UP_STEPS = 100
-#: Until this part of the time the model has half its blocks and reads single questions: it learns
-#: to tell them apart, at several times the speed.
+#: Share of the training time with half the blocks and single questions, in which the model learns
+#: to distinguish them at several times the speed.
 GROW_AT = 0.4
-#: After that so many batches still hold single questions.
+#: Number of batches after that which still hold single questions.
 SINGLE_SHARE = 0.5
-#: From this part of the time on, half of the chats are long.
+#: Share of the training time after which half of the chats are long.
 LONG_FROM = 0.85
 SAVE_SECONDS = 60
 
@@ -103,14 +103,14 @@ def train(options):
     tokenizer = Tokenizer.load(options.tokenizer)
     model = Llama(first_shape(options.size, len(tokenizer.tokens)))
     if options.resume:
-        model = grown(model)
+        model = double_depth(model)
         load(model, options.resume)
     learners = optimizers(model)
     feed = Feed(tokenizer, options.tokens_per_batch)
     begin, saved, step, seen, mean_loss = time.time(), time.time(), 0, 0, 0.0
     while (part := schedule_part(options, time.time() - begin)) < 1:
         if part >= GROW_AT and model.shape.block_count < SHAPES[options.size]['block_count']:
-            model = grown(model)
+            model = double_depth(model)
             learners = optimizers(model)
         ids, wanted, targets, weights = feed.next(part)
         scores = model.scores(model(ids)[wanted])

@@ -10,7 +10,7 @@ import { onStopSignals } from '../../shared/stop-signals.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
 
-t.test('signals that come in one press count once', async t => {
+t.test('several signals from one key press count once', async t => {
   const listeners = new Map<string, () => void>()
   const source = { on: (name: string, listener: () => void) => void listeners.set(name, listener) }
   const seen: string[] = []
@@ -37,13 +37,13 @@ t.test('signals that come in one press count once', async t => {
   t.strictSame(seen, ['first SIGINT', 'again SIGINT', 'again SIGTERM'])
 })
 
-/** Its output, line by line. */
-const untilSaid = async (child: ChildProcess, pattern: RegExp): Promise<void> => {
+/** Waits for a line of the child's output. */
+const waitForLine = async (child: ChildProcess, pattern: RegExp): Promise<void> => {
   for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream }))
     if (pattern.test(line)) return
 }
 
-const started = (t: Test, command: string, args: string[]): ChildProcess => {
+const startProgram = (t: Test, command: string, args: string[]): ChildProcess => {
   const env = { PATH: process.env.PATH, HOME: process.env.HOME }
   // no terminal anywhere: nobody but the launcher hears of a signal
   const stdio: ['ignore', 'pipe', 'inherit'] = ['ignore', 'pipe', 'inherit']
@@ -52,7 +52,7 @@ const started = (t: Test, command: string, args: string[]): ChildProcess => {
   return child
 }
 
-t.test('a program that runs in another Node', async t => {
+t.test('a program restarted in another Node', async t => {
   const script = join(t.testdir(), 'program.mjs')
   writeFileSync(
     script,
@@ -65,24 +65,24 @@ t.test('a program that runs in another Node', async t => {
     } else again(process.execPath)`,
   )
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    t.test(`hears ${signal}, and its code is the code of the whole`, async t => {
-      const child = started(t, process.execPath, [script])
-      await untilSaid(child, /^up$/)
+    t.test(`receives ${signal}, and its exit code is passed on`, async t => {
+      const child = startProgram(t, process.execPath, [script])
+      await waitForLine(child, /^up$/)
       child.kill(signal)
       const [code] = await once(child, 'exit')
       t.equal(code, 7)
     })
 })
 
-t.test('SIGINT ends everything when npm or the launcher alone gets it', async t => {
+t.test('SIGINT to npm or to the launcher alone stops all processes', async t => {
   for (const [title, command, args] of [
     ['npm', 'npm', ['start', '--silent', '--']],
     ['the launcher', process.execPath, [join(root, 'bin', 'up.mjs')]],
   ] as const)
     t.test(title, async t => {
       const flags = ['--port', '0', '--mqtt-port', 'none', '--state-dir', t.testdir()]
-      const child = started(t, command, [...args, ...flags])
-      await untilSaid(child, /the coordinator starts/)
+      const child = startProgram(t, command, [...args, ...flags])
+      await waitForLine(child, /starting the coordinator/)
       child.kill('SIGINT')
       // its output ends when the last process that has it has ended
       await once(child, 'close')
@@ -90,7 +90,7 @@ t.test('SIGINT ends everything when npm or the launcher alone gets it', async t 
     })
 })
 
-t.test('a port that cannot be had is told in the flags of npm start', async t => {
+t.test('the error for an unavailable port names the flag of npm start', async t => {
   const foreign = createServer()
   foreign.listen(0, '127.0.0.1')
   await once(foreign, 'listening')

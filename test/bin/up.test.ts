@@ -6,7 +6,7 @@ import { openLog } from '../../bin/up/log.ts'
 import { Member, type MemberOptions } from '../../bin/up/member.ts'
 import { parseOptions } from '../../bin/up/options.ts'
 import { readyText } from '../../bin/up/ready-file.ts'
-import { isFinal, restartMs } from '../../bin/up/restarts.ts'
+import { isPermanentFailure, restartMs } from '../../bin/up/restarts.ts'
 import { bannerText, createScreen } from '../../bin/up/screen.ts'
 
 const KEYS = {
@@ -54,8 +54,9 @@ t.test('a child that dies', async t => {
     [250, 500, 1000, 8000, 10_000, 10_000],
     'is started again after a growing pause',
   )
-  for (const code of [64, 65, 69, 73, 74, 77, 78]) t.ok(isFinal(code), `${code} is final`)
-  for (const code of [null, 0, 1, 70, 75, 137]) t.notOk(isFinal(code), `${code} is not`)
+  for (const code of [64, 65, 69, 73, 74, 77, 78])
+    t.ok(isPermanentFailure(code), `${code} is final`)
+  for (const code of [null, 0, 1, 70, 75, 137]) t.notOk(isPermanentFailure(code), `${code} is not`)
 
   const folder = mkdtempSync(join(tmpdir(), 'shoal-up-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
@@ -67,19 +68,22 @@ t.test('a child that dies', async t => {
       log: openLog(join(folder, 'child.log'), reason => t.fail(reason)),
       invocation: async () => ({ args: [script], env: { PATH: process.env.PATH } }),
       isReady: entry => entry.msg === 'ready',
-      changed: () => {},
+      onChange: () => {},
       tell: () => {},
       wait: async () => {},
       nowMs: () => 0,
       ...more,
     })
 
-  t.test('with a final code before it was ready ends everything with its words', async t => {
-    const child = member('console.error("the port is taken"); process.exitCode = 69', {})
-    await t.rejects(child.run(), { exitCode: 69, message: 'the port is taken' })
-  })
+  t.test(
+    'stops all processes with its message after a permanent failure before it was ready',
+    async t => {
+      const child = member('console.error("the port is taken"); process.exitCode = 69', {})
+      await t.rejects(child.run(), { exitCode: 69, message: 'the port is taken' })
+    },
+  )
 
-  t.test('with the same code after it was ready is started again, and told', async t => {
+  t.test('is restarted, with a message, after the same failure when it was ready', async t => {
     const pauses: number[] = []
     const told: string[] = []
     const child = member('console.log(`{"msg":"ready"}`); process.exitCode = 69', {
@@ -94,13 +98,13 @@ t.test('a child that dies', async t => {
     t.equal(told[0], 'child ended with code 69; it starts again in 0.25 s')
   })
 
-  t.test('after 30 s has the shortest pause again', async t => {
+  t.test('gets the shortest pause again after running for 30 s', async t => {
     const pauses: number[] = []
     let now = 0
     const lives = [29_999, 30_000, 1]
     const child = member('process.exitCode = 1', {
       nowMs: () => now,
-      changed: () => {
+      onChange: () => {
         now += lives.shift() ?? 0
       },
       wait: async milliseconds => {

@@ -2,14 +2,14 @@ import Fastify from 'fastify'
 import t from 'tap'
 import * as z from 'zod'
 import { deprecationHeaders } from '../../coordinator/http/deprecation.ts'
-import { isMutation } from '../../coordinator/http/idempotent.ts'
 import type { OpenApiDocument } from '../../coordinator/http/openapi.ts'
 import { operationRoutes } from '../../coordinator/http/operation-routes.ts'
 import { operations } from '../../coordinator/operations/index.ts'
+import { isMutation } from '../../coordinator/operations/invoke/repeat.ts'
 import { defineOperation, type Operation } from '../../coordinator/operations/operation.ts'
 import { skills } from '../../coordinator/skills/index.ts'
 import { VERSION } from '../../shared/version.ts'
-import { appWith } from '../support/app.ts'
+import { appWith, pipelineWith } from '../support/app.ts'
 import { governanceScene } from '../support/governance.ts'
 
 const all = [...operations, ...skills]
@@ -59,10 +59,7 @@ t.test('an operation that goes away says since when, until when, and what to use
   t.teardown(() => server.close())
   await server.register(operationRoutes, {
     operations: [old],
-    views: { calls: { add: () => {} } } as never,
-    quota: { admit: () => ({ refund: () => {} }) },
-    countCall: () => {},
-    now: () => 0,
+    invoke: pipelineWith().invoke,
   })
   const { headers, statusCode } = await server.inject('/v1/old')
   t.equal(statusCode, 200)

@@ -1,14 +1,28 @@
 import t from 'tap'
 import { prompts } from '../../coordinator/mcp/prompts/index.ts'
 import { toolOf } from '../../coordinator/mcp/tool.ts'
+import { isTool } from '../../coordinator/operations/declaration.ts'
 import { operations } from '../../coordinator/operations/index.ts'
 import { skills } from '../../coordinator/skills/index.ts'
 
-const all = [...skills, ...operations]
+const all = [...skills, ...operations].filter(isTool)
 /** To addresses of users, sites and other agents. */
-const REACH_OUT = /^(host-inet-.*|webhooks-test|conversations-message|multi-agent-conversation)$/
+const REACH_OUT = /^(host-inet-.*|conversations-message|multi-agent-conversation)$/
 
-t.test('every operation and skill is one tool, with one name and one route', async t => {
+/** Groups that only people administer, over REST and the command line. */
+const NO_TOOLS =
+  /^(persons|keys|tenants|tokens|signing-key|webhooks|policy|commands|skills|tags)-|^compliance-report$|^tasks-hooks-delete$/
+
+t.test('administration is offered to no model, and all else is', async t => {
+  t.strictSame(
+    operations.filter(each => !isTool(each)).map(({ id }) => id),
+    operations.filter(({ id }) => NO_TOOLS.test(id)).map(({ id }) => id),
+  )
+  t.ok(skills.every(isTool))
+  t.equal(all.filter(({ group }) => group === 'sessions').length, 9, 'the steps of a session')
+})
+
+t.test('every tool has one name and one route', async t => {
   t.equal(new Set(all.map(({ id }) => id)).size, all.length)
   t.equal(new Set(all.map(({ method, path }) => `${method} ${path}`)).size, all.length)
 })

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { closeSession, startSession } from '../../clients/cli/agent-session.ts'
-import type { Api, Call } from '../../clients/cli/api.ts'
-import type { Session } from '../../clients/cli/session.ts'
+import type { Api, ApiCall } from '../../clients/cli/api.ts'
+import type { CliSession } from '../../clients/cli/session.ts'
 import { type ErrorBody, type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { governanceScene } from '../support/governance.ts'
 
@@ -9,9 +9,9 @@ import { governanceScene } from '../support/governance.ts'
 const scene = async (t: Pick<Test, 'teardown'>) => {
   const { call, demo, agents } = await governanceScene(t)
   const printed: Record<string, unknown>[] = []
-  const sessionOf = (key: string): Session => {
+  const sessionOf = (key: string): CliSession => {
     const api = {
-      call: async ({ method, path, query = {}, body }: Call) => {
+      call: async ({ method, path, query = {}, body }: ApiCall) => {
         const text = new URLSearchParams(query as Record<string, string>).toString()
         const url = text === '' ? path : `${path}?${text}`
         const { status, json } = await call(key, method as 'GET', url, body)
@@ -20,13 +20,13 @@ const scene = async (t: Pick<Test, 'teardown'>) => {
         throw new ShoalError(error.code as ErrorCode, error.message)
       },
     } as unknown as Api
-    const print: Session['print'] = value => void printed.push(value as Record<string, unknown>)
-    return { api, print } as Session
+    const print: CliSession['print'] = value => void printed.push(value as Record<string, unknown>)
+    return { api, print } as CliSession
   }
   return { operator: sessionOf(demo.operator), other: sessionOf(demo.approver_a), printed, agents }
 }
 
-t.test('work begins and ends with two commands', async t => {
+t.test('an agent session starts and ends with one command each', async t => {
   const { operator, printed } = await scene(t)
   await startSession(operator, { scope: 'repo:api', task: 'T-1', agent: 'ada' })
   t.match(printed[0], {
@@ -43,7 +43,7 @@ t.test('work begins and ends with two commands', async t => {
   })
 })
 
-t.test('a scope that somebody has leaves no session behind', async t => {
+t.test('a scope that is already claimed leaves no session behind', async t => {
   const { operator, other, agents } = await scene(t)
   await startSession(operator, { scope: 'repo:api', agent: 'ada' })
   await t.rejects(startSession(other, { scope: 'repo:api', agent: 'bea' }), {
@@ -53,7 +53,7 @@ t.test('a scope that somebody has leaves no session behind', async t => {
   t.equal(await agents.sessions.countLive('demo'), 1)
 })
 
-t.test('of several, one is named', async t => {
+t.test('one of several live sessions is chosen by name', async t => {
   const { operator, printed } = await scene(t)
   for (const scope of ['a', 'b']) {
     const body = { agent_id: 'ada', variant: 'v2_parallel' }

@@ -8,12 +8,14 @@ import { join, resolve } from 'node:path'
 import { Command } from 'commander'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
-import { type Call, createApi } from '../../clients/cli/api.ts'
+import { type ApiCall, createApi } from '../../clients/cli/api.ts'
 import { operationsOf } from '../../clients/cli/document.ts'
 import { loadDocument } from '../../clients/cli/document-cache.ts'
 import { nextStep } from '../../clients/cli/next-step.ts'
 import { addOperationCommands } from '../../clients/cli/operation-commands.ts'
+import { createTokenViews } from '../../coordinator/enrolment/open.ts'
 import { openApi } from '../../coordinator/http/openapi.ts'
+import type { Declaration } from '../../coordinator/operations/declaration.ts'
 import { defineOperation, type Operation } from '../../coordinator/operations/operation.ts'
 import { issueAuthority, issueServerCertificate } from '../../coordinator/tls/certificate.ts'
 import { ShoalError } from '../../shared/errors.ts'
@@ -21,7 +23,7 @@ import { formatOutput, terminalWidth } from '../../shared/print.ts'
 import { temporaryFolder, temporaryStore } from '../coordinator/store/temporary.ts'
 import { appWith, views } from '../support/app.ts'
 
-t.test('answers are printed for people', async t => {
+t.test('answers are printed as text by default', async t => {
   for (const [value, text] of [
     [{ cells: [] }, 'none\n'],
     [{ keys: [{ id: 'a' }], next: null }, 'id\na\n'],
@@ -52,7 +54,7 @@ t.test('answers are printed for people', async t => {
   t.equal(formatOutput({ a: '\u001b\u{e0041}' }, 'json'), '{\n  "a": "\\u001b\\udb40\\udc41"\n}\n')
 })
 
-t.test('rows within rows are a table of their own, below', async t => {
+t.test('nested rows are printed as a separate table below', async t => {
   const pools = [
     {
       model: 'a',
@@ -83,19 +85,25 @@ t.test('rows within rows are a table of their own, below', async t => {
   )
 })
 
-t.test('of requests at gates a narrow terminal has the id, the state and the summary', async t => {
+t.test('a narrow terminal shows the id, state and summary of gate requests', async t => {
   const at = '2026-11-20T15:09:16Z'
   const requests = ['1', '2', '3', '4'].map(n => ({
-    ...{ id: `gate_01m7whzrgvd7cyagessq0m12h${n}`, state: 'pending', summary: 'release 2.0.0' },
-    ...{ status: 'pending', gate_id: 'gate.major-release-approve', requester_id: 'p'.repeat(30) },
-    ...{ plan_text: 'x'.repeat(200), votes: [], created_at: at },
+    id: `gate_01m7whzrgvd7cyagessq0m12h${n}`,
+    state: 'pending',
+    summary: 'release 2.0.0',
+    status: 'pending',
+    gate_id: 'gate.major-release-approve',
+    requester_id: 'p'.repeat(30),
+    plan_text: 'x'.repeat(200),
+    votes: [],
+    created_at: at,
   }))
   const [head = '', row = ''] = formatOutput({ requests, next: null }, 'text', 80).split('\n')
   t.match(head, /^id +state +summary/)
   t.match(row, /^gate_\S+ +pending +release 2\.0\.0/)
 })
 
-t.test('numbers and moments are printed as people read them', async t => {
+t.test('numbers and times are printed in readable form', async t => {
   for (const [name, value, shown] of [
     ['link_round_trip_ms', 20.977581, '21'],
     ['link_round_trip_ms', 0.291642, '0.292'],
@@ -156,7 +164,7 @@ t.test('a table is no wider than the terminal', async t => {
     t.equal(terminalWidth(other), undefined, 'a pipe has no width')
 })
 
-const operation = (id: string, more: Partial<Operation> = {}): Operation =>
+const operation = (id: string, more: Partial<Declaration & { effect: 'read' }> = {}): Operation =>
   defineOperation({
     id,
     description: 'Does it.',
@@ -170,11 +178,11 @@ const operation = (id: string, more: Partial<Operation> = {}): Operation =>
     ...more,
   })
 
-/** What is asked when this is typed. */
-const callOf = async (declared: Operation, ...argv: string[]): Promise<Call | undefined> => {
+/** Call that the program makes for these words. */
+const callOf = async (declared: Operation, ...argv: string[]): Promise<ApiCall | undefined> => {
   const { method, path } = declared
   const document = openApi([{ method, path, access: 'key', operation: declared }], 'http://a')
-  let asked: Call | undefined
+  let asked: ApiCall | undefined
   const program = new Command('shoal').exitOverride()
   addOperationCommands(program, operationsOf(document), async call => {
     asked = call
@@ -286,7 +294,7 @@ t.test('a GET carries its input in the query; singular and plural lead to a grou
     })
 })
 
-t.test('a document that would put other things into commands is not followed', async t => {
+t.test('a malformed API document is rejected', async t => {
   const cli = { group: 'a', verb: 'b', arguments: [] }
   const one = (more: object) => ({
     paths: { '/v1/a': { get: { 'x-shoal-cli': { ...cli, ...more } } } },
@@ -302,7 +310,7 @@ t.test('a document that would put other things into commands is not followed', a
   t.throws(() => operationsOf({ paths: [] }), { code: 'internal' })
 })
 
-t.test('who talks to the wrong port or without its authority is told so', async t => {
+t.test('a wrong port and an unknown authority have an error each', async t => {
   const life = { from: Date.now() - 86_400_000, to: Date.now() + 86_400_000 }
   const { certificate, key } = await issueServerCertificate(
     await issueAuthority('shoal', life),
@@ -317,12 +325,12 @@ t.test('who talks to the wrong port or without its authority is told so', async 
     }),
   }
   for (const [name, scheme, message, step] of [
-    ['http', 'https', /: what listens there speaks no TLS/, /http:\/\//],
+    ['http', 'https', /: the server does not speak TLS/, /http:\/\//],
     ['https', 'http', /: the connection was cut/, /https:\/\//],
     [
       'https',
       'https',
-      /: its certificate is from an authority|: its certificate is from no authority/,
+      /: its certificate is from an unknown authority|: its certificate is self-signed/,
       /--ca-file/,
     ],
   ] as const) {
@@ -343,7 +351,7 @@ t.test('who talks to the wrong port or without its authority is told so', async 
   t.match(nextStep(error as ShoalError), /npm start/)
 })
 
-t.test('the key goes to no other host than the given one', async t => {
+t.test('the key is sent only to the given host', async t => {
   const api = createApi({ url: 'http://127.0.0.1:1', key: 'k' })
   for (const path of ['//evil.example/v1', 'http://evil.example/', '/\\evil.example/'])
     await t.rejects(api.get(path), { code: 'invalid_request' }, path)
@@ -353,7 +361,7 @@ t.test('the key goes to no other host than the given one', async t => {
   await t.rejects(api.get('/v1/cells'), { code: 'coordinator_unavailable', message: /127.0.0.1:1/ })
 })
 
-t.test('the API document is kept, sent again only when it changed, and needs no cache', async t => {
+t.test('the API document is cached and revalidated, and the cache is optional', async t => {
   const folder = join(t.testdir(), 'cache')
   const asked: (string | undefined)[] = []
   let answer: { body: unknown; etag: string } | undefined | 'away' = { body: { a: 1 }, etag: '"1"' }
@@ -385,7 +393,7 @@ t.test('the API document is kept, sent again only when it changed, and needs no 
 const startProgram = async (t: Test) => {
   const root = resolve(import.meta.dirname, '..', '..')
   const store = await temporaryStore(t)
-  const app = await appWith({ views: views({ store }) })
+  const app = await appWith({ views: views({ tokens: createTokenViews(store) }) })
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => app.close())
   const { port } = app.server.address() as AddressInfo
@@ -403,7 +411,7 @@ const startProgram = async (t: Test) => {
     })
 }
 
-t.test('only who lacks a role is told to use another key', async t => {
+t.test('only a missing role suggests another key', async t => {
   const step = (message: string) => nextStep(new ShoalError('forbidden', message))
   t.match(step('this needs a key with the role reviewer'), /another key|that role/)
   t.equal(step('who asks cannot decide: ask somebody else'), undefined)
@@ -455,7 +463,7 @@ t.test('the program', async t => {
     })
   })
 
-  t.test('says what to do next, and ends with a code that tells', async t => {
+  t.test('suggests a next step and exits with the code of the error', async t => {
     for (const [args, code, words] of [
       [['cells', 'list'], 77, /auth_required\)\n.*SHOAL_KEY/],
       [['--key', 'pro-key', 'alerts', 'list'], 77, /forbidden\)\nuse a key with that role/],

@@ -30,7 +30,7 @@ const scene = async (format: 'text' | 'json') => {
 
 const never = new AbortController().signal
 
-t.test('events are printed as they come, control characters made visible', async t => {
+t.test('events are printed as they arrive, with control characters escaped', async t => {
   const { events, session } = await scene('text')
   const { written, session: own } = session('k')
   const before = events.publish('shoal.cell.before', null)
@@ -41,7 +41,7 @@ t.test('events are printed as they come, control characters made visible', async
   t.match(written[0], /^\S+Z {2}shoal\.cell\.ready {2}cell_1 {2}\{"a":"\\u\{202e\}"\}\n$/)
 })
 
-t.test('a stream that ends goes on where it was', async t => {
+t.test('a stream that ends is resumed', async t => {
   const { app, events, session } = await scene('json')
   const { written, session: own } = session('k')
   const first = events.publish('shoal.cell.first', null)
@@ -66,12 +66,12 @@ t.test('a stream that ends goes on where it was', async t => {
   t.strictSame(asked, [first.id])
 })
 
-t.test('a key that is wrong ends it', async t => {
+t.test('a wrong key ends the watch', async t => {
   const { session } = await scene('text')
   await t.rejects(watchEvents(session('x').session, {}, never), { code: 'auth_required' })
 })
 
-t.test('a stream that is cut, and a coordinator that asks for a pause, are waited for', async t => {
+t.test('a cut stream and a requested pause are followed by a retry', async t => {
   const server = createServer((_request, response) => {
     asked += 1
     if (asked === 1) return void response.writeHead(200).write('id: 1\n', () => response.destroy())

@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { Call } from '../../clients/cli/api.ts'
+import type { ApiCall } from '../../clients/cli/api.ts'
 import { watchGates } from '../../clients/cli/gate-watch.ts'
-import type { Session } from '../../clients/cli/session.ts'
+import type { CliSession } from '../../clients/cli/session.ts'
 import { ShoalError } from '../../shared/errors.ts'
 
 const request = (id: string, parts: object = {}) => ({
@@ -21,10 +21,10 @@ const request = (id: string, parts: object = {}) => ({
 
 /** A session over a list of requests, and what was called and written. */
 const scene = (requests: object[], refuse?: string) => {
-  const calls: Call[] = []
+  const calls: ApiCall[] = []
   let out = ''
   const api = {
-    call: async (call: Call) => {
+    call: async (call: ApiCall) => {
       if (call.method === 'GET') return { requests }
       calls.push(call)
       if (refuse !== undefined) throw new ShoalError('forbidden', refuse)
@@ -34,18 +34,18 @@ const scene = (requests: object[], refuse?: string) => {
   const write = (text: string) => {
     out += text
   }
-  const session = { api, format: 'text', write } as unknown as Session
+  const session = { api, format: 'text', write } as unknown as CliSession
   return { session, calls, out: () => out }
 }
-const answering = (...answers: string[]) => ({
+const answerWith = (...answers: string[]) => ({
   ask: async () => answers.shift() ?? '',
   signal: new AbortController().signal,
   wait: async () => {},
 })
 
-t.test('each request is shown whole, oldest first, and decided as the person says', async t => {
+t.test('each request is shown in full, oldest first, and decided by the operator', async t => {
   const { session, calls, out } = scene([request('gate_3'), request('gate_2'), request('gate_1')])
-  await watchGates(session, answering('a', 'fine', 'reject', 'no', 's'), true)
+  await watchGates(session, answerWith('a', 'fine', 'reject', 'no', 's'), true)
   t.strictSame(
     calls.map(({ path, body }) => [path, body]),
     [
@@ -60,17 +60,20 @@ t.test('each request is shown whole, oldest first, and decided as the person say
   t.notOk(out().includes('void'))
 })
 
-t.test('what can never pass says why, and evidence is shown as it was given', async t => {
-  const evidence_text = '{"a":1,"a\\u{200b}":2}'
-  const reason = 'the rules of gate.x have changed since'
-  const { session, out } = scene([request('g', { evidence_text, reason, approvals_missing: 2 })])
-  await watchGates(session, answering('s'), true)
-  t.match(out(), `evidence   ${evidence_text}\n`)
-  t.match(out(), `void       ${reason}\n`)
-  t.match(out(), /missing +2 approvals\n/)
-})
+t.test(
+  'a request that can never pass shows the reason, and evidence is shown unchanged',
+  async t => {
+    const evidence_text = '{"a":1,"a\\u{200b}":2}'
+    const reason = 'the rules of gate.x have changed since'
+    const { session, out } = scene([request('g', { evidence_text, reason, approvals_missing: 2 })])
+    await watchGates(session, answerWith('s'), true)
+    t.match(out(), `evidence   ${evidence_text}\n`)
+    t.match(out(), `void       ${reason}\n`)
+    t.match(out(), /missing +2 approvals\n/)
+  },
+)
 
-t.test('a long plan is shown in lines, and nothing of it is changed', async t => {
+t.test('a long plan is shown over several lines, unchanged', async t => {
   const rules = Array.from({ length: 3 }, (_, n) => ({
     actions: ['a.b', `c${n}, {"[`],
     id: `rule-${n}`,
@@ -82,7 +85,7 @@ t.test('a long plan is shown in lines, and nothing of it is changed', async t =>
     end: '\\u{202e}',
   })
   const { session, out } = scene([request('g', { plan_text })])
-  await watchGates(session, answering('s'), true)
+  await watchGates(session, answerWith('s'), true)
   const margin = ' '.repeat(11)
   t.ok(out().includes(`plan       {\n${margin}  "action": "policy.change",\n`))
   t.ok(
@@ -98,43 +101,43 @@ t.test('a long plan is shown in lines, and nothing of it is changed', async t =>
   )
 })
 
-t.test('what is no JSON is shown as it came', async t => {
+t.test('a plan that is not JSON is shown unchanged', async t => {
   for (const plan_text of ['{"a":"b', 'a"b', '']) {
     const { session, out } = scene([request('g', { plan_text })])
-    await watchGates(session, answering('s'), true)
+    await watchGates(session, answerWith('s'), true)
     t.ok(out().includes(`plan       ${plan_text}\n`))
   }
   const deep = '['.repeat(20_000)
   const { session, out } = scene([request('g', { plan_text: deep })])
-  await watchGates(session, answering('s'), true)
+  await watchGates(session, answerWith('s'), true)
   t.equal(out().split('[').length, 20_001)
 })
 
 t.test('an answer that is neither yes nor no changes nothing', async t => {
   for (const answer of ['', 'y', 'yes', 'A pprove', 'constructor']) {
     const { session, calls } = scene([request('gate_1')])
-    await watchGates(session, answering(answer), true)
+    await watchGates(session, answerWith(answer), true)
     t.strictSame(calls, [], JSON.stringify(answer))
   }
 })
 
-t.test('a refusal is told and the next one still comes', async t => {
+t.test('a refused decision is reported and the next request follows', async t => {
   const { session, calls, out } = scene(
     [request('gate_2'), request('gate_1')],
     'who asks cannot decide',
   )
-  await watchGates(session, answering('a', '', 'a', ''), true)
+  await watchGates(session, answerWith('a', '', 'a', ''), true)
   t.equal(calls.length, 2)
   t.match(out(), /who asks cannot decide/)
 })
 
-t.test('text that moves the cursor or hides is made visible', async t => {
+t.test('text that moves the cursor or hides is escaped', async t => {
   const { session, out } = scene([request('gate_1', { summary: 'a\u001b[2Jb\u202ec' })])
-  await watchGates(session, answering('s'), true)
+  await watchGates(session, answerWith('s'), true)
   t.notOk(out().includes('\u001b') || out().includes('\u202e'))
 })
 
-t.test('without a terminal what waits is shown and nobody is asked', async t => {
+t.test('pending requests are only listed when there is no terminal', async t => {
   const { session, calls, out } = scene([request('gate_1')])
   const signal = new AbortController().signal
   await watchGates(session, { ask: undefined, signal }, true)
@@ -142,18 +145,18 @@ t.test('without a terminal what waits is shown and nobody is asked', async t => 
   t.match(out(), /gate_1/)
 })
 
-t.test('what waits longest is seen, however many wait behind it', async t => {
+t.test('the oldest request is shown, however many are pending', async t => {
   let out = ''
   const pages = new Map<unknown, object>([
     [undefined, { requests: [request('gate_3'), request('gate_2')], next: 'gate_2' }],
     ['gate_2', { requests: [request('gate_1')], next: null }],
   ])
   const session = {
-    api: { call: async ({ query }: Call) => pages.get(query?.before) },
+    api: { call: async ({ query }: ApiCall) => pages.get(query?.before) },
     write: (text: string) => {
       out += text
     },
-  } as unknown as Session
+  } as unknown as CliSession
   await watchGates(session, { ask: undefined, signal: new AbortController().signal }, true)
   t.strictSame(out.match(/gate_\d/g), ['gate_1', 'gate_2', 'gate_3'])
 })

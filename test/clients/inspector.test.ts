@@ -26,7 +26,8 @@ const openDoor = async (toolsets: string | undefined): Promise<Server> => {
   const server = createServer((asked, answer) => {
     const headers = { ...asked.headers, authorization: `Bearer ${keys.operator}` }
     const onward = request(new URL(`${asked.url ?? '/'}${query}`, url), {
-      ...{ method: asked.method ?? 'GET', headers },
+      method: asked.method ?? 'GET',
+      headers,
     })
     onward.on('response', response => {
       answer.writeHead(response.statusCode ?? 500, response.headers)
@@ -40,7 +41,7 @@ const openDoor = async (toolsets: string | undefined): Promise<Server> => {
   return server
 }
 
-/** It reads the first page of a list alone; a group of tools fits one. */
+/** Lists tools; the inspector reads only the first page, which a single group fits. */
 const inspect = async (toolsets: string | undefined, ...args: string[]): Promise<Json> => {
   const door = await openDoor(toolsets)
   const { port } = door.address() as AddressInfo
@@ -56,7 +57,7 @@ const inspect = async (toolsets: string | undefined, ...args: string[]): Promise
   }
 }
 
-const listedAt = async (toolsets?: string): Promise<string[]> =>
+const listTools = async (toolsets?: string): Promise<string[]> =>
   (await inspect(toolsets, '--method', 'tools/list')).tools.map(({ name }: Json) => name)
 
 const call = (group: string, name: string, input: Record<string, string> = {}): Promise<Json> => {
@@ -83,18 +84,18 @@ const AT_ONCE = 4
 
 const [cell] = (await call('cells', 'cells-list')).structuredContent.cells
 
-t.test('it lists the first page of all tools, in their order', async t => {
-  t.strictSame(await listedAt(), every.map(({ id }) => id).slice(0, PAGE))
+t.test('the inspector lists the first page of all tools in order', async t => {
+  t.strictSame(await listTools(), every.map(({ id }) => id).slice(0, PAGE))
 })
 
-t.test('it lists every tool there is, by groups of which a page holds all', async t => {
+t.test('the inspector lists every tool by group, one page each', async t => {
   const pages: string[][] = []
   for (const group of groups) {
     const last = pages.at(-1)
     if (last !== undefined && idsOf([...last, group]).length <= PAGE) last.push(group)
     else pages.push([group])
   }
-  for (const page of pages) t.strictSame(await listedAt(page.join(',')), idsOf(page))
+  for (const page of pages) t.strictSame(await listTools(page.join(',')), idsOf(page))
   t.same(new Set(pages.flatMap(idsOf)), new Set(every.map(({ id }) => id)))
 })
 
@@ -113,7 +114,7 @@ const oneOf = (group: string): [name: string, input: Record<string, string>] | u
   return GIVEN[group] ?? (looks && [looks.id, {}])
 }
 
-t.test('it calls a tool of every group', { jobs: AT_ONCE }, async t => {
+t.test('the inspector calls a tool of every group', { jobs: AT_ONCE }, async t => {
   for (const group of groups)
     t.test(group, async t => {
       const [name, input] = oneOf(group) ?? []

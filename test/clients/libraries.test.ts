@@ -91,14 +91,14 @@ t.test('unmodified client libraries', async t => {
           }
       })
 
-      t.test('stops when it is told to', async t => {
+      t.test('stops when it is aborted', async t => {
         // so hot that it would go on for hundreds of tokens
         const thrown = await library.abort({ model: MODEL, text: QUESTION, temperature: 2 })
         if (library.abortsQuietly) t.equal(thrown, undefined)
         else t.match(thrown, /abort/i, 'and says so')
       })
 
-      t.test('gets an answer of the cascade, which says who gave it', async t => {
+      t.test('gets an answer of the cascade, which names its model', async t => {
         const { text, finish } = await library.chat({ model: 'auto', text: QUESTION })
         t.match(text, /machine|host|daemon/i)
         t.equal(finish, finishes.stop)

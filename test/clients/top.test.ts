@@ -1,10 +1,10 @@
 import t from 'tap'
-import type { Session } from '../../clients/cli/session.ts'
+import type { CliSession } from '../../clients/cli/session.ts'
 import { top } from '../../clients/cli/top.ts'
-import { type CellSummary, type TopData, topView } from '../../clients/cli/top-view.ts'
+import { type TopCell, type TopData, topView } from '../../clients/cli/top-view.ts'
 import { ShoalError } from '../../shared/errors.ts'
 
-const cell = (name: string, other: Partial<CellSummary> = {}): CellSummary => ({
+const cell = (name: string, other: Partial<TopCell> = {}): TopCell => ({
   id: `cell_${name}`,
   name,
   presence: 'ready',
@@ -18,7 +18,7 @@ const cell = (name: string, other: Partial<CellSummary> = {}): CellSummary => ({
   ...other,
 })
 
-const fleet = (cells: CellSummary[], alerts: TopData['alerts']['alerts'] = []): TopData => ({
+const fleet = (cells: TopCell[], alerts: TopData['alerts']['alerts'] = []): TopData => ({
   cells,
   utilization: {
     composite_percent: 48.6,
@@ -43,24 +43,21 @@ const alert = (message: string) => ({
 const PLAIN = { columns: 200, rows: 30, colour: false }
 
 t.test('the view of the fleet', async t => {
-  t.test(
-    'has a line of figures, the newest alert and a line per cell, the worst first',
-    async t => {
-      const cells = [
-        cell('b'),
-        cell('a', { gpu_percent: null, vram_used_percent: null, queued: null }),
-        cell('gone', { presence: 'dead' }),
-        cell('old', { presence: 'revoked' }),
-      ]
-      const lines = topView(fleet(cells, [alert('GPU 0 is full')]), PLAIN).split('\n')
-      t.equal(lines[0], 'cells 1/3  load 49 %  gpu -  vram 12 %  slots 0 %  requests/h 7')
-      t.equal(lines[1], '1 alert; newest: cell_a: GPU 0 is full')
-      t.match(lines[4], /^gone +dead /)
-      t.match(lines[5], /^a +ready +- +- +\.{10} +0 % +-$/)
-      t.match(lines[6], /^b +ready +#{5}\.{5} +50 % +#{10} +96 % +\.{10} +0 % +0$/)
-      t.equal(lines.length, 7)
-    },
-  )
+  t.test('has a summary, the newest alert and a line per cell, the worst first', async t => {
+    const cells = [
+      cell('b'),
+      cell('a', { gpu_percent: null, vram_used_percent: null, queued: null }),
+      cell('gone', { presence: 'dead' }),
+      cell('old', { presence: 'revoked' }),
+    ]
+    const lines = topView(fleet(cells, [alert('GPU 0 is full')]), PLAIN).split('\n')
+    t.equal(lines[0], 'cells 1/3  load 49 %  gpu -  vram 12 %  slots 0 %  requests/h 7')
+    t.equal(lines[1], '1 alert; newest: cell_a: GPU 0 is full')
+    t.match(lines[4], /^gone +dead /)
+    t.match(lines[5], /^a +ready +- +- +\.{10} +0 % +-$/)
+    t.match(lines[6], /^b +ready +#{5}\.{5} +50 % +#{10} +96 % +\.{10} +0 % +0$/)
+    t.equal(lines.length, 7)
+  })
 
   t.test('fits the screen and has colour only where there is one', async t => {
     const cells = Array.from({ length: 100 }, (_, i) => cell(`c${i}`))
@@ -86,7 +83,7 @@ t.test('the view of the fleet', async t => {
   })
 })
 
-const sessionOf = (answers: (() => unknown)[], written: string[]): Session => {
+const sessionOf = (answers: (() => unknown)[], written: string[]): CliSession => {
   const next = async (path: string) => {
     if (path === '/v1/cells') answers[0]?.()
     const { cells, utilization, alerts } = fleet([cell('a')])
@@ -95,7 +92,7 @@ const sessionOf = (answers: (() => unknown)[], written: string[]): Session => {
   }
   const api = { get: next, call: ({ path }: { path: string }) => next(path) }
   return {
-    api: api as unknown as Session['api'],
+    api: api as unknown as CliSession['api'],
     format: 'text',
     write: piece => written.push(piece),
     print: () => {},
@@ -103,7 +100,7 @@ const sessionOf = (answers: (() => unknown)[], written: string[]): Session => {
 }
 
 t.test('shoal top', async t => {
-  t.test('draws again until the user leaves, and puts the screen back', async t => {
+  t.test('redraws until the user leaves, and restores the screen', async t => {
     const written: string[] = []
     const left = new AbortController()
     let draws = 0

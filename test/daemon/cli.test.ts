@@ -59,7 +59,7 @@ t.test('flags of a command', async t => {
   })
 })
 
-t.test('join is refused before anybody is asked', async t => {
+t.test('join is refused before any request is sent', async t => {
   const state = newFolder(t)
   const [address, token] = ['https://a.example', ['--token', 'x']]
   for (const [what, argv, code, message] of [
@@ -84,11 +84,11 @@ t.test('join is refused before anybody is asked', async t => {
     })
 })
 
-t.test('what is taken back is gone before others are let in', async t => {
+t.test('files are removed before the state folder is unlocked', async t => {
   const state = join(newFolder(t), 'state')
   const left = footprint(state)
   mkdirSync(state)
-  left.locked()
+  left.markLocked()
   writeFileSync(signingKeyFile(state), 'ours')
   await left.takeBack(() => {
     t.notOk(existsSync(signingKeyFile(state)))
@@ -96,12 +96,12 @@ t.test('what is taken back is gone before others are let in', async t => {
   })
   t.ok(existsSync(signingKeyFile(state)))
   const again = footprint(state)
-  again.locked()
+  again.markLocked()
   await again.takeBack(() => {})
   t.ok(existsSync(signingKeyFile(state)), 'a key of before stays')
 })
 
-t.test('join leaves nothing behind where it is refused, and touches nothing of before', async t => {
+t.test('a refused join leaves nothing behind and keeps existing files', async t => {
   const server = createServer((_request, response) => {
     response.writeHead(401, { 'content-type': 'application/json' })
     response.end('{"error":{"message":"the token is not valid","code":"auth_required"}}')
@@ -109,24 +109,24 @@ t.test('join leaves nothing behind where it is refused, and touches nothing of b
   await once(server, 'listening')
   t.teardown(() => server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const joining = (at: string, stateDir: string) =>
+  const runJoin = (at: string, stateDir: string) =>
     joinCommand(contextOf([at, '--token', 'used', '--state-dir', stateDir]))
   const folder = newFolder(t)
   const refused = { code: 'auth_required' }
 
-  await t.rejects(joining(url, join(folder, 'a', 'b')), refused)
+  await t.rejects(runJoin(url, join(folder, 'a', 'b')), refused)
   t.strictSame(readdirSync(folder), [], 'the folders that it made are gone')
 
   const own = join(folder, 'own')
   mkdirSync(own)
   writeFileSync(join(own, 'shoald.yaml'), 'name: x')
-  await t.rejects(joining(url, own), refused)
+  await t.rejects(runJoin(url, own), refused)
   t.strictSame(readdirSync(own), ['shoald.yaml'])
 
-  await t.rejects(joining('http://127.0.0.1:9', own), { code: 'coordinator_unavailable' })
+  await t.rejects(runJoin('http://127.0.0.1:9', own), { code: 'coordinator_unavailable' })
   const files = ['shoald.yaml', 'signing.key']
   t.strictSame(readdirSync(own).toSorted(), files, 'the key that may be known already is kept')
-  await t.rejects(joining(url, own), refused)
+  await t.rejects(runJoin(url, own), refused)
   t.strictSame(readdirSync(own).toSorted(), files, 'a key of before stays')
 })
 
@@ -135,7 +135,7 @@ interface Report {
   checks: { name: string; state: string; says: string; remedy?: string }[]
 }
 
-t.test('leaving takes no words', async t => {
+t.test('leave takes no arguments', async t => {
   await t.rejects(leaveCommand(contextOf(['cell-1', '--yes'])), { code: 'wrong_usage' })
 })
 
@@ -159,7 +159,7 @@ t.test('the program', async t => {
 })
 
 t.test('doctor', async t => {
-  const examined = async (...argv: string[]) => {
+  const runDoctor = async (...argv: string[]) => {
     let text = ''
     const write = (more: string) => {
       text += more
@@ -170,8 +170,8 @@ t.test('doctor', async t => {
     return { code, report, of }
   }
 
-  t.test('says that a machine is no cell, and how it becomes one', async t => {
-    const { code, report, of } = await examined('--state-dir', newFolder(t))
+  t.test('reports a machine that is not a cell, and how it becomes one', async t => {
+    const { code, report, of } = await runDoctor('--state-dir', newFolder(t))
     t.equal(code, 69)
     t.equal(report.healthy, false)
     t.match(of('identity'), { state: 'fail', remedy: /shoald join/ })
@@ -180,10 +180,10 @@ t.test('doctor', async t => {
     for (const name of ['bluetooth', 'wifi']) t.match(of(name), { state: /ok|warn/ }, name)
   })
 
-  t.test('tells an unreachable coordinator from all that follows from it', async t => {
+  t.test('distinguishes an unreachable coordinator from its consequences', async t => {
     const state = newFolder(t)
     await writeIdentity(state, newIdentity('http://127.0.0.1:9'))
-    const { of } = await examined('--state-dir', state)
+    const { of } = await runDoctor('--state-dir', state)
     t.match(of('identity'), { state: 'ok' })
     t.match(of('coordinator'), { state: 'fail', says: /cannot reach http:\/\/127\.0\.0\.1:9/ })
     for (const name of ['certificate', 'credential', 'clock', 'broker', 'link'])
@@ -194,21 +194,21 @@ t.test('doctor', async t => {
     const state = newFolder(t)
     await writeIdentity(state, newIdentity('http://127.0.0.1:9'))
     chmodSync(join(state, 'identity.json'), 0o644)
-    t.match((await examined('--state-dir', state)).of('identity'), {
+    t.match((await runDoctor('--state-dir', state)).of('identity'), {
       state: 'warn',
       remedy: /^chmod 600/,
     })
   })
 
-  t.test('ends with what makes looking further senseless', async t => {
+  t.test('ends at a fault that prevents further checks', async t => {
     const state = newFolder(t)
     writeFileSync(join(state, 'identity.json'), '{')
-    const damaged = await examined('--state-dir', state)
+    const damaged = await runDoctor('--state-dir', state)
     t.equal(damaged.code, 69)
     t.match(damaged.report.checks, [{ name: 'identity', state: 'fail', says: /is damaged/ }])
-    const wrong = await examined('--state-dir', state, '--local-port', 'red')
+    const wrong = await runDoctor('--state-dir', state, '--local-port', 'red')
     t.match(wrong.report.checks, [{ name: 'configuration', state: 'fail', says: /"red"/ }])
-    const missing = await examined('--state-dir', state, '--config', join(state, 'none.yaml'))
+    const missing = await runDoctor('--state-dir', state, '--config', join(state, 'none.yaml'))
     t.equal(missing.code, 69)
     t.match(missing.report.checks, [{ name: 'configuration', state: 'fail', says: /none\.yaml/ }])
   })
@@ -217,7 +217,7 @@ t.test('doctor', async t => {
     for (const [argv, message] of [
       [['--colour', 'red'], /--colour/],
       [['--format', 'xml'], /takes text or json, not xml/],
-      [['now'], /"now" is too much; shoald doctor/],
+      [['now'], /"now" is one argument too many; shoald doctor/],
     ] as const)
       await t.rejects(doctorCommand(contextOf([...argv])), { code: 'wrong_usage', message })
   })
@@ -229,6 +229,6 @@ t.test('doctor', async t => {
     const file = join(folder, 'shoald.yaml')
     const model = { id: 'm:1b', kind: 'chat', minimum_tier: 'free', weights, context_length: 512 }
     writeFileSync(file, JSON.stringify({ state_dir: folder, catalogue: [model] }))
-    t.match((await examined('--config', file)).of('weights'), { state: 'fail', says: /^m:1b: / })
+    t.match((await runDoctor('--config', file)).of('weights'), { state: 'fail', says: /^m:1b: / })
   })
 })

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { getLlama, LlamaLogLevel } from 'node-llama-cpp'
 import t from 'tap'
 import { bundledModels } from '../../models/bundled.ts'
-import { answerer } from '../../models/evaluation/chat.ts'
-import { embedder, similarity } from '../../models/evaluation/embedding.ts'
+import { createAnswerer } from '../../models/evaluation/chat.ts'
+import { createEmbedder, similarity } from '../../models/evaluation/embedding.ts'
 import { writeRandomModel } from '../../models/gguf/random-model.ts'
 
 const fileOf = (wanted: string): string => {
@@ -62,7 +62,7 @@ t.test('the real engine', async t => {
       poolingType: 'mean',
     })
     await using model = await llama.loadModel({ modelPath: path })
-    await using embed = await embedder(model)
+    await using embed = await createEmbedder(model)
     t.equal((await embed('hello')).length, 96)
   })
 
@@ -78,7 +78,7 @@ t.test('the real engine', async t => {
     ] as const) {
       t.test(`${id} answers "${ask}"`, async t => {
         await using model = await llama.loadModel({ modelPath: fileOf(id) })
-        await using answer = await answerer(model)
+        await using answer = await createAnswerer(model)
         t.match(await answer([{ role: 'user', content: ask }]), expected)
       })
     }
@@ -86,7 +86,7 @@ t.test('the real engine', async t => {
 
   t.test('the bundled embedding model puts a paraphrase nearer than another subject', async t => {
     await using model = await llama.loadModel({ modelPath: fileOf('shoal-demo-embed') })
-    await using embed = await embedder(model)
+    await using embed = await createEmbedder(model)
     const question = await embed('What does the Pro tier cost?')
     const paraphrase = await embed('monthly price of the Pro plan')
     const others = [

@@ -1,7 +1,4 @@
 import * as z from 'zod'
-import { throughGate } from '../../coordinator/gates/through-gate.ts'
-import { callerOf } from '../../coordinator/operations/gates/gate-view.ts'
-import { Pending } from '../../coordinator/operations/pending.ts'
 import { defineSkill, type Skill } from '../../coordinator/skills/skill.ts'
 import { ShoalError } from '../../shared/errors.ts'
 
@@ -48,13 +45,14 @@ export const testSkills = () => {
     effect: 'gated',
     input: z.strictObject({ stone: z.string() }),
     output: z.object({ moved: z.string() }),
-    run: async ({ stone }, context) => {
-      const plan = { skill: 'test-gated', stone }
-      const asked = { gateId: 'gate.minor-release-approve', summary: `move ${stone}`, plan }
-      const passage = await throughGate(context.gates, asked, callerOf(context), async () => {
-        done.push(stone)
-      })
-      return passage.open ? { moved: stone } : new Pending(passage.request)
+    plan: ({ stone }) => ({
+      plan: { skill: 'test-gated', stone },
+      summary: `move ${stone}`,
+      gate: 'gate.minor-release-approve',
+    }),
+    run: async ({ stone }: { stone: string }, _context, approval) => {
+      await approval?.use(async () => void done.push(stone))
+      return { moved: stone }
     },
   })
   const slow = defineSkill({

@@ -6,8 +6,10 @@ import { CoordinatorConfig } from '../../coordinator/config.ts'
 import { createEvents } from '../../coordinator/events/bus.ts'
 import type { Key } from '../../coordinator/keys/key.ts'
 import { createFigures } from '../../coordinator/metrics/figures.ts'
-import { createCallStats } from '../../coordinator/operations/call-stats.ts'
+import { createCallViews } from '../../coordinator/operations/call-views.ts'
 import type { Views } from '../../coordinator/operations/context.ts'
+import { createPipeline, type PipelineParts } from '../../coordinator/operations/invoke/invoke.ts'
+import { createCallLimits } from '../../coordinator/quota/call-limits.ts'
 import { skills } from '../../coordinator/skills/index.ts'
 import { silent } from './cell.ts'
 
@@ -52,25 +54,37 @@ const fine: Views['vitals'] = {
 /** What operations see; what is not given here must not be looked at. */
 export const views = (parts: Partial<Views> = {}): Views => ({
   ...({} as Views),
-  skills,
-  skillIds: skills.map(skill => skill.id),
-  calls: createCallStats(),
+  ...createCallViews(skills, () => 0),
   catalogue: config().catalogue,
   tiers: config().tiers,
   vitals: fine,
-  settleUsage: async () => {},
-  now: () => 0,
   ...parts,
 })
 
+const NOW = () => 1_800_000_000_000
+const quota: AppParts['quota'] = { standing: () => standing, admit: () => ({ refund: () => {} }) }
+
+/** The real pipeline over fakes. */
+export const pipelineWith = (parts: Partial<PipelineParts> = {}) =>
+  createPipeline({
+    skills,
+    views: () => views(),
+    tasks: () => undefined,
+    countCall: createCallLimits(),
+    quota,
+    now: NOW,
+    logger: silent,
+    ...parts,
+  })
+
 /** The real server with fakes behind it; the part a test is about is given by the test. */
-export const appWith = (parts: Partial<AppParts> = {}) =>
+export const appWith = ({ views: seen = views(), ...parts }: Partial<AppParts> = {}) =>
   buildApp({
     config: config(),
     logger: silent,
-    now: () => 1_800_000_000_000,
+    now: NOW,
     keys: { authenticate: presented => keys[presented] },
-    quota: { standing: () => standing, admit: () => ({ refund: () => {} }) },
+    quota,
     usage: { record: async () => {} },
     fleet: { pick: () => undefined, cells: () => [], serves: () => false, roundTripsMs: () => [] },
     figures: createFigures(),
@@ -79,7 +93,15 @@ export const appWith = (parts: Partial<AppParts> = {}) =>
     enrol: async () => ({ cell_id: 'c', credential: 'x' }),
     cellSelf: {} as AppParts['cellSelf'],
     notReady: () => undefined,
-    views: views(),
+    views: seen,
+    pipeline: pipelineWith({
+      views: () => seen,
+      skills: [...skills, ...(parts.moreSkills ?? [])],
+      tasks: () => parts.a2a?.operationTasks,
+      hold: parts.keys?.hold,
+      ...(parts.quota && { quota: parts.quota }),
+      ...(parts.now && { now: parts.now }),
+    }),
     ...parts,
   })
 

@@ -1,19 +1,16 @@
-import { createSpeakers } from '../../coordinator/assembly/speakers.ts'
-import { openAgentCredentials } from '../../coordinator/conversations/agent-credentials.ts'
-import { openConversations } from '../../coordinator/conversations/conversations.ts'
-import { ConversationsConfig } from '../../coordinator/conversations/conversations-config.ts'
-import { createRemoteAgents } from '../../coordinator/conversations/remote-agent.ts'
-import type { Events } from '../../coordinator/events/bus.ts'
+import { openCoordinator } from '../../coordinator/assembly/coordinator.ts'
+import { createEvents } from '../../coordinator/events/bus.ts'
 import type { AskModel } from '../../coordinator/http/ask-model.ts'
-import { createCallLimits } from '../../coordinator/http/call-limits.ts'
-import { Outbound } from '../../coordinator/outbound/outbound-config.ts'
-import { createSender } from '../../coordinator/outbound/sender.ts'
-import { skills } from '../../coordinator/skills/index.ts'
+import { openLeader } from '../../coordinator/leader/open.ts'
+import { createFigures } from '../../coordinator/metrics/figures.ts'
 import type { Skill } from '../../coordinator/skills/skill.ts'
+import { openSpeakers } from '../../coordinator/speakers/open.ts'
 import type { Store } from '../../coordinator/store/store.ts'
 import { config } from './app.ts'
 import { silent } from './cell.ts'
+import { withMembers } from './coordinator.ts'
 
+/** How models answer in a conversation, and who may speak. */
 export interface TestConversing {
   /** Laid over the configuration of conversations. */
   settings?: object
@@ -23,36 +20,45 @@ export interface TestConversing {
   serves?: (model: string) => boolean
   standing?: { burst?: number; remaining?: number }
   draining?: () => boolean
-  publish?: Events['publish']
   env?: Record<string, string>
 }
 
 const STANDING = { limit: 9, remaining: 9, resetSeconds: 1, burst: 9, minuteLimit: 9 }
 
-/** Real conversations over a store, with models that a test speaks for. */
+/** The parts that a test has in place of those of the product. */
+export const conversingParts = ({ askModel, standing, draining }: TestConversing) => ({
+  askModel: askModel ?? (() => Promise.reject(new Error('no model is asked here'))),
+  quota: {
+    standing: () => ({ ...STANDING, ...standing }),
+    admit: () => ({ refund: () => {} }),
+  },
+  running: {
+    add: () => {},
+    remove: () => {},
+    draining: draining ?? (() => false),
+    drain: async () => {},
+  },
+})
+
+/** Conversations alone over a store, with models that a test speaks for. */
 export const testConversations = async (
   store: Store,
   now: () => number,
-  { settings = {}, outbound = {}, askModel, moreSkills = [], ...rest }: TestConversing = {},
+  conversing: TestConversing = {},
 ) => {
-  const conversations = ConversationsConfig.parse(settings)
-  const credentials = await openAgentCredentials(conversations.agent_credentials, rest.env ?? {})
-  const speakers = createSpeakers({
-    config: { ...config(), conversations },
-    skills: [...skills, ...moreSkills],
-    askModel: askModel ?? (() => Promise.reject(new Error('no model is asked here'))),
-    fleet: { serves: rest.serves ?? (() => true) },
-    quota: { standing: () => ({ ...STANDING, ...rest.standing }) },
-    countCall: createCallLimits(),
-    agents: createRemoteAgents({
-      sender: createSender({ config: Outbound.parse(outbound) }),
-      ...{ config: conversations, credentials },
-    }),
-    now,
+  const { settings = {}, outbound = {}, env = {}, moreSkills = [] } = conversing
+  const around = () => ({
+    ...conversingParts(conversing),
+    store,
+    events: createEvents({ source: '/test', logger: silent }),
+    figures: createFigures(),
+    fleet: { serves: conversing.serves ?? (() => true) },
   })
-  return openConversations({
-    ...{ config: conversations, store, speakers, now, logger: silent },
-    events: { publish: rest.publish ?? (() => ({}) as never) },
-    running: { add: () => {}, remove: () => {}, draining: rest.draining ?? (() => false) },
-  })
+  const { views, close } = await openCoordinator(
+    [openLeader, around, openSpeakers],
+    config({ conversations: settings, outbound }),
+    silent,
+    { now, env, moreSkills },
+  )
+  return withMembers(views.conversations, { close })
 }

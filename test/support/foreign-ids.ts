@@ -1,5 +1,6 @@
+import { pathFields } from '../../coordinator/operations/declaration.ts'
 import { operations } from '../../coordinator/operations/index.ts'
-import { type Operation, pathFields } from '../../coordinator/operations/operation.ts'
+import type { Operation } from '../../coordinator/operations/operation.ts'
 import { skills } from '../../coordinator/skills/index.ts'
 import type { governanceScene } from './governance.ts'
 

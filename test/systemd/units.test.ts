@@ -48,13 +48,13 @@ for (const [name, threshold] of UNITS)
 /** What `shoald` gives itself to close everything after its answers have ended. */
 const CLOSE_SECONDS = 9
 
-t.test('a daemon that is stopped has the time that it gives its running answers', async t => {
+t.test('the stop timeout of the daemon covers its drain time', async t => {
   const text = readFileSync(new URL('../../systemd/shoald.service', import.meta.url), 'utf8')
   const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1])
   t.ok(seconds > DaemonConfig.parse({}).drain_seconds + CLOSE_SECONDS)
 })
 
-t.test('a daemon that only a person can help is not started again', async t => {
+t.test('a daemon that needs an operator is not restarted', async t => {
   const text = readFileSync(new URL('../../systemd/shoald.service', import.meta.url), 'utf8')
   t.match(text, /^RestartPreventExitStatus=64 77 78$/m)
 })

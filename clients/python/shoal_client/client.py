@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional
 
 from .errors import ShoalError
 from .retry import is_repeatable, wait_seconds
-from .transport import Transport, event_data, header_word, parsed, path_part, read_json
+from .transport import Transport, event_data, header_word, parse_json, path_part, read_json
 
 Messages = List[Dict[str, Any]]
 
@@ -45,7 +45,7 @@ class Client:
         query: Optional[Mapping[str, Any]] = None,
         body: Optional[Mapping[str, Any]] = None,
     ) -> Any:
-        """Any route of the API; its answer as JSON. Raises `ShoalError`.
+        """Call any route of the API and return its answer as JSON. Raises `ShoalError`.
 
         Changes carry an `Idempotency-Key`, so that one that is made again is carried out once.
         """
@@ -58,23 +58,23 @@ class Client:
         return self._again(once, is_repeatable(method, path))
 
     def skill(self, skill_id: str, input: Optional[Mapping[str, Any]] = None) -> Any:
-        """The output of a skill. A skill that waits for people answers `status: pending`."""
+        """Call a skill and return its output; `status: pending` means that it waits for an approval."""
         return self.call("POST", f"/v1/skills/{path_part(skill_id)}", body=dict(input or {}))
 
     def models(self) -> List[Dict[str, Any]]:
-        """The models that the key's tier may use."""
+        """List the models that the key's tier may use."""
         answer: Dict[str, Any] = self.call("GET", "/v1/models")
         models: List[Dict[str, Any]] = answer["data"]
         return models
 
     def chat(self, model: str, messages: Messages, **options: Any) -> Dict[str, Any]:
-        """A whole chat completion; `options` are the other fields of the request."""
+        """Return a complete chat completion; `options` are the other fields of the request."""
         body = {**options, "model": model, "messages": messages, "stream": False}
         answer: Dict[str, Any] = self._again(lambda: self._completion(body), can_repeat=False)
         return answer
 
     def stream_chat(self, model: str, messages: Messages, **options: Any) -> Iterator[Dict[str, Any]]:
-        """The chunks of a chat completion as they come; leaving the loop cancels it.
+        """Yield the chunks of a chat completion as they arrive; leaving the loop cancels it.
 
         Raises `ShoalError` when the answer fails or ends before it is whole. Only what was refused
         before the first chunk is asked for again.
@@ -100,7 +100,7 @@ class Client:
             for data in event_data(response):
                 if data == b"[DONE]":
                     return
-                chunk: Dict[str, Any] = parsed(data, response.status)
+                chunk: Dict[str, Any] = parse_json(data, response.status)
                 if "error" in chunk:
                     failed = chunk["error"]
                     raise ShoalError(str(failed["code"]), str(failed["message"]), 200)

@@ -1,4 +1,4 @@
-"""What a call raises."""
+"""Errors raised by calls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 
 class ShoalError(Exception):
-    """An answer that is an error, or none at all. Decide by `code`, never by the message.
+    """An error response, or no response at all. Decide by `code`, never by the message.
 
     `status` is 0 and `code` is `coordinator_unavailable` when nothing answered.
     `retry_after_seconds` is set when the coordinator said how long to wait.
@@ -34,7 +34,7 @@ class ShoalError(Exception):
 
 
 class GateNotApproved(ShoalError):
-    """A gate that is pending or blocked, where an approval was required."""
+    """Raised when a required approval is pending or blocked."""
 
     def __init__(self, gate_id: str, status: str, reason: Optional[str], answer: Any) -> None:
         words = f"{gate_id} is {status}" + (f": {reason}" if reason else "")

@@ -1,4 +1,4 @@
-"""When to ask again, and after how long."""
+"""Retries: which errors are retried, and after what delay."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Callable, Optional
 from .errors import ShoalError
 
 MAX_ATTEMPTS = 3
-"""Attempts of one call in all (interface specification, section 7)."""
+"""Maximum number of attempts per call (interface specification, section 7)."""
 
 MAX_WAIT_SECONDS = 60.0
-"""A coordinator that asks for a longer pause is not waited for."""
+"""Longest pause requested by a coordinator that a call waits for."""
 
 _RETRIED = frozenset((408, 429, 503))
 
@@ -43,16 +43,16 @@ def wait_seconds(
 
 
 _UNKEYED = re.compile(r"/(v1/(chat/completions|completions|embeddings|responses)|a2a|mcp)(?![\w-])")
-"""Routes that change something without keeping to an `Idempotency-Key`."""
+"""Routes that change state and ignore the `Idempotency-Key`."""
 
 
 def is_repeatable(method: str, path: str) -> bool:
-    """True when to ask twice is the same as to ask once."""
+    """True when repeating the request has no further effect."""
     return method == "GET" or _UNKEYED.match(path) is None
 
 
 def retry_after_seconds(text: Optional[str], now: Callable[[], float] = time.time) -> Optional[float]:
-    """What `Retry-After` asks for: seconds, or a date as proxies send it (RFC 9110, 10.2.3)."""
+    """Seconds requested by `Retry-After`, or the date that proxies send (RFC 9110, 10.2.3)."""
     if text is None:
         return None
     if re.fullmatch(r"[0-9]{1,9}", text):

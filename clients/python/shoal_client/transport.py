@@ -1,4 +1,4 @@
-"""One HTTP request over the standard library. Redirects are refused: they would take the key along."""
+"""HTTP requests with the standard library. Redirects are refused, as they would leak the key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .errors import ShoalError
 from .retry import retry_after_seconds
 
 _WORD = re.compile(r"[\x21-\x7e]+")
-"""What a header or a path may hold without being changed."""
+"""Characters that headers and paths carry unchanged."""
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
@@ -48,7 +48,7 @@ class Transport:
         body: Optional[Mapping[str, Any]] = None,
         headers: Optional[Mapping[str, str]] = None,
     ) -> Iterator[http.client.HTTPResponse]:
-        """The answer of a request that went well; anything else raises `ShoalError`."""
+        """Return the response of a successful request; anything else raises `ShoalError`."""
         target = self._target(path, query)
         connection = self._connection()
         try:
@@ -91,14 +91,14 @@ def cut_off(error: Optional[BaseException] = None) -> ShoalError:
 
 
 def header_word(name: str, value: str) -> str:
-    """The value, when a header can hold it. It is not shown otherwise: it may be a key."""
+    """Return a value that a header can carry. The error does not show it, as it may be a key."""
     if not _WORD.fullmatch(value):
         raise ValueError(f"{name} must be visible ASCII, without blanks and line ends")
     return value
 
 
 def path_part(text: str) -> str:
-    """An id as a part of a path. `.` and `..` would lead to another route."""
+    """Return an id encoded as a path segment. `.` and `..` would lead to another route."""
     if text in ("", ".", ".."):
         raise ValueError(f"{text!r} is no id")
     return quote(text, safe="")
@@ -109,28 +109,28 @@ def _word(value: Any) -> str:
 
 
 def read_json(response: http.client.HTTPResponse) -> Any:
-    """The body as JSON; raises `ShoalError` for what is none, is cut off or has no end."""
+    """Parse the body as JSON; raises `ShoalError` for one that is invalid, truncated or too long."""
     try:
         text = response.read(MAX_ANSWER_BYTES + 1)
     except (OSError, http.client.HTTPException) as error:
         raise cut_off(error) from error
-    # a read with a limit says nothing when the connection ends before the length that was told
+    # A limited read does not report a connection that ends before the announced length.
     if response.length and len(text) <= MAX_ANSWER_BYTES:
         raise cut_off()
     if len(text) > MAX_ANSWER_BYTES:
         raise ShoalError("internal", "the answer is too large", response.status)
-    return parsed(text, response.status) if text else None
+    return parse_json(text, response.status) if text else None
 
 
-def parsed(text: bytes, status: int) -> Any:
+def parse_json(text: bytes, status: int) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ShoalError("internal", "the answer is no JSON", status) from error
+        raise ShoalError("internal", "the answer is not JSON", status) from error
 
 
 def event_data(response: http.client.HTTPResponse) -> Iterator[bytes]:
-    """The data of each server-sent event (HTML standard, section 9.2.6), one line each."""
+    """Yield the data of each server-sent event (HTML standard, section 9.2.6), one line each."""
     try:
         for line in response:
             if line.startswith(b"data:"):

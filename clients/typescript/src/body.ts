@@ -1,24 +1,24 @@
 import { ShoalError } from './errors.ts'
 import type { Patience } from './patience.ts'
 
-/** An answer of more text than this, in UTF-16 units, is none of a coordinator's. */
+/** Longest accepted answer, in UTF-16 units. */
 const MAX_LENGTH = 64 * 1024 * 1024
 
-/** What came, and how long each further piece is waited for. */
-export interface Answer {
+/** Answer whose body is still arriving, and the time limit for each further piece. */
+export interface TimedBody {
   response: Response
   patience: Patience
 }
 
-/** The text as it comes. Throws `coordinator_unavailable` when it is cut off or nothing comes. */
-export async function* textOf({ response, patience }: Answer): AsyncGenerator<string> {
+/** Yields the text as it arrives. Throws `coordinator_unavailable` when it is cut off or stalls. */
+export async function* textOf({ response, patience }: TimedBody): AsyncGenerator<string> {
   if (response.body === null) return
   const reader = response.body.pipeThrough(new TextDecoderStream() as never).getReader()
   try {
     for (;;) {
       patience.begin()
       const { done, value } = await reader.read()
-      // whoever reads may take as long as it likes
+      // The time a consumer takes between reads does not count
       patience.end()
       if (done) return
       yield value as string
@@ -32,8 +32,8 @@ export async function* textOf({ response, patience }: Answer): AsyncGenerator<st
   }
 }
 
-/** The body as JSON, undefined when there is none. Throws `internal` for anything else. */
-export const jsonOf = async <T>(answer: Answer): Promise<T> => {
+/** Parses the body as JSON; undefined for an empty one. Throws `internal` when it is invalid. */
+export const jsonOf = async <T>(answer: TimedBody): Promise<T> => {
   const { status } = answer.response
   let text = ''
   for await (const piece of textOf(answer)) {
@@ -41,13 +41,13 @@ export const jsonOf = async <T>(answer: Answer): Promise<T> => {
     if (text.length > MAX_LENGTH)
       throw new ShoalError('internal', 'the answer is too large', { status })
   }
-  return text === '' ? (undefined as T) : parsed<T>(text, status)
+  return text === '' ? (undefined as T) : parseJson<T>(text, status)
 }
 
-export const parsed = <T>(text: string, status: number): T => {
+export const parseJson = <T>(text: string, status: number): T => {
   try {
     return JSON.parse(text) as T
   } catch (cause) {
-    throw new ShoalError('internal', 'the answer is no JSON', { status, cause })
+    throw new ShoalError('internal', 'the answer is not JSON', { status, cause })
   }
 }

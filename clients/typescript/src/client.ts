@@ -1,4 +1,4 @@
-import { jsonOf, parsed, textOf } from './body.ts'
+import { jsonOf, parseJson, textOf } from './body.ts'
 import type { ChatChunk, ChatCompletion, ChatRequest, Model } from './chat.ts'
 import { ShoalError } from './errors.ts'
 import { eventData } from './event-data.ts'
@@ -82,9 +82,9 @@ export class ShoalClient {
   }
 
   /**
-   * The chunks of a chat completion as they come; leaving the loop cancels it. Throws when the
-   * answer fails or ends before it is whole. Only what was refused before the first chunk is asked
-   * for again.
+   * Yields the chunks of a chat completion as they arrive; leaving the loop cancels it. Throws when
+   * the answer fails or ends early. Only a request that was refused before its first chunk is
+   * retried.
    */
   async *streamChat(request: ChatRequest, signal?: AbortSignal): AsyncGenerator<ChatChunk> {
     const call = { body: { ...request, stream: true }, ...(signal && { signal }) }
@@ -93,7 +93,10 @@ export class ShoalClient {
     const { status } = answer.response
     for await (const data of eventData(textOf(answer))) {
       if (data === '[DONE]') return
-      const chunk = parsed<ChatChunk & { error?: { code: string; message: string } }>(data, status)
+      const chunk = parseJson<ChatChunk & { error?: { code: string; message: string } }>(
+        data,
+        status,
+      )
       if (chunk.error !== undefined)
         throw new ShoalError(chunk.error.code, chunk.error.message, { status })
       yield chunk

@@ -3,7 +3,7 @@ export interface ShoalErrorFields {
   status?: number
   /** The field of the input that is wrong. */
   param?: string | undefined
-  /** How long the coordinator asks to wait. */
+  /** Wait requested by the coordinator, in seconds. */
   retryAfterSeconds?: number | undefined
   requestId?: string | undefined
   cause?: unknown

@@ -3,33 +3,33 @@ import { GateNotApproved } from './errors.ts'
 import type { Operations } from './operations.ts'
 import { pathPart } from './path-part.ts'
 
-/** How a gate stands for one request. */
+/** State of a gate for one request. */
 export type GateStatus = Operations['gates-check']['output']
 export type PolicyAnswer = Operations['policy-check']['output']
 export type AuditRow = Operations['audit-query']['output']['rows'][number]
 
-/** Asks at gates and checks what became of it. Nobody approves through this class. */
+/** Requests approvals and reads their state. This class cannot approve anything. */
 export class GateCheck {
   readonly #client: ShoalClient
   constructor(client: ShoalClient) {
     this.#client = client
   }
 
-  /** Of this request, or of your newest one at the gate. */
+  /** Reads the state of this request, or of your newest one at the gate. */
   async check(gateId: string, requestId?: string): Promise<GateStatus> {
     return this.#client.call('GET', `/v1/gates/${pathPart(gateId)}`, {
       query: { request_id: requestId },
     })
   }
 
-  /** As `check`, and throws `GateNotApproved` for anything but an approval. */
+  /** Reads the state and throws `GateNotApproved` unless the request is approved. */
   async require(gateId: string, requestId?: string): Promise<GateStatus> {
     const found = await this.check(gateId, requestId)
     if (found.status !== 'approved') throw new GateNotApproved(gateId, found.status, found.reason)
     return found
   }
 
-  /** Asks for approval of exactly this plan. */
+  /** Requests approval of exactly this plan. */
   async request(
     gateId: string,
     plan: unknown,
@@ -55,7 +55,7 @@ export class PolicyCheck {
     this.#client = client
   }
 
-  /** Whether this is allowed, needs a gate (`gate_id`) or is denied. */
+  /** Asks whether an action is allowed, needs a gate (`gate_id`) or is denied. */
   check(action: { actionType: string; actorId?: string; context?: string }): Promise<PolicyAnswer> {
     const { actionType, actorId, context } = action
     const body = { action_type: actionType, actor_id: actorId, context }
@@ -77,7 +77,7 @@ export interface AuditFilter {
   subject?: string
 }
 
-/** Who did what, from the coordinator's chain of rows. */
+/** The coordinator's audit chain: every action with its actor. */
 export class AuditTrail {
   readonly #client: ShoalClient
   constructor(client: ShoalClient) {
@@ -99,7 +99,7 @@ export class AuditTrail {
     } while (before !== undefined)
   }
 
-  /** Whether the chain is whole. */
+  /** Verifies that the chain is complete and unchanged. */
   verify(): Promise<Operations['audit-verify']['output']> {
     return this.#client.call('GET', '/v1/audit/verify')
   }

@@ -1,9 +1,9 @@
 /** setTimeout takes no more, and would fire at once. */
 const MOST_MS = 2 ** 31 - 1
 
-/** The limit on each wait for an answer, and what the caller may stop it with. */
+/** Time limit for each wait for an answer, combined with the caller's signal. */
 export class Patience {
-  /** Aborts when nothing has come for so long, or when the caller has had enough. */
+  /** Aborts when no data has arrived for the time limit, or with the caller's signal. */
   readonly signal: AbortSignal
   readonly #late = new AbortController()
   readonly #caller: AbortSignal | undefined

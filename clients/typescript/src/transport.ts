@@ -1,7 +1,7 @@
-import { type Answer, jsonOf } from './body.ts'
+import { jsonOf, type TimedBody } from './body.ts'
 import { ShoalError } from './errors.ts'
 import { Patience } from './patience.ts'
-import { retryAfterSeconds } from './retry.ts'
+import { parseRetryAfter } from './retry.ts'
 
 export interface TransportOptions {
   baseUrl: string
@@ -17,14 +17,14 @@ export interface Call {
   signal?: AbortSignal
 }
 
-/** What a header may hold without being changed. */
+/** Characters a header can carry unchanged. */
 const WORD = /^[\x21-\x7e]+$/
 
 /** Requests to one coordinator. */
 export class Transport {
   readonly #options: TransportOptions
 
-  /** Throws a TypeError for what cannot be used; it never shows the key. */
+  /** Throws a TypeError for invalid options; its message never contains the key. */
   constructor(options: TransportOptions) {
     const { baseUrl, apiKey, tenant } = options
     if (!/^https?:\/\//.test(baseUrl) || !URL.canParse(baseUrl))
@@ -35,13 +35,13 @@ export class Transport {
     this.#options = options
   }
 
-  /** The answer of a request that went well; anything else throws `ShoalError`. */
+  /** Returns the response of a successful request; anything else throws `ShoalError`. */
   async ask(
     method: string,
     path: string,
     call: Call,
     more: Record<string, string> = {},
-  ): Promise<Answer> {
+  ): Promise<TimedBody> {
     const { baseUrl, timeoutMs = 60_000, fetch: ask = fetch } = this.#options
     const url = addressOf(baseUrl, path, call)
     const patience = new Patience(timeoutMs, call.signal)
@@ -76,7 +76,7 @@ export class Transport {
   }
 }
 
-/** Without its slash a path would change the name of the host. */
+/** URL of a call. A base URL without its final slash would make the path part of the host name. */
 const addressOf = (baseUrl: string, path: string, { query = {} }: Call): URL => {
   if (!path.startsWith('/')) throw new TypeError(`${path} must begin with /`)
   const url = new URL(baseUrl.replace(/\/+$/, '') + path)
@@ -88,7 +88,7 @@ const addressOf = (baseUrl: string, path: string, { query = {} }: Call): URL => 
 /** Browsers hide the status of a redirect. */
 const REDIRECT = 302
 
-const errorOf = async (answer: Answer): Promise<ShoalError> => {
+const errorOf = async (answer: TimedBody): Promise<ShoalError> => {
   const { status, headers } = answer.response
   const body = await jsonOf<{
     error?: { code?: string; message?: string; param?: string | null }
@@ -102,7 +102,7 @@ const errorOf = async (answer: Answer): Promise<ShoalError> => {
   return new ShoalError(code, message, {
     status: shown,
     param: param ?? undefined,
-    retryAfterSeconds: retryAfterSeconds(headers.get('retry-after'), Date.now()),
+    retryAfterSeconds: parseRetryAfter(headers.get('retry-after'), Date.now()),
     requestId: headers.get('x-request-id') ?? undefined,
   })
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { alertData } from '../../fleet/monitor.ts'
 import { DataState, dataState } from '../data-state.ts'
+import { pageLimit } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { AlertView } from './alert-view.ts'
 
@@ -13,7 +14,7 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({
     state: z.enum(['raised', 'cleared', 'all']).default('raised'),
-    limit: z.int().min(1).max(1000).default(200),
+    limit: pageLimit(1000, 200),
   }),
   output: z.object({
     data_state: DataState,

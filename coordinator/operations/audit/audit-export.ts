@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { EXPORT_TYPES, exported } from '../../audit/export.ts'
-import { queryAudit } from '../../audit/query.ts'
+import { lastOfFullPage } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { AUDIT_FILTER, filterOf } from './audit-view.ts'
 
@@ -30,13 +30,13 @@ export default defineOperation({
     next: z.int().nullable(),
   }),
   text: { body: 'text', type: 'content_type', next: { field: 'next', input: 'after' } },
-  run: async ({ as: format, after, limit, ...filter }, { store, tenantId = '', now }) => {
+  run: async ({ as: format, after, limit, ...filter }, { audit, tenantId = '', now }) => {
     const asked = { ...filterOf(filter, now()), after, limit, order: 'oldest' as const }
-    const rows = await queryAudit(store.ledger, asked, { tenantId })
+    const rows = await audit.query(asked, { tenantId })
     return {
       content_type: EXPORT_TYPES[format],
       text: exported(rows, format, { isFirst: after === 0 }),
-      next: rows.length === limit ? (rows.at(-1)?.seq ?? null) : null,
+      next: lastOfFullPage(rows, limit)?.seq ?? null,
     }
   },
 })

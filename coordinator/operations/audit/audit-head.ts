@@ -26,11 +26,11 @@ export default defineOperation({
     /** How long rows are kept. */
     retention_days: z.int(),
   }),
-  run: (_input, { auditHead, auditDays }) => {
-    const head = auditHead()
+  run: (_input, { audit }) => {
+    const head = audit.head()
     return {
       head: head === undefined ? null : { ...withoutTime(head), signed_at: iso(head.at) },
-      retention_days: auditDays,
+      retention_days: audit.retentionDays,
     }
   },
 })

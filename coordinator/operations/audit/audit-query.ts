@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { queryAudit } from '../../audit/query.ts'
+import { lastOfFullPage, numberedPage } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { AUDIT_FILTER, AuditView, auditViewOf, filterOf } from './audit-view.ts'
 
@@ -12,21 +12,20 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({
     ...AUDIT_FILTER,
-    before: z.int().positive().exactOptional().describe('`next` of the page before.'),
-    limit: z.int().min(1).max(1000).default(100),
+    ...numberedPage(1000, 100),
   }),
   output: z.object({ rows: z.array(AuditView), next: z.int().nullable() }),
-  run: async ({ before, limit, ...filter }, { store, tenantId = '', now }) => {
+  run: async ({ before, limit, ...filter }, { audit, tenantId = '', now }) => {
     const asked = {
       ...filterOf(filter, now()),
       order: 'newest' as const,
       limit,
       ...(before === undefined ? {} : { after: before }),
     }
-    const rows = await queryAudit(store.ledger, asked, { tenantId })
+    const rows = await audit.query(asked, { tenantId })
     return {
       rows: rows.map(auditViewOf),
-      next: rows.length === limit ? (rows.at(-1)?.seq ?? null) : null,
+      next: lastOfFullPage(rows, limit)?.seq ?? null,
     }
   },
 })

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { readAuditRow } from '../../audit/query.ts'
 import { defineOperation } from '../operation.ts'
 import { AuditView, auditViewOf } from './audit-view.ts'
 
@@ -13,8 +12,8 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({ seq: z.coerce.number().int().positive().describe('Its number.') }),
   output: AuditView,
-  run: async ({ seq }, { store, tenantId = '' }) => {
-    const row = await readAuditRow(store.ledger, seq, { tenantId })
+  run: async ({ seq }, { audit, tenantId = '' }) => {
+    const row = await audit.row(seq, { tenantId })
     // a row of somebody else, one that was purged and one that never was are the same to who asks
     if (row === undefined) throw new ShoalError('not_found', `no row ${seq}`)
     return auditViewOf(row)

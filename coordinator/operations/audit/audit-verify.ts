@@ -3,7 +3,6 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { iso } from '../../../shared/time.ts'
 import type { Head } from '../../audit/audit.ts'
 import type { Checkpoint } from '../../audit/checkpoint.ts'
-import { againstWitness, verifyOnce } from '../../audit/verify.ts'
 import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
@@ -43,11 +42,8 @@ export default defineOperation({
     reason: z.string().nullable(),
   }),
   exit: { field: 'ok', codes: { true: 0, false: 65 } },
-  run: async ({ seq, hash }, { store, identity }) => {
-    const witness = witnessOf(seq, hash)
-    const { endorses } = identity
-    const whole = await verifyOnce(store.ledger, endorses)
-    const verdict = await againstWitness(store.ledger, whole, { witness, endorses })
+  run: async ({ seq, hash }, { audit }) => {
+    const verdict = await audit.verify(witnessOf(seq, hash))
     if (!verdict.ok)
       return {
         ...{ ok: false, rows: verdict.brokenAt - 1, head: null, purged: null },

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { CellConfigView, cellConfigViewOf } from './config-view.ts'
 
@@ -9,7 +10,7 @@ export default defineOperation({
   path: '/v1/cells/{cell_id}/config',
   access: 'operator',
   effect: 'read',
-  input: z.strictObject({ cell_id: z.string().max(64) }),
+  input: z.strictObject({ cell_id: Id }),
   output: CellConfigView,
   run: async ({ cell_id }, { configs }) => cellConfigViewOf(cell_id, await configs.show(cell_id)),
 })

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { CellSettings } from '../../../shared/wire/desired.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { ConfigView, configViewOf } from './config-view.ts'
 
@@ -12,7 +13,7 @@ export default defineOperation({
   roles: ['operator_admin'],
   effect: 'write',
   input: z.strictObject({
-    cell_id: z.string().max(64),
+    cell_id: Id,
     document: CellSettings,
     if_version: z
       .int()

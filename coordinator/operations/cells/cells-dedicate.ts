@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { requireAdmitted } from '../tenants/admitted.ts'
 
@@ -12,8 +13,8 @@ export default defineOperation({
   roles: ['operator_admin'],
   effect: 'write',
   input: z.strictObject({
-    cell_id: z.string().max(64),
-    tenant_id: z.string().max(64).nullable().default(null).describe("null: everybody's."),
+    cell_id: Id,
+    tenant_id: Id.nullable().default(null).describe("null: everybody's."),
     exclusive: z
       .boolean()
       .default(false)

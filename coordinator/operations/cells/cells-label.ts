@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { Labels } from './cell-view.ts'
 
@@ -13,7 +14,7 @@ export default defineOperation({
   roles: ['operator_admin'],
   effect: 'write',
   input: z.strictObject({
-    cell_id: z.string().max(64),
+    cell_id: Id,
     labels: Labels.refine(labels => Object.keys(labels).length <= MAX_LABELS, {
       error: `a cell has at most ${MAX_LABELS} labels`,
     }).meta({ maxProperties: MAX_LABELS }),

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client'
 import * as z from 'zod'
 import { askForMetrics } from '../../fleet/cell-metrics.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
@@ -11,7 +12,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'read',
   timeoutSeconds: 10,
-  input: z.strictObject({ cell_id: z.string().max(64) }),
+  input: z.strictObject({ cell_id: Id }),
   output: z.object({
     content_type: z.string(),
     text: z.string().describe('At most 4 MiB.'),

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Presence } from '../../fleet/presence.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 
 const CONNECTED: ReadonlySet<Presence> = new Set(['ready', 'degraded', 'draining'])
@@ -13,7 +14,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
-  input: z.strictObject({ cell_id: z.string().max(64) }),
+  input: z.strictObject({ cell_id: Id }),
   output: z.object({ id: z.string() }),
   run: async ({ cell_id }, { cells, fleet, identity, actor }) => {
     if ((await cells.get(cell_id)) === undefined)

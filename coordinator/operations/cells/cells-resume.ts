@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
@@ -9,7 +10,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
-  input: z.strictObject({ cell_id: z.string().max(64) }),
+  input: z.strictObject({ cell_id: Id }),
   output: z.object({ id: z.string(), drained: z.boolean() }),
   run: async ({ cell_id }, { settings, actor }) => {
     const { drainedAt } = await settings.setDrained(cell_id, false, actor)

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
@@ -9,7 +10,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
-  input: z.strictObject({ cell_id: z.string().max(64) }),
+  input: z.strictObject({ cell_id: Id }),
   output: z.object({ id: z.string(), revoked_at: z.iso.datetime() }),
   run: async ({ cell_id }, { cells, actor, now }) => {
     const { id, revokedAt } = await cells.revoke(cell_id, actor)

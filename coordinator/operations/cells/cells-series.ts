@@ -3,6 +3,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { METRIC_NAMES, METRICS } from '../../fleet/metrics.ts'
 import { RESOLUTIONS } from '../../fleet/series.ts'
 import { DataState, dataState } from '../data-state.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
@@ -13,7 +14,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'read',
   input: z.strictObject({
-    cell_id: z.string().max(64),
+    cell_id: Id,
     metric: z.enum(METRIC_NAMES),
     resolution: z
       .enum(['10s', '1m', '1h'])

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { CellDetails, detailsOf } from './cell-view.ts'
 
@@ -10,7 +11,7 @@ export default defineOperation({
   path: '/v1/cells/{cell_id}',
   access: 'operator',
   effect: 'read',
-  input: z.strictObject({ cell_id: z.string().max(64) }),
+  input: z.strictObject({ cell_id: Id }),
   output: CellDetails,
   run: async ({ cell_id }, { cells, fleet, settings }) => {
     const cell = await cells.get(cell_id)

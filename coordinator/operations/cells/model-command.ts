@@ -8,9 +8,10 @@ import { commandEnd } from '../../control/command-end.ts'
 import { engineReports } from '../../fleet/cell.ts'
 import type { Presence } from '../../fleet/presence.ts'
 import type { Context } from '../context.ts'
+import { Id } from '../fields.ts'
 
 export const ModelInput = z.strictObject({
-  cell_id: z.string().max(64),
+  cell_id: Id,
   model: z.string().max(128).describe('One of the model ids of the cell.'),
 })
 

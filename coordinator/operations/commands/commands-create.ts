@@ -1,7 +1,11 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import type { ApprovedPlan } from '../../../shared/wire/approved-plan.ts'
 import { MAX_TTL_SECONDS, VerbName } from '../../../shared/wire/command.ts'
+import { LIVE_GATE } from '../../../shared/wire/plan-part.ts'
+import type { CommandRequest } from '../../control/commands.ts'
 import { bounded } from '../bounded-json.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { CommandView, viewOf } from './command-view.ts'
 
@@ -14,8 +18,9 @@ export default defineOperation({
   path: '/v1/cells/{cell_id}/commands',
   access: 'operator',
   effect: 'gated',
+  tool: false,
   input: z.strictObject({
-    cell_id: z.string().max(64),
+    cell_id: Id,
     verb: VerbName.describe('One of the verbs that the cell announces.'),
     params: bounded(z.record(z.string().max(128), z.json()), MAX_PARAMS_BYTES).default({}),
     mode: z
@@ -31,11 +36,29 @@ export default defineOperation({
   }),
   examples: [{ verb: 'ping' }],
   output: CommandView,
-  run: async ({ cell_id, verb, params, mode, ttl_seconds }, { commands, cells, actor }) => {
+  plan: async ({ cell_id, verb, params, mode, ttl_seconds }, context) => {
+    const { cells, commands, actor, signal } = context
     const cell = await cells.get(cell_id)
     if (cell === undefined || cell.revokedAt !== undefined)
       throw new ShoalError('not_found', `no cell ${cell_id}`)
     const request = { cellId: cell_id, verb, params, mode, ttlSeconds: ttl_seconds }
-    return viewOf(await commands.create(request, actor))
+    const summary = `${verb} on ${cell_id}`
+    if (!commands.needsApproval(request)) return { plan: { request, covers: {} }, summary }
+    // the cell says what it would do: that is what people approve, and what it compares
+    const { plan: covers, gate = LIVE_GATE } = await commands.plan(request, actor, signal)
+    return { plan: { request, covers }, covers, summary, gate }
   },
+  run: async ({ request, covers }: CreatePlan, { commands, actor }, approval) =>
+    viewOf(
+      approval === undefined
+        ? await commands.create(request, actor)
+        : await approval.use((trx, signed) =>
+            commands.createWithin(trx, request, actor, { plan: covers, approval: signed }),
+          ),
+    ),
 })
+
+interface CreatePlan {
+  request: CommandRequest
+  covers: ApprovedPlan['plan']
+}

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Id, lastOfFullPage, NextCursor, PAGE } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { CommandView, viewOf } from './command-view.ts'
 
@@ -9,19 +10,18 @@ export default defineOperation({
   path: '/v1/commands',
   access: 'operator',
   effect: 'read',
+  tool: false,
   input: z.strictObject({
-    cell_id: z.string().max(64).exactOptional().describe('Of this cell only.'),
-    before: z.string().max(64).exactOptional().describe('`next` of the page before.'),
-    limit: z.int().min(1).max(200).default(50),
+    cell_id: Id.exactOptional().describe('Of this cell only.'),
+    ...PAGE,
   }),
-  output: z.object({ commands: z.array(CommandView), next: z.string().nullable() }),
+  output: z.object({ commands: z.array(CommandView), next: NextCursor }),
   run: async ({ cell_id, before, limit }, { commands }) => {
     const found = await commands.list({
       limit,
       ...(cell_id === undefined ? {} : { cellId: cell_id }),
       ...(before === undefined ? {} : { before }),
     })
-    const last = found.length === limit ? found.at(-1)?.id : undefined
-    return { commands: found.map(viewOf), next: last ?? null }
+    return { commands: found.map(viewOf), next: lastOfFullPage(found, limit)?.id ?? null }
   },
 })

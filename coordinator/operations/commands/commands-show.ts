@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { CommandView, viewOf } from './command-view.ts'
 
@@ -10,7 +11,8 @@ export default defineOperation({
   path: '/v1/commands/{command_id}',
   access: 'operator',
   effect: 'read',
-  input: z.strictObject({ command_id: z.string().max(64) }),
+  tool: false,
+  input: z.strictObject({ command_id: Id }),
   output: CommandView,
   run: async ({ command_id }, { commands }) => {
     const command = await commands.get(command_id)

@@ -11,6 +11,7 @@ export default defineOperation({
   path: '/portal/api/compliance/report',
   access: 'operator',
   effect: 'read',
+  tool: false,
   timeoutSeconds: 300,
   input: z.strictObject({
     framework: FrameworkChoice.default('all'),

@@ -8,6 +8,7 @@ import {
 } from '../../conversations/conversation.ts'
 import type { Told } from '../../conversations/exchange.ts'
 import type { Context } from '../context.ts'
+import { Id } from '../fields.ts'
 
 const time = z.iso.datetime()
 
@@ -79,12 +80,7 @@ export const conversationViewOf = (
   tokens: conversation.tokens,
 })
 
-export const CONVERSATION_PATH = { conversation_id: z.string().max(64) }
-
-export const PAGE = {
-  before: z.string().max(64).exactOptional().describe('`next` of the page before.'),
-  limit: z.int().min(1).max(200).default(50),
-}
+export const CONVERSATION_PATH = { conversation_id: Id }
 
 export const MAX_TITLE_CHARS = 200
 export const Title = z.string().min(1).max(MAX_TITLE_CHARS).describe('What it is called.')

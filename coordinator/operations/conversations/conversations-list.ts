@@ -1,6 +1,7 @@
 import * as z from 'zod'
+import { PAGE } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import { ConversationPage, listConversations, PAGE } from './conversation-view.ts'
+import { ConversationPage, listConversations } from './conversation-view.ts'
 
 export default defineOperation({
   id: 'conversations-list',

@@ -1,11 +1,7 @@
 import * as z from 'zod'
+import { PAGE } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import {
-  CONVERSATION_PATH,
-  ConversationDetails,
-  PAGE,
-  showConversation,
-} from './conversation-view.ts'
+import { CONVERSATION_PATH, ConversationDetails, showConversation } from './conversation-view.ts'
 
 export default defineOperation({
   id: 'conversations-show',

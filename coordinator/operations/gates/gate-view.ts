@@ -86,8 +86,12 @@ const missing = ({ gateId, votes }: GateRequest, gates: Context['gates']): numbe
     votes.filter(({ decision }) => decision === 'approve'),
   )
 
-/** Who asks, as the gates need to know it. Throws `auth_required` without a key. */
-export const callerOf = ({ key, tenantId, actor }: Context): Caller => {
+/** The caller as the gates need it. Throws `auth_required` without a key. */
+export const callerOf = ({
+  key,
+  tenantId,
+  actor,
+}: Pick<Context, 'key' | 'tenantId' | 'actor'>): Caller => {
   if (key === undefined || tenantId === undefined)
     throw new ShoalError('auth_required', 'this needs a key')
   const { personId, id: keyId, kind, roles } = key

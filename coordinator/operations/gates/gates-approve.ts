@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { callerOf, Reason, RequestView, viewFor } from './gate-view.ts'
 
@@ -9,7 +10,7 @@ export default defineOperation({
   path: '/v1/gates/requests/{request_id}/approve',
   access: 'operator',
   effect: 'write',
-  input: z.strictObject({ request_id: z.string().max(64), reason: Reason }),
+  input: z.strictObject({ request_id: Id, reason: Reason }),
   output: RequestView,
   run: async ({ request_id, reason }, context) =>
     viewFor(await context.gates.approve(request_id, callerOf(context), { reason }), context),

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { REQUEST_STATES } from '../../gates/request.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { callerOf, STATUS_EXIT, Status, viewFor } from './gate-view.ts'
 
@@ -13,11 +14,9 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({
     gate_id: z.string().max(128),
-    request_id: z
-      .string()
-      .max(64)
-      .exactOptional()
-      .describe('Of this request; by default your newest one at this gate.'),
+    request_id: Id.exactOptional().describe(
+      'Of this request; by default your newest one at this gate.',
+    ),
   }),
   output: z.object({
     gate_id: z.string(),

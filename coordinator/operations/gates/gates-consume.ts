@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { Approval } from '../../../shared/wire/approval.ts'
 import { MAX_PLAN_BYTES } from '../../gates/plan-hash.ts'
 import { bounded } from '../bounded-json.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { callerOf, RequestView, viewFor } from './gate-view.ts'
 
@@ -13,7 +14,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'write',
   input: z.strictObject({
-    request_id: z.string().max(64),
+    request_id: Id,
     plan: bounded(z.json(), MAX_PLAN_BYTES).describe(
       'The plan that is about to be carried out; it must be the approved one.',
     ),

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { REQUEST_STATES } from '../../gates/request.ts'
+import { lastOfFullPage, NextCursor, PAGE } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { callerOf, RequestView, viewFor } from './gate-view.ts'
 
@@ -14,10 +15,9 @@ export default defineOperation({
     gate_id: z.string().max(128).exactOptional(),
     state: z.enum(REQUEST_STATES).exactOptional(),
     mine: z.boolean().default(false).describe('Only those that you asked.'),
-    before: z.string().max(64).exactOptional().describe('`next` of the page before.'),
-    limit: z.int().min(1).max(200).default(50),
+    ...PAGE,
   }),
-  output: z.object({ requests: z.array(RequestView), next: z.string().nullable() }),
+  output: z.object({ requests: z.array(RequestView), next: NextCursor }),
   run: async ({ gate_id, state, mine, before, limit }, context) => {
     const { person, tenantId } = callerOf(context)
     const found = await context.gates.list(
@@ -30,7 +30,7 @@ export default defineOperation({
       },
       { tenantId },
     )
-    const next = found.length === limit ? (found.at(-1)?.id ?? null) : null
+    const next = lastOfFullPage(found, limit)?.id ?? null
     return { requests: found.map(request => viewFor(request, context)), next }
   },
 })

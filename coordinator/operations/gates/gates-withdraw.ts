@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { callerOf, RequestView, viewFor } from './gate-view.ts'
 
@@ -9,7 +10,7 @@ export default defineOperation({
   path: '/v1/gates/requests/{request_id}/withdraw',
   access: 'operator',
   effect: 'write',
-  input: z.strictObject({ request_id: z.string().max(64) }),
+  input: z.strictObject({ request_id: Id }),
   output: RequestView,
   run: async ({ request_id }, context) =>
     viewFor(await context.gates.withdraw(request_id, callerOf(context)), context),

@@ -1,6 +1,6 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Key, OPERATOR_ROLES } from '../../keys/key.ts'
-import { getPerson, wasVisitor } from '../../people/people.ts'
+import { wasVisitor } from '../../people/people.ts'
 import { tierRank } from '../../quota/tier-models.ts'
 import type { Context } from '../context.ts'
 import type { KeyPlan } from './key-plan.ts'
@@ -44,8 +44,8 @@ const requireFuture = ({ expires_at }: KeyPlan, now: number): void => {
   throw new ShoalError('invalid_request', 'expires_at is past', { param: 'expires_at' })
 }
 
-const requirePerson = async (id: string, { store, tenantId = '' }: Context): Promise<void> => {
-  const person = await getPerson(store.ledger, id, { tenantId })
+const requirePerson = async (id: string, { people, tenantId = '' }: Context): Promise<void> => {
+  const person = await people.get(id, { tenantId })
   if (person !== undefined && person.disabledAt === undefined) return
   throw new ShoalError('invalid_request', `tenant ${tenantId} has no person ${id}`, {
     param: 'person_id',

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { ownSubject } from '../../gates/own-subject.ts'
 import { defineOperation } from '../operation.ts'
-import { Pending, PendingView } from '../pending.ts'
+import { PendingView } from '../pending.ts'
 import { KEY_GATE } from './key-plan.ts'
 import {
   claimCommand,
   VISITOR_FIELDS,
+  type VisitorPlan,
   visitorCaller,
   visitorPlan,
   visitorSummary,
@@ -22,30 +22,28 @@ export default defineOperation({
   path: '/v1/keys/requests',
   access: 'none',
   effect: 'gated',
+  tool: false,
   input: z.strictObject(VISITOR_FIELDS),
   output: PendingView,
   examples: [{ name: 'Ada', contact: 'ada@example.org', purpose: 'a chat for our club' }],
-  run: async (input, { visitors, gates, key, address = '', requestId }) => {
+  /** keys-claim carries it out. */
+  plan: async (input, { visitors, gates, key, address = '', requestId }) => {
     if (key !== undefined)
       throw new ShoalError('conflict', 'you have a key: ask for another with keys-request')
     const { request_minutes, approval_minutes } = gates.definition(KEY_GATE)
+    const said = visitorPlan(input)
     const visitor = await visitors.admit(address, (request_minutes + approval_minutes) * MINUTE_MS)
     const { requesterId, tenantId, claimToken } = visitor
-    try {
-      const plan = visitorPlan(input, tenantId)
-      const asked = { gateId: KEY_GATE, plan, summary: visitorSummary(plan) }
-      const request = await gates.request(
-        { ...asked, subject: ownSubject(plan) },
-        visitorCaller(requesterId, tenantId, requestId),
-      )
-      return new Pending(
-        request,
-        `keep the claim token, it is not shown again; when the key is approved, read it with keys-claim: ${claimCommand(request.id)}`,
-        { claim_token: claimToken },
-      )
-    } catch (error) {
-      await visitors.dismiss(visitor)
-      throw error
+    const plan: VisitorPlan = { ...said, tenant_id: tenantId }
+    return {
+      plan,
+      abandon: () => visitors.dismiss(visitor),
+      gate: KEY_GATE,
+      summary: visitorSummary(plan),
+      requester: visitorCaller(requesterId, tenantId, requestId),
+      claimToken,
+      next: ({ id }) =>
+        `keep the claim token, it is not shown again; when the key is approved, read it with keys-claim: ${claimCommand(id)}`,
     }
   },
 })

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { type GateRequest, stateAt } from '../../gates/request.ts'
-import { addKey, type IssuedKey } from '../../keys/issue.ts'
+import { addKey } from '../../keys/issue.ts'
 import { addPerson, visitorId } from '../../people/people.ts'
 import type { Context } from '../context.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import { Pending } from '../pending.ts'
 import { KEY_GATE } from './key-plan.ts'
 import { KeyView, keyViewOf } from './key-view.ts'
 import { claimCommand, VisitorPlan, visitorCaller } from './visitor-plan.ts'
@@ -18,23 +18,39 @@ export default defineOperation({
   path: '/v1/keys/requests/{request_id}/claim',
   access: 'none',
   effect: 'gated',
+  tool: false,
   input: z.strictObject({
-    request_id: z.string().max(64),
+    request_id: Id,
     claim_token: z.string().max(128).describe('What the answer of keys-apply had.'),
   }),
   output: KeyView.extend({ secret: z.string() }),
-  run: async ({ request_id, claim_token }, context) => {
+  plan: async ({ request_id, claim_token }, context) => {
     const request = await requestOf(claim_token, context)
     if (request?.id !== request_id)
       throw new ShoalError('not_found', `no request ${request_id} with this claim token`)
     const state = stateAt(request, context.now())
-    if (state === 'pending')
-      return new Pending(
-        request,
-        `nobody has decided yet; ask again later with keys-claim: ${claimCommand(request_id)}`,
-      )
-    if (state === 'approved') return issue(request, context)
-    throw new ShoalError('conflict', ENDED[state])
+    if (state !== 'pending' && state !== 'approved') throw new ShoalError('conflict', ENDED[state])
+    return {
+      request,
+      plan: VisitorPlan.parse(request.plan),
+      gate: KEY_GATE,
+      summary: request.summary,
+      requester: visitorCaller(request.requesterId, request.tenantId, context.requestId),
+      next: ({ id }) =>
+        `nobody has decided yet; ask again later with keys-claim: ${claimCommand(id)}`,
+    }
+  },
+  /** The person, the key and the use of the approval are one transaction. */
+  run: async (plan: VisitorPlan, { now, requestId }, approval) => {
+    if (approval === undefined) throw new ShoalError('internal', 'the key was not approved')
+    const { tenant_id: tenantId, name, tier, kind } = plan
+    const by = { actor: approval.requesterId, requestId }
+    const { key, secret } = await approval.use(async trx => {
+      const person = await addPerson(trx, { id: visitorId(), tenantId, name }, by)
+      const spec = { tenantId, personId: person.id, tier, kind, label: 'asked for by a visitor' }
+      return addKey(trx, spec, by, now())
+    })
+    return { ...keyViewOf(key), secret }
   },
 })
 
@@ -55,22 +71,4 @@ const requestOf = async (
   if (requesterId === undefined) return undefined
   const [request] = await gates.list({ requesterId, gateId: KEY_GATE, limit: 1 }, 'all')
   return request
-}
-
-/** The person, the key and the use of the approval are one transaction. */
-const issue = async (request: GateRequest, { gates, now, requestId }: Context) => {
-  const plan = VisitorPlan.parse(request.plan)
-  const caller = visitorCaller(request.requesterId, request.tenantId, requestId)
-  let issued: IssuedKey | undefined
-  await gates.consume(request.id, caller, {
-    plan,
-    within: async trx => {
-      const { tenant_id: tenantId, name, tier, kind } = plan
-      const person = await addPerson(trx, { id: visitorId(), tenantId, name }, caller.by)
-      const spec = { tenantId, personId: person.id, tier, kind, label: 'asked for by a visitor' }
-      issued = await addKey(trx, spec, caller.by, now())
-    },
-  })
-  const { key, secret } = issued as unknown as IssuedKey
-  return { ...keyViewOf(key), secret }
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { lastOfFullPage, NextCursor, PAGE, pageLimit } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { isAdministrator, KeyView, keyViewOf } from './key-view.ts'
 
@@ -10,16 +11,17 @@ export default defineOperation({
   path: '/v1/keys',
   access: 'key',
   effect: 'read',
+  tool: false,
   input: z.strictObject({
-    after: z.string().max(64).exactOptional().describe('`next` of the page before.'),
-    limit: z.int().min(1).max(1000).default(100),
+    after: PAGE.before,
+    limit: pageLimit(1000, 100),
   }),
-  output: z.object({ keys: z.array(KeyView), next: z.string().nullable() }),
+  output: z.object({ keys: z.array(KeyView), next: NextCursor }),
   run: async ({ after, limit }, context) => {
     const { key, keys, tenantId = '' } = context
     const personId = isAdministrator(context) ? undefined : key?.personId
     const found = await keys.list({ tenantId }, { limit, after, personId })
-    const next = found.length === limit ? (found.at(-1)?.id ?? null) : null
+    const next = lastOfFullPage(found, limit)?.id ?? null
     return { keys: found.map(keyViewOf), next }
   },
 })

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../../shared/catalogue.ts'
-import { ownSubject } from '../../gates/own-subject.ts'
+import type { GateRequest } from '../../gates/request.ts'
 import { KEY_KINDS, ROLES } from '../../keys/key.ts'
+import { Id } from '../fields.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
-import { Pending } from '../pending.ts'
 import { KEY_GATE, type KeyPlan } from './key-plan.ts'
 import { requireMayHave } from './key-rules.ts'
 import { KeyView } from './key-view.ts'
@@ -16,6 +16,7 @@ export default defineOperation({
   path: '/v1/keys',
   access: 'key',
   effect: 'gated',
+  tool: false,
   input: z.strictObject({
     tier: z.enum(TIER_NAMES),
     roles: z.array(z.enum(ROLES)).min(1).max(ROLES.length).default(['client']),
@@ -26,7 +27,7 @@ export default defineOperation({
       .max(128)
       .exactOptional()
       .describe('Who answers for it; you by default. For others, administrators ask.'),
-    further_tenants: z.array(z.string().max(64)).max(100).default([]),
+    further_tenants: z.array(Id).max(100).default([]),
     expires_at: z.iso
       .datetime({ offset: true })
       .max(64)
@@ -34,31 +35,26 @@ export default defineOperation({
       .describe('A time (`2027-01-01T00:00:00Z`); never by default.'),
   }),
   output: KeyView,
-  run: async (input, context) => {
-    const caller = callerOf(context)
-    const { person_id = caller.person.personId, expires_at, ...rest } = input
+  /** keys-reveal carries it out: the secret is shown only to the requester. */
+  plan: async (input, context) => {
+    const { person, tenantId } = callerOf(context)
+    const { person_id = person.personId, expires_at = null, ...rest } = input
     const plan: KeyPlan = {
       action: 'key.issue',
-      tenant_id: caller.tenantId,
+      tenant_id: tenantId,
       person_id,
       ...rest,
-      expires_at: expires_at ?? null,
+      expires_at,
     }
     await requireMayHave(plan, context)
-    const asked = {
-      gateId: KEY_GATE,
-      plan,
-      summary: summaryOf(plan, caller.person.personId),
-      subject: ownSubject(plan),
-    }
-    const request = await context.gates.request(asked, caller)
-    const when = request.state === 'approved' ? 'it is approved' : 'when it is approved'
-    return new Pending(
-      request,
-      `${when}, read the key with keys-reveal: shoal keys reveal ${request.id}`,
-    )
+    return { plan, gate: KEY_GATE, summary: summaryOf(plan, person.personId), next: toReveal }
   },
 })
+
+const toReveal = ({ id, state }: GateRequest): string => {
+  const when = state === 'approved' ? 'it is approved' : 'when it is approved'
+  return `${when}, read the key with keys-reveal: shoal keys reveal ${id}`
+}
 
 /** All that the key could do, in one line: nothing that opens something is only in the plan. */
 const summaryOf = (plan: KeyPlan, askerId: string): string =>

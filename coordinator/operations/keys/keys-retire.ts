@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { KeyView, keyViewOf, ownKey } from './key-view.ts'
 
@@ -9,7 +10,8 @@ export default defineOperation({
   path: '/v1/keys/{key_id}/retire',
   access: 'key',
   effect: 'write',
-  input: z.strictObject({ key_id: z.string().max(64) }),
+  tool: false,
+  input: z.strictObject({ key_id: Id }),
   output: KeyView,
   run: async ({ key_id }, context) => {
     const { id, tenantId } = await ownKey(key_id, context)

@@ -1,9 +1,11 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { Approval } from '../../gates/approval.ts'
 import type { Caller } from '../../gates/asking.ts'
 import { isOwnSubject } from '../../gates/own-subject.ts'
 import type { GateRequest } from '../../gates/request.ts'
-import { addKey, type IssuedKey } from '../../keys/issue.ts'
+import { addKey } from '../../keys/issue.ts'
+import { Id } from '../fields.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
 import { KEY_GATE, KeyPlan } from './key-plan.ts'
@@ -17,7 +19,8 @@ export default defineOperation({
   path: '/v1/keys/requests/{request_id}/reveal',
   access: 'key',
   effect: 'write',
-  input: z.strictObject({ request_id: z.string().max(64) }),
+  tool: false,
+  input: z.strictObject({ request_id: Id }),
   output: KeyView.extend({ secret: z.string() }),
   run: async ({ request_id }, context) => {
     const caller = callerOf(context)
@@ -30,14 +33,8 @@ export default defineOperation({
     requireAsker(request, caller.person)
     const plan = KeyPlan.parse(request.plan)
     await requireMayHave(plan, context)
-    let issued: IssuedKey | undefined
-    await gates.consume(request_id, caller, {
-      plan,
-      within: async trx => {
-        issued = await addKey(trx, specOf(plan), actor, now())
-      },
-    })
-    const { key, secret } = issued as unknown as IssuedKey
+    const approval = new Approval(gates, { requestId: request_id, plan, caller })
+    const { key, secret } = await approval.use(trx => addKey(trx, specOf(plan), actor, now()))
     return { ...keyViewOf(key), secret }
   },
 })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { requireHolder } from './key-rules.ts'
 import { KeyView, keyViewOf, ownKey } from './key-view.ts'
@@ -11,7 +12,8 @@ export default defineOperation({
   path: '/v1/keys/{key_id}/rotate',
   access: 'key',
   effect: 'write',
-  input: z.strictObject({ key_id: z.string().max(64) }),
+  tool: false,
+  input: z.strictObject({ key_id: Id }),
   output: KeyView.extend({ secret: z.string() }),
   run: async ({ key_id }, context) => {
     const found = await ownKey(key_id, context)

@@ -34,9 +34,8 @@ export const claimCommand = (requestId: string): string =>
 type Said = Pick<VisitorPlan, 'name' | 'contact' | 'purpose' | 'tier' | 'kind'>
 
 /** The plan with all text as an approver may see it, which is also how it is kept. */
-export const visitorPlan = ({ tier, kind, ...said }: Said, tenantId: string): VisitorPlan => ({
+export const visitorPlan = ({ tier, kind, ...said }: Said): Omit<VisitorPlan, 'tenant_id'> => ({
   action: 'key.issue-to-visitor',
-  tenant_id: tenantId,
   roles: ['client'],
   name: shown('name', said.name, 200),
   contact: shown('contact', said.contact, 200),

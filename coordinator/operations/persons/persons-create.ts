@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { createPerson } from '../../people/people.ts'
 import { defineOperation } from '../operation.ts'
 import { PersonView, personViewOf } from './person-view.ts'
 
@@ -11,8 +10,9 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
+  tool: false,
   input: z.strictObject({ name: z.string().min(1).max(200) }),
   output: PersonView,
-  run: async ({ name }, { store, tenantId = '', actor }) =>
-    personViewOf(await createPerson(store.ledger, { tenantId, name }, actor)),
+  run: async ({ name }, { people, tenantId = '', actor }) =>
+    personViewOf(await people.create({ tenantId, name }, actor)),
 })

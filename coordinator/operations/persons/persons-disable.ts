@@ -12,6 +12,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
+  tool: false,
   input: z.strictObject({ person_id: z.string().max(128) }),
   output: PersonView,
   run: async ({ person_id }, { keys, key, tenantId = '', actor }) => {

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { listPeople } from '../../people/people.ts'
 import { defineOperation } from '../operation.ts'
 import { PersonView, personViewOf } from './person-view.ts'
 
@@ -11,9 +10,10 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'read',
+  tool: false,
   input: z.strictObject({}),
   output: z.object({ persons: z.array(PersonView) }),
-  run: async (_input, { store, tenantId = '' }) => ({
-    persons: (await listPeople(store.ledger, { tenantId })).map(personViewOf),
+  run: async (_input, { people, tenantId = '' }) => ({
+    persons: (await people.list({ tenantId })).map(personViewOf),
   }),
 })

@@ -1,9 +1,6 @@
-import { queryAudit } from '../../audit/query.ts'
-import { verifyOnce } from '../../audit/verify.ts'
-import { readDecided } from '../../gates/decided.ts'
 import type { GovernanceFacts } from '../../gates/facts.ts'
 import type { Key } from '../../keys/key.ts'
-import { listPeople, type Person } from '../../people/people.ts'
+import type { Person } from '../../people/people.ts'
 import type { Context } from '../context.ts'
 
 /** As many of the newest requests and rows as the checks look at. */
@@ -11,18 +8,18 @@ const LOOKED_AT = 1000
 
 /** What the governance checks look at, as it is now in the caller's tenant. */
 export const gatherFacts = async (context: Context): Promise<GovernanceFacts> => {
-  const { store, gates, policies, keys, cells, identity, listens, auditDays } = context
+  const { audit, gates, policies, keys, people, cells, listens } = context
   const { tenantId = '' } = context
   const scope = { tenantId }
-  const requests = await readDecided(store.ledger.read, LOOKED_AT, scope)
+  const requests = await gates.newest(LOOKED_AT, scope)
   const since = requests.at(-1)?.createdAt ?? context.now()
   const rows = { action: 'gate.*', from: since, order: 'newest', limit: 8 * LOOKED_AT } as const
   const [verdict, appendOnly, gateRows, allKeys, persons, allCells] = await Promise.all([
-    verifyOnce(store.ledger, identity.endorses),
-    store.ledger.isAppendOnly('audit'),
-    queryAudit(store.ledger, rows, scope),
+    audit.verify(),
+    audit.isAppendOnly(),
+    audit.query(rows, scope),
     keys.list(scope),
-    listPeople(store.ledger, scope),
+    people.list(scope),
     cells.list(),
   ])
   return {
@@ -42,7 +39,7 @@ export const gatherFacts = async (context: Context): Promise<GovernanceFacts> =>
       ok: verdict.ok,
       reason: verdict.ok ? undefined : verdict.reason,
       appendOnly,
-      retentionDays: auditDays,
+      retentionDays: audit.retentionDays,
       purgedUntil: (verdict.ok && verdict.purged?.last_at) || 0,
     },
   }

@@ -1,19 +1,15 @@
 import * as z from 'zod'
 import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Caller, NewRequest, Trx } from '../../gates/asking.ts'
+import type { Approval } from '../../gates/approval.ts'
 import type { PolicyInForce } from '../../gates/policies.ts'
 import type { Policy } from '../../gates/policy.ts'
 import { type PolicyChange, policyDifference, summaryOf } from '../../gates/policy-difference.ts'
 import { POLICY_GATE } from '../../gates/policy-floor.ts'
 import { putPolicy } from '../../gates/policy-store.ts'
 import { proposedPolicy } from '../../gates/proposed-policy.ts'
-import type { GateRequest } from '../../gates/request.ts'
-import { throughGate } from '../../gates/through-gate.ts'
 import type { Context } from '../context.ts'
-import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
-import { Pending } from '../pending.ts'
 import { PolicyChangeView } from './policy-view.ts'
 
 export default defineOperation({
@@ -24,6 +20,7 @@ export default defineOperation({
   path: '/v1/policy',
   access: 'operator',
   effect: 'gated',
+  tool: false,
   input: z.strictObject({
     document: z
       .string()
@@ -44,53 +41,60 @@ export default defineOperation({
     difference: z.array(PolicyChangeView),
   }),
   cli: { group: 'policy', verb: 'change', file: 'document' },
-  run: async ({ document, reason, dry_run }, context) => {
-    const { policies } = context
+  plan: async ({ document, reason }, { policies }) => {
     const wanted = await proposedPolicy(document, policies.configuredGates)
     const current = policies.current()
-    const { version, hash } = wanted
     const difference = policyDifference(current.document, wanted.document)
-    const answer = { version, hash, difference, summary: summaryOf(difference) }
-    if (hash === current.hash)
-      return { ...answer, status: 'unchanged' as const, number: current.number }
-    if (version === current.version)
-      throw new ShoalError('invalid_request', `version ${version} holds: give it another name`, {
-        param: 'document',
-      })
-    if (dry_run) return { ...answer, status: 'dry_run' as const, number: current.number }
-    const caller = callerOf(context)
-    const asked = askedFor(wanted, { current, reason, difference })
-    const act = (trx: Trx, { id }: GateRequest) =>
-      putPolicy(trx, newPolicy(wanted, { current, reason, id, caller, context }), context.actor)
-    const passage = await throughGate(context.gates, asked, caller, act)
-    if (!passage.open)
-      return new Pending(passage.request, undefined, {
-        difference: difference.map(row => ({ ...row })),
-      })
-    await policies.reload()
-    return { ...answer, status: 'changed' as const, number: passage.result.number }
+    const plan: ChangePlan = { wanted, current, reason, difference }
+    const summary = `policy ${wanted.version} for ${current.version}: ${summaryOf(difference)}`
+    if (isUnchanged(plan)) return { plan, summary }
+    if (wanted.version === current.version)
+      throw new ShoalError(
+        'invalid_request',
+        `version ${wanted.version} holds: give it another name`,
+        { param: 'document' },
+      )
+    return {
+      plan,
+      covers: coveredBy(plan),
+      summary: summary.slice(0, 500),
+      gate: POLICY_GATE,
+      subject: 'policy',
+      evidence: { difference: fitting(difference) },
+      difference: difference.map(row => ({ ...row })),
+    }
+  },
+  show: plan => answerOf(plan, isUnchanged(plan) ? 'unchanged' : 'dry_run', plan.current.number),
+  run: async (plan: ChangePlan, context, approval) => {
+    if (approval === undefined) return answerOf(plan, 'unchanged', plan.current.number)
+    const change = changeOf(plan, approval, context)
+    const { number } = await approval.use(trx => putPolicy(trx, change, context.actor))
+    await context.policies.reload()
+    return answerOf(plan, 'changed', number)
   },
 })
 
-const askedFor = (
-  { document, hash, version }: Policy,
-  {
-    current,
-    reason,
-    difference,
-  }: { current: PolicyInForce; reason: string; difference: PolicyChange[] },
-): NewRequest => ({
-  gateId: POLICY_GATE,
-  subject: 'policy',
-  summary: `policy ${version} for ${current.version}: ${summaryOf(difference)}`.slice(0, 500),
-  plan: {
-    action: 'policy.change',
-    document_hash: hash,
-    replaces: { number: current.number, hash: current.hash },
-    reason,
-    document,
-  },
-  evidence: { difference: fitting(difference) },
+interface ChangePlan {
+  wanted: Policy
+  current: PolicyInForce
+  reason: string
+  difference: PolicyChange[]
+}
+
+const isUnchanged = ({ wanted, current }: ChangePlan): boolean => wanted.hash === current.hash
+
+const answerOf = (
+  { wanted: { version, hash }, difference }: ChangePlan,
+  status: 'changed' | 'unchanged' | 'dry_run',
+  number: number,
+) => ({ status, number, version, hash, difference, summary: summaryOf(difference) })
+
+const coveredBy = ({ wanted, current, reason }: ChangePlan) => ({
+  action: 'policy.change',
+  document_hash: wanted.hash,
+  replaces: { number: current.number, hash: current.hash },
+  reason,
+  document: wanted.document,
 })
 
 /** What does not fit beside the plan is in the plan itself. */
@@ -101,20 +105,18 @@ const fitting = (difference: PolicyChange[]): object[] =>
     ? difference
     : difference.map(({ what, id, change }) => ({ what, id, change })).slice(0, 300)
 
-const newPolicy = (
-  { version, hash, document }: Policy,
-  {
-    current,
-    reason,
-    id,
-    caller,
-    context,
-  }: { current: PolicyInForce; reason: string; id: string; caller: Caller; context: Context },
+const changeOf = (
+  { wanted, current, reason }: ChangePlan,
+  { requestId, requesterId }: Approval,
+  { policies, now }: Context,
 ) => ({
-  ...{ version, hash, document, reason },
+  version: wanted.version,
+  hash: wanted.hash,
+  document: wanted.document,
+  reason,
   replaces: { number: current.number, hash: current.hash },
-  configuredHash: context.policies.configured.hash,
-  requestId: id,
-  changedBy: caller.person.personId,
-  changedAt: context.now(),
+  configuredHash: policies.configured.hash,
+  requestId,
+  changedBy: requesterId,
+  changedAt: now(),
 })

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { runChecks } from '../../gates/checks.ts'
-import type { PolicyAsker } from '../../gates/policy.ts'
+import type { PolicyAsker } from '../../gates/decide.ts'
 import { defineOperation } from '../operation.ts'
 import { gatherFacts } from './governance-facts.ts'
 import { POLICY_QUESTION, PolicyAnswer, policyAnswer } from './policy-question.ts'
@@ -13,6 +13,7 @@ export default defineOperation({
   path: '/v1/policy/checks',
   access: 'operator',
   effect: 'read',
+  tool: false,
   timeoutSeconds: 300,
   input: z.strictObject(POLICY_QUESTION),
   output: z.object({

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { readPolicies } from '../../gates/policy-store.ts'
+import { lastOfFullPage, numberedPage } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { PolicyRecord, recordOf } from './policy-view.ts'
 
@@ -10,14 +10,14 @@ export default defineOperation({
   path: '/v1/policy/history',
   access: 'operator',
   effect: 'read',
+  tool: false,
   input: z.strictObject({
-    before: z.int().min(1).exactOptional().describe('`next` of the page before.'),
-    limit: z.int().min(1).max(200).default(50),
+    ...numberedPage(),
   }),
   output: z.object({ policies: z.array(PolicyRecord), next: z.int().nullable() }),
-  run: async ({ before, limit }, { store }) => {
-    const rows = await readPolicies(store.ledger.read, { before, limit })
-    const next = rows.length === limit ? (rows.at(-1)?.number ?? null) : null
+  run: async ({ before, limit }, { policies }) => {
+    const rows = await policies.history({ before, limit })
+    const next = lastOfFullPage(rows, limit)?.number ?? null
     return { policies: rows.map(recordOf), next }
   },
 })

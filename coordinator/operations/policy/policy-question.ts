@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Policy, PolicyAsker } from '../../gates/policy.ts'
+import type { PolicyAsker } from '../../gates/decide.ts'
+import type { Policy } from '../../gates/policy.ts'
 
 /** Description of `action_type`. */
 export const ACTION_TYPE = 'What is to be done, such as `device.command.unsafe` or `release.major`.'

@@ -1,7 +1,6 @@
 import { stringify } from 'yaml'
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { policyRow } from '../../gates/policy-store.ts'
 import type { Context } from '../context.ts'
 import { defineOperation } from '../operation.ts'
 import { NOBODY, PolicyRecord, recordOf } from './policy-view.ts'
@@ -14,6 +13,7 @@ export default defineOperation({
   path: '/v1/policy',
   access: 'operator',
   effect: 'read',
+  tool: false,
   input: z.strictObject({
     number: z.int().min(0).exactOptional().describe('An earlier one; 0 is the configured one.'),
     as: z
@@ -49,7 +49,7 @@ export default defineOperation({
   },
 })
 
-const found = async (number: number | undefined, { policies, store }: Context) => {
+const found = async (number: number | undefined, { policies }: Context) => {
   const current = policies.current()
   if (number === undefined || number === current.number) {
     const { row, version, hash, source, document } = current
@@ -62,7 +62,7 @@ const found = async (number: number | undefined, { policies, store }: Context) =
     const source = file === undefined ? ('shipped' as const) : ('file' as const)
     return { number, version, hash, source, ...NOBODY, document }
   }
-  const row = await policyRow(store.ledger.read, number)
+  const row = await policies.byNumber(number)
   if (row === undefined) throw new ShoalError('not_found', `no policy ${number}`)
   return { ...recordOf(row), document: JSON.parse(row.document_json) }
 }

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { iso, isoOrNull } from '../../../shared/time.ts'
 import { escapeHidden } from '../../../shared/visible.ts'
 import { JOB_STATES, type Job } from '../../queue/job.ts'
+import { Id, lastOfFullPage, NextCursor, PAGE } from '../fields.ts'
 
 const time = z.iso.datetime()
 
@@ -50,20 +51,19 @@ export const jobDetailsOf = (job: Job): z.input<typeof JobDetails> => ({
   payload: job.payload as z.core.util.JSONType,
 })
 
-export const JOB_PATH = { job_id: z.string().max(64) }
+export const JOB_PATH = { job_id: Id }
 
 export const JOB_FILTER = {
   kind: z.string().max(64).exactOptional(),
   project: z.string().max(128).exactOptional(),
   team: z.string().max(128).exactOptional(),
-  before: z.string().max(64).exactOptional().describe('`next` of the page before.'),
-  limit: z.int().min(1).max(200).default(50),
+  ...PAGE,
 }
 
-export const JobPage = z.object({ jobs: z.array(JobView), next: z.string().nullable() })
+export const JobPage = z.object({ jobs: z.array(JobView), next: NextCursor })
 
 /** The page with the id where the next one begins. */
 export const jobPageOf = (jobs: readonly Job[], limit: number): z.input<typeof JobPage> => ({
   jobs: jobs.map(jobViewOf),
-  next: jobs.length === limit ? (jobs.at(-1)?.id ?? null) : null,
+  next: lastOfFullPage(jobs, limit)?.id ?? null,
 })

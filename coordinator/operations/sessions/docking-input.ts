@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { DOCK_DEFAULTS } from '../../agents/docking.ts'
 import { AGENT_TYPES, VARIANTS } from '../../agents/session.ts'
 import type { Context } from '../context.ts'
+import { Id } from '../fields.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { label, sessionViewOf } from './session-view.ts'
 
@@ -21,16 +22,12 @@ export const DockInput = z.strictObject({
     .enum(VARIANTS)
     .default(DOCK_DEFAULTS.variant)
     .describe('One session alone, with several roles, several side by side, or supervised.'),
-  profile_id: z
-    .string()
-    .max(64)
-    .exactOptional()
-    .describe('A shortcut: what it says takes the place of what is left at its default.'),
-  supervisor: z
-    .string()
-    .max(64)
-    .exactOptional()
-    .describe('Session of the person who confirms each check; for v3_supervised alone.'),
+  profile_id: Id.exactOptional().describe(
+    'A shortcut: what it says takes the place of what is left at its default.',
+  ),
+  supervisor: Id.exactOptional().describe(
+    'Session of the person who confirms each check; for v3_supervised alone.',
+  ),
 })
 
 /** Docks, and shows the session. */

@@ -11,6 +11,7 @@ import {
   TASK_STATES,
   VARIANTS,
 } from '../../agents/session.ts'
+import { Id } from '../fields.ts'
 
 /** What people will read: nothing in it may hide, or make other text look different. */
 export const label = (maxLength = 128) =>
@@ -102,4 +103,4 @@ export const sessionViewOf = (session: AgentSession, now: number): z.input<typeo
 }
 
 /** The field of every path that leads to one session. */
-export const SESSION_ID = { session_id: z.string().max(64) }
+export const SESSION_ID = { session_id: Id }

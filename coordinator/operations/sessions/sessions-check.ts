@@ -2,10 +2,12 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { AgentSession } from '../../agents/session.ts'
 import type { Commit } from '../../agents/step.ts'
+import { Approval } from '../../gates/approval.ts'
 import type { Caller } from '../../gates/asking.ts'
 import { isOwnSubject } from '../../gates/own-subject.ts'
 import { type GateRequest, publicStatus, stateAt } from '../../gates/request.ts'
 import type { Context } from '../context.ts'
+import { Id } from '../fields.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
 import { POLICY_QUESTION, PolicyAnswer, policyAnswer } from '../policy/policy-question.ts'
@@ -15,11 +17,9 @@ const CheckInput = z.strictObject({
   ...SESSION_ID,
   action_type: z.string().min(1).max(128).describe('What is to be done, such as `release.minor`.'),
   context: POLICY_QUESTION.context,
-  request_id: z
-    .string()
-    .max(64)
-    .exactOptional()
-    .describe('Your approved request, for what needs a gate; it is used up.'),
+  request_id: Id.exactOptional().describe(
+    'Your approved request, for what needs a gate; it is used up.',
+  ),
   confirm: z
     .boolean()
     .default(false)
@@ -83,7 +83,7 @@ const check = async (input: CheckInput, context: Context): Promise<CheckView> =>
   const passage =
     answer.gate_id === null
       ? withoutGate(input)
-      : await throughGate(answer.gate_id, input, caller, context)
+      : await passWith(answer.gate_id, input, caller, context)
   if ('status' in passage) {
     const held = { actionType: action_type, gateId: answer.gate_id ?? undefined, pending: true }
     const after = await agents.sessions.hold(session_id, caller, held)
@@ -114,7 +114,7 @@ const withoutGate = ({ action_type, request_id }: CheckInput): Passage => {
 }
 
 /** Passes with an approved request of the caller, which is used up in the same transaction. */
-const throughGate = async (
+const passWith = async (
   gateId: string,
   asked: CheckInput,
   caller: Caller,
@@ -136,15 +136,8 @@ const throughGate = async (
     }
   if (publicStatus(state) === 'blocked')
     return { status: 'blocked', request_id: requestId, next: `the request is ${state}: ${ask}` }
-  const commit: Commit = async work => {
-    const done: Awaited<ReturnType<typeof work>>[] = []
-    await gates.consume(requestId, caller, {
-      plan: request.plan,
-      within: async trx => void done.push(await work(trx)),
-    })
-    return done[0] as Awaited<ReturnType<typeof work>>
-  }
-  return { commit }
+  const approval = new Approval(gates, { requestId, plan: request.plan, caller })
+  return { commit: work => approval.use(work) }
 }
 
 /** What people have to approve, at least: this action, with what was told of it. */

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { lastOfFullPage, NextCursor, PAGE } from '../fields.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { defineOperation } from '../operation.ts'
 import { SessionView, sessionViewOf } from './session-view.ts'
@@ -13,10 +14,9 @@ export default defineOperation({
   input: z.strictObject({
     agent_id: z.string().max(128).exactOptional().describe('Of this agent alone.'),
     live: z.boolean().default(false).describe('Only those that are not over.'),
-    before: z.string().max(64).exactOptional().describe('`next` of the page before.'),
-    limit: z.int().min(1).max(200).default(50),
+    ...PAGE,
   }),
-  output: z.object({ sessions: z.array(SessionView), next: z.string().nullable() }),
+  output: z.object({ sessions: z.array(SessionView), next: NextCursor }),
   run: async ({ agent_id, live, before, limit }, context) => {
     const { person, tenantId } = callerOf(context)
     const now = context.now()
@@ -28,7 +28,7 @@ export default defineOperation({
       ...(live ? { liveAt: now } : {}),
       ...(before === undefined ? {} : { before }),
     })
-    const next = found.length === limit ? (found.at(-1)?.id ?? null) : null
+    const next = lastOfFullPage(found, limit)?.id ?? null
     return { sessions: found.map(session => sessionViewOf(session, now)), next }
   },
 })

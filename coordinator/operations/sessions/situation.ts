@@ -2,28 +2,14 @@ import type { Situation } from '../../agents/recommend.ts'
 import type { AgentRole } from '../../agents/roles.ts'
 import { type GateRequest, stateAt } from '../../gates/request.ts'
 import { isOperator } from '../../keys/key.ts'
-import { requireAccess } from '../call.ts'
 import type { Context } from '../context.ts'
 import { callerOf } from '../gates/gate-view.ts'
+import { mayCall } from '../invoke/access.ts'
 import type { Briefing } from './briefing-view.ts'
 
 /** Skills that the key may call. */
 export const callableIds = ({ skills, key }: Pick<Context, 'skills' | 'key'>): Set<string> =>
-  new Set(
-    skills
-      .filter(skill => refusal(() => requireAccess(skill, key)) === undefined)
-      .map(({ id }) => id),
-  )
-
-/** What a check says against it; undefined when it passes. */
-export const refusal = (check: () => void): string | undefined => {
-  try {
-    check()
-    return undefined
-  } catch (error) {
-    return (error as Error).message
-  }
-}
+  new Set(skills.filter(skill => mayCall(skill, key)).map(({ id }) => id))
 
 /** Everything that is live now, as far as the key may see it. */
 export const look = async (

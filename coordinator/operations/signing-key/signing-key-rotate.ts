@@ -10,6 +10,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
+  tool: false,
   input: z.strictObject({}),
   output: TrustBody,
   run: (_input, { identity, actor }) => identity.rotateKey(actor),

@@ -9,6 +9,7 @@ export default defineOperation({
   path: '/v1/signing-key',
   access: 'operator',
   effect: 'read',
+  tool: false,
   input: z.strictObject({}),
   output: TrustBody,
   run: (_input, { identity }) => identity.trust(),

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Skill } from '../../skills/skill.ts'
+import type { SkillFacts } from '../declaration.ts'
 import { jsonSchema } from '../json-schema.ts'
 
 /** A skill as lists show it. */
@@ -21,12 +21,12 @@ export const SkillDetails = SkillSummary.extend({
   examples: z.array(z.record(z.string(), z.unknown())).describe('Inputs worth trying.'),
 })
 
-export const skillSummary = (skill: Skill): z.input<typeof SkillSummary> => {
+export const skillSummary = (skill: SkillFacts): z.input<typeof SkillSummary> => {
   const { id, name, description, tags, access, effect } = skill
   return { id, name, description, tags: [...tags], access, effect }
 }
 
-export const skillDetails = (skill: Skill): z.input<typeof SkillDetails> => ({
+export const skillDetails = (skill: SkillFacts): z.input<typeof SkillDetails> => ({
   ...skillSummary(skill),
   roles: skill.roles === undefined ? null : [...skill.roles],
   input_schema: skill.publishesInput ? jsonSchema(skill.input) : null,

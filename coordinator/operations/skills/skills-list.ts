@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { skills } from '../../skills/index.ts'
 import { defineOperation } from '../operation.ts'
 import { SkillSummary, skillSummary } from './skill-view.ts'
 
@@ -10,7 +9,8 @@ export default defineOperation({
   path: '/v1/skills',
   access: 'key',
   effect: 'read',
+  tool: false,
   input: z.strictObject({}),
   output: z.object({ skills: z.array(SkillSummary) }),
-  run: () => ({ skills: skills.map(skillSummary) }),
+  run: (_input, { skills }) => ({ skills: skills.map(skillSummary) }),
 })

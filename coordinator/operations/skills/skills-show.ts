@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { skills } from '../../skills/index.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { SkillDetails, skillDetails } from './skill-view.ts'
 
@@ -11,9 +11,10 @@ export default defineOperation({
   path: '/v1/skills/{skill_id}',
   access: 'key',
   effect: 'read',
-  input: z.strictObject({ skill_id: z.string().max(64) }),
+  tool: false,
+  input: z.strictObject({ skill_id: Id }),
   output: SkillDetails,
-  run: ({ skill_id }) => {
+  run: ({ skill_id }, { skills }) => {
     const skill = skills.find(({ id }) => id === skill_id)
     if (skill === undefined)
       throw new ShoalError('not_found', `no skill ${skill_id}; GET /v1/skills lists them`)

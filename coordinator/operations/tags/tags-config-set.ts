@@ -12,6 +12,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
+  tool: false,
   input: z.strictObject({
     tag: z.string().min(1).max(64),
     document: Settings,

@@ -9,6 +9,7 @@ export default defineOperation({
   path: '/v1/tasks/{task_id}/hooks/{hook_id}',
   access: 'key',
   effect: 'write',
+  tool: false,
   input: z.strictObject(HOOK_PATH),
   output: HookView,
   run: async (input, context) => {

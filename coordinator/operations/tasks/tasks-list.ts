@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { stateOf } from '../../tasks/task-state.ts'
+import { NextCursor, pageLimit } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { TaskState, TaskView, taskViewOf } from './task-view.ts'
 
@@ -16,9 +17,9 @@ export default defineOperation({
     state: TaskState.exactOptional().describe('In this state only.'),
     context_id: z.string().max(128).exactOptional().describe('Of this conversation only.'),
     cursor: z.string().max(512).default('').describe('`next` of the page before.'),
-    limit: z.int().min(1).max(100).default(50),
+    limit: pageLimit(100, 50),
   }),
-  output: z.object({ tasks: z.array(TaskView), next: z.string().nullable() }),
+  output: z.object({ tasks: z.array(TaskView), next: NextCursor }),
   run: async ({ state, context_id = '', cursor, limit }, context) => {
     const { tasks } = context
     const page = await tasks

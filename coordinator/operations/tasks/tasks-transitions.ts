@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { brokenAt } from '../../tasks/transition.ts'
+import { pageLimit } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { TaskId, TaskState } from './task-view.ts'
 
@@ -27,7 +28,7 @@ export default defineOperation({
   input: z.strictObject({
     task_id: TaskId,
     after: z.int().min(0).default(0).describe('`next` of the page before.'),
-    limit: z.int().min(1).max(1000).default(200),
+    limit: pageLimit(1000, 200),
   }),
   output: z.object({
     transitions: z.array(Transition),

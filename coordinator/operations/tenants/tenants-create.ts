@@ -12,6 +12,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
+  tool: false,
   input: z.strictObject({
     id: z
       .string()

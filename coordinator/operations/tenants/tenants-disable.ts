@@ -13,6 +13,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
+  tool: false,
   input: z.strictObject({ tenant_id: z.string().max(128) }),
   output: TenantView,
   run: async ({ tenant_id }, { keys, key, actor }) => {

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { getTenant } from '../../people/tenants.ts'
 import { defineOperation } from '../operation.ts'
 import { TenantView, tenantViewOf } from './tenant-view.ts'
 
@@ -11,11 +10,12 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'read',
+  tool: false,
   input: z.strictObject({}),
   output: z.object({ tenants: z.array(TenantView) }),
-  run: async (_input, { store, key }) => {
+  run: async (_input, { people, key }) => {
     const ids = key === undefined ? [] : [key.tenantId, ...key.furtherTenants]
-    const found = await Promise.all(ids.map(id => getTenant(store.ledger, id)))
+    const found = await Promise.all(ids.map(id => people.tenant(id)))
     return { tenants: found.filter(tenant => tenant !== undefined).map(tenantViewOf) }
   },
 })

@@ -1,18 +1,10 @@
 import * as z from 'zod'
 import { joinTokenText } from '../../../shared/join-token.ts'
-import {
-  addToken,
-  createToken,
-  type IssuedToken,
-  type NewToken,
-} from '../../enrolment/join-tokens.ts'
-import { throughGate } from '../../gates/through-gate.ts'
-import type { SealedTrx } from '../../store/store.ts'
-import type { Context } from '../context.ts'
-import { callerOf } from '../gates/gate-view.ts'
+import type { NewToken } from '../../enrolment/join-tokens.ts'
 import { defineOperation } from '../operation.ts'
-import { Pending } from '../pending.ts'
 import { Tags, TokenView, viewOf } from './token-view.ts'
+
+const ENROL_GATE = 'gate.cell-enroll'
 
 export default defineOperation({
   id: 'tokens-create',
@@ -23,6 +15,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'gated',
+  tool: false,
   input: z.strictObject({
     ttl_minutes: z
       .int()
@@ -35,27 +28,18 @@ export default defineOperation({
     tags: Tags.default([]).describe('Tags that the cell gets.'),
   }),
   output: TokenView.extend({ secret: z.string() }),
-  run: async ({ ttl_minutes, uses, tags }, context) => {
-    const { store, identity, actor } = context
-    const wanted = { uses, tags, ttlMinutes: ttl_minutes }
-    const issued =
-      uses === 1 ? await createToken(store.ledger, wanted, actor) : await approved(wanted, context)
-    if (issued instanceof Pending) return issued
+  plan: ({ ttl_minutes, uses, tags }) => {
+    const plan = { uses, tags, ttlMinutes: ttl_minutes }
+    const summary = `a join token for ${uses} machines, good for ${ttl_minutes} minutes`
+    if (uses === 1) return { plan, summary }
+    return { plan, covers: { action: 'cell.enrol-many', ...plan }, summary, gate: ENROL_GATE }
+  },
+  run: async (plan: NewToken, { tokens, identity, actor }, approval) => {
+    const { token, secret } =
+      approval === undefined
+        ? await tokens.create(plan, actor)
+        : await approval.use(trx => tokens.createWithin(trx, plan, actor))
     const fingerprint = identity.fingerprint()
-    return {
-      ...viewOf(issued.token),
-      secret: joinTokenText({ secret: issued.secret, fingerprint }),
-    }
+    return { ...viewOf(token), secret: joinTokenText({ secret, fingerprint }) }
   },
 })
-
-const approved = async (wanted: NewToken, context: Context): Promise<IssuedToken | Pending> => {
-  const asked = {
-    gateId: 'gate.cell-enroll',
-    summary: `a join token for ${wanted.uses} machines, good for ${wanted.ttlMinutes} minutes`,
-    plan: { action: 'cell.enrol-many', ...wanted },
-  }
-  const act = (trx: SealedTrx) => addToken(trx, wanted, context.actor)
-  const passage = await throughGate(context.gates, asked, callerOf(context), act)
-  return passage.open ? passage.result : new Pending(passage.request)
-}

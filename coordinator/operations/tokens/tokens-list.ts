@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { listTokens } from '../../enrolment/join-tokens.ts'
 import { defineOperation } from '../operation.ts'
 import { TokenView, viewOf } from './token-view.ts'
 
@@ -11,7 +10,8 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'read',
+  tool: false,
   input: z.strictObject({}),
   output: z.object({ tokens: z.array(TokenView) }),
-  run: async (_input, { store }) => ({ tokens: (await listTokens(store.ledger)).map(viewOf) }),
+  run: async (_input, { tokens }) => ({ tokens: (await tokens.list()).map(viewOf) }),
 })

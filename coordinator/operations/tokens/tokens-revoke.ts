@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { revokeToken } from '../../enrolment/join-tokens.ts'
+import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
@@ -10,10 +10,11 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
-  input: z.strictObject({ token_id: z.string().max(64) }),
+  tool: false,
+  input: z.strictObject({ token_id: Id }),
   output: z.object({ id: z.string() }),
-  run: async ({ token_id }, { store, actor }) => {
-    await revokeToken(store.ledger, token_id, actor)
+  run: async ({ token_id }, { tokens, actor }) => {
+    await tokens.revoke(token_id, actor)
     return { id: token_id }
   },
 })

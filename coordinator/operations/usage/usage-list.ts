@@ -3,9 +3,10 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { iso } from '../../../shared/time.ts'
 import { monthAt } from '../../quota/month.ts'
 import { HOUR_MS } from '../../quota/usage-buckets.ts'
-import { GROUP_NAMES, readUsage, type UsageLine } from '../../quota/usage-query.ts'
+import { GROUP_NAMES, type UsageLine } from '../../quota/usage-query.ts'
 import { USAGE_SCOPES, usageScope } from '../../quota/usage-scope.ts'
 import { DataState, dataState } from '../data-state.ts'
+import { pageLimit } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
 import { cursorOf, readCursor } from './usage-cursor.ts'
 
@@ -57,7 +58,7 @@ export default defineOperation({
       .default(['day'])
       .describe('A row for each of these; the order of the rows follows theirs.'),
     after: z.string().max(2000).exactOptional().describe('`next` of the page before.'),
-    limit: z.int().min(1).max(1000).default(200),
+    limit: pageLimit(1000, 200),
   }),
   output: z.object({
     data_state: DataState,
@@ -66,14 +67,13 @@ export default defineOperation({
     usage: z.array(UsageView),
     next: z.string().nullable(),
   }),
-  run: async (input, { key, tenantId, store, settleUsage, now }) => {
+  run: async (input, { key, tenantId, usage, now }) => {
     if (key === undefined) throw new ShoalError('auth_required', 'this needs a key')
-    await settleUsage()
     const { model, group_by, after, limit } = input
     const groupBy = [...new Set(group_by)]
     const { from, to } = rangeOf(input, now())
     const wish = { ...input, keyId: input.key_id, tenantId: input.tenant_id }
-    const found = await readUsage(store.records, {
+    const found = await usage.read({
       ...usageScope(key, tenantId ?? key.tenantId, wish),
       from,
       to,

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { iso, isoOrNull } from '../../../shared/time.ts'
 import { TypePattern } from '../../events/event-view.ts'
 import type { Webhook } from '../../webhooks/webhook.ts'
+import { Id } from '../fields.ts'
 
 const time = z.iso.datetime()
 
@@ -22,7 +23,7 @@ export const WebhookWithSecret = WebhookView.extend({
   secret: z.string().describe('Verifies the signatures; shown now and never again.'),
 })
 
-export const WEBHOOK_PATH = { webhook_id: z.string().max(64) }
+export const WEBHOOK_PATH = { webhook_id: Id }
 
 export const Types = z.array(TypePattern).max(50)
 

@@ -10,6 +10,7 @@ export default defineOperation({
   path: '/v1/webhooks',
   access: 'operator',
   effect: 'write',
+  tool: false,
   input: z.strictObject({
     url: z
       .string()

@@ -10,6 +10,7 @@ export default defineOperation({
   path: '/v1/webhooks/{webhook_id}/enable',
   access: 'operator',
   effect: 'write',
+  tool: false,
   input: z.strictObject(WEBHOOK_PATH),
   output: WebhookView,
   run: async ({ webhook_id }, context) =>

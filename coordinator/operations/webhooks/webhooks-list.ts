@@ -10,6 +10,7 @@ export default defineOperation({
   path: '/v1/webhooks',
   access: 'operator',
   effect: 'read',
+  tool: false,
   input: z.strictObject({}),
   output: z.object({ webhooks: z.array(WebhookView) }),
   run: async (_input, context) => ({

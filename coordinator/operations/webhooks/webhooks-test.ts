@@ -10,6 +10,7 @@ export default defineOperation({
   path: '/v1/webhooks/{webhook_id}/test',
   access: 'operator',
   effect: 'write',
+  tool: false,
   openWorld: true,
   input: z.strictObject(WEBHOOK_PATH),
   output: z.object({

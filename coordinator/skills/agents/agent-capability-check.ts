@@ -1,13 +1,14 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { knownRoles, mayCall } from '../../agents/roles.ts'
+import { mayCall as isSkillOf, knownRoles } from '../../agents/roles.ts'
 import type { AgentSession } from '../../agents/session.ts'
-import { requireAccess } from '../../operations/call.ts'
 import type { Context } from '../../operations/context.ts'
+import type { SkillFacts } from '../../operations/declaration.ts'
+import { Id } from '../../operations/fields.ts'
 import { callerOf } from '../../operations/gates/gate-view.ts'
+import { accessFault } from '../../operations/invoke/access.ts'
 import { neededField } from '../../operations/needed-field.ts'
-import { refusal } from '../../operations/sessions/situation.ts'
-import { defineSkill, type Skill } from '../skill.ts'
+import { defineSkill } from '../skill.ts'
 
 const LOOKED_AT = 200
 
@@ -20,7 +21,7 @@ export default defineSkill({
   effect: 'read',
   input: z.strictObject({
     agent_id: neededField(z.string().max(128), 'Id of the agent.'),
-    skill: neededField(z.string().max(64), 'Id of the skill.'),
+    skill: neededField(Id, 'Id of the skill.'),
   }),
   output: z.object({
     agent_id: z.string(),
@@ -64,12 +65,12 @@ export default defineSkill({
 /** Reads the key again: it may have been revoked since the agent docked. */
 const whyNot = async (
   { keyId, roles }: AgentSession,
-  skill: Skill,
+  skill: SkillFacts,
   { keys }: Context,
 ): Promise<string | undefined> => {
   const key = await keys.asNow(keyId)
   if (key === undefined) return 'its key is not good any more'
-  if (!mayCall(knownRoles(roles), skill.id))
+  if (!isSkillOf(knownRoles(roles), skill.id))
     return `${skill.id} is no skill of the session: ${roles.join(', ')}`
-  return refusal(() => requireAccess(skill, key))
+  return accessFault(skill, key)
 }

@@ -8,13 +8,13 @@ import {
   type ExchangeView,
   listConversations,
   MessageView,
-  PAGE,
   Participants,
   sendMessage,
   showConversation,
   Title,
   ToldView,
 } from '../../operations/conversations/conversation-view.ts'
+import { Id, PAGE } from '../../operations/fields.ts'
 import { defineSkill } from '../skill.ts'
 
 const PATH = '/a2a/conversations'
@@ -34,7 +34,7 @@ export default defineSkill({
     action: z.enum(['create', 'message', 'get', 'list']),
     title: Title.exactOptional(),
     participants: Participants.exactOptional().describe('For create.'),
-    conversation_id: z.string().max(64).exactOptional().describe('For message and get.'),
+    conversation_id: Id.exactOptional().describe('For message and get.'),
     content: Content.exactOptional().describe('For message: `@id` names who is to answer.'),
     auto_route: z
       .boolean()

@@ -4,6 +4,7 @@ import type { Handshake, Peer } from '../../agents/peer.ts'
 import type { PeerAsker } from '../../agents/peers.ts'
 import { OPERATOR_ROLES } from '../../keys/key.ts'
 import type { Context } from '../../operations/context.ts'
+import { Id } from '../../operations/fields.ts'
 import { callerOf } from '../../operations/gates/gate-view.ts'
 import { label } from '../../operations/sessions/session-view.ts'
 import { defineSkill } from '../skill.ts'
@@ -16,12 +17,8 @@ const Input = z.strictObject({
     .enum(['claim', 'release', 'handshake', 'status'])
     .default('claim')
     .describe('`claim` again renews; `handshake` names another holder, who names you.'),
-  session_id: z
-    .string()
-    .max(64)
-    .exactOptional()
-    .describe('From `claim`; for release and handshake.'),
-  peer_session_id: z.string().max(64).exactOptional().describe('Of the other; for handshake.'),
+  session_id: Id.exactOptional().describe('From `claim`; for release and handshake.'),
+  peer_session_id: Id.exactOptional().describe('Of the other; for handshake.'),
 })
 type Input = z.output<typeof Input>
 

@@ -25,8 +25,9 @@ export default defineSkill({
       }),
     ),
   }),
-  run: (_input, { skillIds, calls, vitals, now }) => {
-    const skills = skillIds.map(id => ({ id, ...calls.of(id) }))
+  run: (_input, context) => {
+    const { calls, vitals, now } = context
+    const skills = context.skills.map(({ id }) => ({ id, ...calls.of(id) }))
     const sum = (name: 'calls' | 'errors') => skills.reduce((all, skill) => all + skill[name], 0)
     return {
       since: new Date(now() - vitals.uptimeSeconds() * 1000).toISOString(),

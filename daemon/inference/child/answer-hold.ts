@@ -3,11 +3,11 @@ import { wholeGrammar } from '../grammar/call-grammar.ts'
 import type { ChatOrder } from '../protocol.ts'
 import type { CallShape } from '../tool-syntax.ts'
 import { CallWatch } from './call-watch.ts'
-import { Refusal } from './refusal.ts'
+import { UnservableError } from './unservable-error.ts'
 
 type Wanted = Pick<ChatOrder, 'grammar' | 'calls'>
 
-/** The grammar that holds an answer, from its beginning or while it writes a call. */
+/** Grammar that constrains an answer, from its beginning or while it writes a call. */
 export class AnswerHold {
   /** Nothing more is wanted: the one call that was allowed is complete. */
   ended = false
@@ -27,7 +27,7 @@ export class AnswerHold {
     this.#watch = calls && !calls.whole ? new CallWatch(shape, calls) : undefined
   }
 
-  /** Undefined for an answer that is free. @throws Refusal when the engine takes no such grammar */
+  /** Undefined for an answer that is free. @throws UnservableError when the engine takes no such grammar */
   static async create(
     model: LlamaModel,
     order: Wanted,
@@ -41,18 +41,18 @@ export class AnswerHold {
     return hold
   }
 
-  /** The engine asks before it chooses each token. */
+  /** Called by the engine before it chooses each token. */
   readonly grammarEvaluationState = (): LlamaGrammarEvaluationState | undefined => {
     this.#isChoosing = this.#state !== undefined
     return this.#state
   }
 
-  /** To be told what each token has added to the text. */
+  /** Must be called with the text each token has added. */
   follow(piece: string): void {
     this.#isChoosing = false
     const turn = this.#watch?.push(piece)
     this.opening = turn?.type === 'hold' ? this.#begin(turn.grammar) : undefined
-    // nobody waits for it when this was the last token
+    // The result is unused when this was the last token
     this.opening?.catch(() => {})
     if (turn?.type === 'release') this.#release()
   }
@@ -65,7 +65,7 @@ export class AnswerHold {
   blame(error: Error): Error {
     if (!this.#isChoosing) return error
     const message = `the model cannot write what ${this.param} asks for: ${error.message}`
-    return new Refusal('invalid_request', message, this.param)
+    return new UnservableError('invalid_request', message, this.param)
   }
 
   #release(): void {
@@ -77,7 +77,7 @@ export class AnswerHold {
     const model = this.#model
     const grammar = await model.llama.createGrammar({ grammar: text }).catch((error: Error) => {
       const message = `the engine does not take the grammar of ${this.param}: ${error.message}`
-      throw new Refusal('unsupported_parameter', message, this.param)
+      throw new UnservableError('unsupported_parameter', message, this.param)
     })
     this.#state = new LlamaGrammarEvaluationState({ model, grammar })
   }

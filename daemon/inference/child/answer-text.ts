@@ -1,10 +1,10 @@
 import { StopMatcher } from './stop.ts'
 import { type Detokenize, TokenText } from './text.ts'
 
-export interface Shown {
-  /** What may be shown now. */
+export interface VisibleText {
+  /** Text that may be shown now. */
   text: string
-  /** What the token itself has added, shown or not. */
+  /** Text added by the token itself, shown or not. */
   piece: string
   /** No more tokens are wanted. */
   stopped: boolean
@@ -20,13 +20,13 @@ export class AnswerText<Token> {
     this.#stop = new StopMatcher(stops)
   }
 
-  push(token: Token): Shown {
+  push(token: Token): VisibleText {
     const piece = this.#text.push(token)
     return { piece, ...this.#stop.push(piece) }
   }
 
-  /** What was held back, when no more tokens come. */
-  end(): Shown {
+  /** Flushes buffered text at the end of the stream. */
+  end(): VisibleText {
     const piece = this.#text.flush()
     const last = this.#stop.push(piece)
     if (last.stopped) return { piece, ...last }

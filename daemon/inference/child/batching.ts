@@ -1,6 +1,6 @@
 import type { StepCounts } from '../protocol.ts'
 
-/** What of the engine's queue entry matters here. The priority is the slot's id, counted from 1. */
+/** Fields used from the engine's queue entry. The priority is the slot's id, counted from 1. */
 interface Queued {
   readonly tokens: readonly unknown[]
   readonly evaluationPriority: number

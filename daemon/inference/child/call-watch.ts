@@ -1,21 +1,21 @@
+import { ArgumentsText } from '../arguments-text.ts'
 import { heldArguments, heldGrammar } from '../grammar/call-grammar.ts'
-import { ArgumentsText } from '../openai/arguments-text.ts'
 import type { CallRules } from '../protocol.ts'
 import { CALL_ARGUMENTS, CALL_SYNTAX, type CallShape, type CallSyntax } from '../tool-syntax.ts'
 
-/** What becomes of an answer with its newest text. */
-export type Turn =
-  /** A call has begun: what follows is held by this grammar. */
+/** Decision about an answer after its newest text. */
+type CallDecision =
+  /** A call has begun: this grammar constrains the following text. */
   | { type: 'hold'; grammar: string }
-  /** The call is complete: what follows is free again. */
+  /** The call is complete: the following text is unconstrained. */
   | { type: 'release' }
 
 /** Up to the name of a function, where calls have no mark: `{"name": "f"`. */
 const BARE = /^[;\s]*\{\s*"name"\s*:\s*"([\w-]{1,64})"/
-/** Longer than that with white space is no call any more. */
+/** Longest beginning of a call, including white space. */
 const MAX_BARE = 256
 
-/** Follows the text of an answer and says where calls begin by themselves, and where they end. */
+/** Watches the text of an answer for the beginning and end of calls. */
 export class CallWatch {
   readonly #shape: CallShape
   readonly #syntax: CallSyntax
@@ -33,13 +33,13 @@ export class CallWatch {
     this.#bare = this.#syntax.bare ? '' : undefined
   }
 
-  push(text: string): Turn | undefined {
+  push(text: string): CallDecision | undefined {
     if (text === '') return undefined
     if (this.#call !== undefined) return this.#follow(this.#call, text)
-    return this.#marked(text) ?? this.#unmarked(text)
+    return this.#findMarked(text) ?? this.#findUnmarked(text)
   }
 
-  #marked(text: string): Turn | undefined {
+  #findMarked(text: string): CallDecision | undefined {
     const { begin } = this.#syntax
     const all = this.#tail + text
     const at = all.lastIndexOf(begin)
@@ -49,7 +49,7 @@ export class CallWatch {
     return this.#hold(heldGrammar(this.#shape, this.#calls, written), written)
   }
 
-  #unmarked(text: string): Turn | undefined {
+  #findUnmarked(text: string): CallDecision | undefined {
     if (this.#bare === undefined) return undefined
     const bare = this.#bare + text
     const found = BARE.exec(bare)
@@ -61,28 +61,28 @@ export class CallWatch {
     return this.#hold(heldArguments(this.#shape, this.#calls, asked.rule, after), bare)
   }
 
-  #hold(grammar: string | undefined, written: string): Turn | undefined {
+  #hold(grammar: string | undefined, written: string): CallDecision | undefined {
     if (grammar === undefined) return undefined
     this.#tail = ''
     this.#bare = undefined
     this.#call = new CallEnd(this.#shape)
-    this.#call.reached(written)
+    this.#call.hasReached(written)
     return { type: 'hold', grammar }
   }
 
-  #follow(call: CallEnd, text: string): Turn | undefined {
-    if (!call.reached(text)) return undefined
+  #follow(call: CallEnd, text: string): CallDecision | undefined {
+    if (!call.hasReached(text)) return undefined
     this.#call = undefined
     this.#bare = this.#syntax.bare ? '' : undefined
     return { type: 'release' }
   }
 }
 
-/** Finds the end of one call, or of a list of them, in a text that a grammar holds. */
+/** Finds the end of one call, or of a list of calls, in constrained text. */
 class CallEnd {
   readonly #end: string
   readonly #json = new ArgumentsText()
-  /** What stands before the JSON; undefined when there is nothing to wait for. */
+  /** Text that precedes the JSON; undefined when there is nothing to wait for. */
   #before: string | undefined
   #after = ''
 
@@ -91,7 +91,7 @@ class CallEnd {
     this.#before = shape === 'mistral-args' ? '' : undefined
   }
 
-  reached(text: string): boolean {
+  hasReached(text: string): boolean {
     if (this.#json.complete) this.#after += text
     else {
       const json = this.#jsonOf(text)

@@ -1,23 +1,23 @@
 import type { SequenceEvaluateMetadataOptions, Token } from 'node-llama-cpp'
 import type { TokenChance, TokenInfo } from '../protocol.ts'
 
-/** Less likely than this is told as this, as OpenAI does; JSON has no infinity. */
+/** Lower bound of reported log probabilities, as OpenAI has it; JSON cannot represent infinity. */
 const LEAST_LOGPROB = -9999
 
-/** What the engine tells of a token besides its id. */
+/** Engine output for a token. */
 export interface Sampled {
   token: Token
   /** 0 to 1, in the distribution that the token was drawn from. */
   confidence?: number
-  /** Of the whole vocabulary, the most likely first. */
+  /** Probabilities of the whole vocabulary, the most likely first. */
   probabilities?: Map<Token, number>
 }
 
 /**
- * What to ask of the engine, and only when it is wanted: for a confidence it sorts the vocabulary
- * (with 16 thousand tokens 1 ms of CPU for each token of the answer), alternatives come with all of
- * the vocabulary (5 ms). `controlledEvaluate` would bring the same, without a grammar and with a
- * seed that begins anew at each token.
+ * Metadata to request from the engine, only where needed: for a confidence it sorts the vocabulary
+ * (with 16 thousand tokens 1 ms of CPU per token of the answer), and alternatives contain the whole
+ * vocabulary (5 ms). `controlledEvaluate` would return the same, but without a grammar and with its
+ * seed reset at each token.
  */
 export const metadataFor = (topLogprobs: number | undefined): SequenceEvaluateMetadataOptions => {
   if (topLogprobs === undefined) return {}
@@ -41,13 +41,13 @@ const likeliest = (
   count: number,
   textOf: (token: Token) => string,
 ): TokenChance[] =>
-  firstOf(probabilities, count)
-    // what a grammar or top_p has left out
+  takeFirst(probabilities, count)
+    // Tokens excluded by a grammar or top_p
     .filter(([, probability]) => probability > 0)
     .map(([token, probability]) => ({ text: textOf(token), logprob: logprob(probability) }))
 
-/** Of a whole vocabulary, which is not worth copying. */
-const firstOf = <T>(all: Iterable<T>, count: number): T[] => {
+/** First entries of a vocabulary that is too large to copy. */
+const takeFirst = <T>(all: Iterable<T>, count: number): T[] => {
   const first: T[] = []
   for (const one of all) if (first.push(one) >= count) break
   return first

@@ -10,18 +10,18 @@ import type { Emit } from './generation.ts'
 import { mostCharacters, tokenizerOf } from './model.ts'
 import { PromptPace } from './prompt-pace.ts'
 import { isScored } from './prompt-scores.ts'
-import { echoing, emptyAnswer, rawPrompt } from './raw-prompt.ts'
-import { Refusal } from './refusal.ts'
+import { echoPrompt, emptyAnswer, rawPrompt } from './raw-prompt.ts'
 import type { Slot } from './slot.ts'
 import { pickSlot } from './slots.ts'
-import { type Tokenizer, tokenizePieces } from './tokens.ts'
+import { type ModelTokenizer, tokenizePieces } from './tokens.ts'
+import { UnservableError } from './unservable-error.ts'
 
 /** One context with as many sequences as slots; the daemon never sends more jobs than that. */
 export class ChatEngine {
   readonly #model: LlamaModel
   readonly #mostCharacters: number
   readonly #template: ChatTemplate
-  readonly #tokenizer: Tokenizer<number>
+  readonly #tokenizer: ModelTokenizer<number>
   readonly #slots: Slot[]
   readonly #batching: Batching
   readonly #pace = new PromptPace()
@@ -60,7 +60,7 @@ export class ChatEngine {
   /** Resolves after the last event of the job; the slot is then free. */
   async run(order: ChatOrder, emit: Emit, isCancelled: () => boolean): Promise<void> {
     const { prompt, callShape } = this.#read(order)
-    const tell = order.echo && !isScored(order) ? echoing(this.#model, order, emit) : emit
+    const tell = order.echo && !isScored(order) ? echoPrompt(this.#model, order, emit) : emit
     if (order.maxTokens === 0 && !isScored(order)) {
       for (const event of emptyAnswer(order, prompt.length)) tell(event)
       return
@@ -88,23 +88,23 @@ export class ChatEngine {
 
   #read(order: ChatOrder): { prompt: number[]; callShape?: CallShape } {
     const characters = charactersOf(order)
-    if (characters > this.#mostCharacters) throw tooLong(`${characters} characters`, order)
+    if (characters > this.#mostCharacters) throw promptTooLong(`${characters} characters`, order)
     const read =
       order.prompt === undefined
-        ? this.#rendered(order)
+        ? this.#render(order)
         : { prompt: rawPrompt(this.#model, this.#tokenizer, order.prompt) }
     if (read.prompt.length < order.contextLength) return read
-    throw tooLong(`${read.prompt.length} tokens`, order)
+    throw promptTooLong(`${read.prompt.length} tokens`, order)
   }
 
-  #rendered({ messages, tools }: ChatOrder): { prompt: number[]; callShape: CallShape } {
+  #render({ messages, tools }: ChatOrder): { prompt: number[]; callShape: CallShape } {
     const nonce = randomBytes(16).toString('hex')
     const { pieces, callShape } = this.#template.render(messages, nonce, tools)
     return { prompt: tokenizePieces(pieces, this.#tokenizer), callShape }
   }
 }
 
-/** Of the whole prompt, at least. */
+/** Lower bound of the prompt's length in characters. */
 const charactersOf = ({ messages, prompt, tools = [] }: ChatOrder): number => {
   if (prompt !== undefined) return prompt.length
   const calls = messages.flatMap(message => message.calls ?? [])
@@ -115,13 +115,13 @@ const charactersOf = ({ messages, prompt, tools = [] }: ChatOrder): number => {
   ].reduce((sum, { length }) => sum + length, 0)
 }
 
-const tooLong = (size: string, { contextLength, prompt }: ChatOrder): Refusal => {
+const promptTooLong = (size: string, { contextLength, prompt }: ChatOrder): UnservableError => {
   const [what, param] =
     prompt === undefined
       ? ['the messages and tools have', 'messages']
       : ['the prompt has', 'prompt']
   const message = `${what} ${size}; the context of ${contextLength} tokens must hold them and the answer`
-  return new Refusal('context_length_exceeded', message, param)
+  return new UnservableError('context_length_exceeded', message, param)
 }
 
 const templateOf = (model: LlamaModel): string => {

@@ -2,13 +2,13 @@ import { Template } from '@huggingface/jinja'
 import type { PlainMessage, PlainTool } from '../protocol.ts'
 import { type CallShape, callShapeOf } from '../tool-syntax.ts'
 import { type Piece, renderPrompt, type TemplateVariables } from './prompt.ts'
-import { Refusal } from './refusal.ts'
 import { hasShortIds, shortenCallIds } from './short-call-ids.ts'
 import { SPELLED_SHAPE, spellOutTools } from './spelled-tools.ts'
+import { UnservableError } from './unservable-error.ts'
 
-export interface Rendered {
+interface Rendered {
   pieces: Piece[]
-  /** How calls stand in the prompt, and so in the answer. */
+  /** Form of calls in the prompt, and therefore in the answer. */
   callShape: CallShape
 }
 
@@ -16,7 +16,10 @@ export interface Rendered {
 export class ChatTemplate {
   readonly #template: Template
   readonly #variables: TemplateVariables
-  /** How the template writes calls; undefined when it knows no tools, or in no form of ours. */
+  /**
+   * Form in which the template writes calls; undefined when it supports no tools or an unknown
+   * form.
+   */
   readonly callShape: CallShape | undefined
 
   /** @throws when the template cannot be parsed or cannot render one plain message */
@@ -28,7 +31,7 @@ export class ChatTemplate {
     this.callShape = shape !== undefined && this.#showsTool(shape) ? shape : undefined
   }
 
-  /** @throws Refusal when the template does not take these roles in this order */
+  /** @throws UnservableError when the template does not take these roles in this order */
   render(
     messages: readonly PlainMessage[],
     nonce: string,
@@ -90,8 +93,8 @@ export class ChatTemplate {
 
 const TRIAL: readonly PlainMessage[] = [{ role: 'user', text: 'hello' }]
 
-const refusal = (error: unknown): Refusal =>
-  new Refusal(
+const refusal = (error: unknown): UnservableError =>
+  new UnservableError(
     'invalid_request',
     `the model's chat template does not take these messages: ${(error as Error).message}`,
     'messages',
@@ -109,7 +112,7 @@ export const mergeLeadingSystem = (messages: readonly PlainMessage[]): readonly 
   return [{ role: 'system', text }, ...messages.slice(count)]
 }
 
-/** For templates that know no system role: its text goes before the first user message. */
+/** Moves system text before the first user message, for templates without a system role. */
 export const foldSystem = (
   messages: readonly PlainMessage[],
 ): readonly PlainMessage[] | undefined => {

@@ -7,7 +7,7 @@ import { Turnstile } from './turnstile.ts'
 /** Tokens of one engine step. */
 const BATCH_TOKENS = 512
 
-export interface ContextSize {
+interface ContextSize {
   slots: number
   /** Tokens of one slot. */
   contextLength: number
@@ -28,7 +28,7 @@ export const createChatContext = async (
     flashAttention: flashAttentionFor(model),
     failedCreationRemedy: false,
     batching: {
-      // At once, without a turn of the event loop: the strategy itself waits for the other slots.
+      // Dispatches without a turn of the event loop: the strategy itself waits for the other slots.
       dispatchSchedule: dispatch => queueMicrotask(dispatch),
       itemPrioritizationStrategy: batching.strategy,
     },

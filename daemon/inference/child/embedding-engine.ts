@@ -2,7 +2,7 @@ import type { LlamaEmbeddingContext, LlamaModel, Token } from 'node-llama-cpp'
 import type { EmbedOrder, LoadOrder, StepCounts } from '../protocol.ts'
 import type { Emit } from './generation.ts'
 import { isKnownToken, mostCharacters } from './model.ts'
-import { Refusal } from './refusal.ts'
+import { UnservableError } from './unservable-error.ts'
 
 /** One embedding context per slot; each evaluates one text at a time. */
 export class EmbeddingEngine {
@@ -68,14 +68,14 @@ export class EmbeddingEngine {
         return
       }
       const { vector } = await context.getEmbeddingFor(input.tokens)
-      vectors.push(normalized(vector))
+      vectors.push(normalize(vector))
       promptTokens += input.length
       this.#count(input.length)
     }
     emit({ type: 'vectors', job: order.job, vectors, promptTokens })
   }
 
-  /** `length` counts what the engine adds, too. */
+  /** `length` includes the tokens that the engine adds. */
   #tokens(
     context: LlamaEmbeddingContext,
     input: string | readonly number[],
@@ -83,18 +83,23 @@ export class EmbeddingEngine {
     { contextLength }: EmbedOrder,
   ): { tokens: Token[]; length: number } {
     if (input.length > this.#mostCharacters) {
-      throw tooLong(index, `is ${input.length} long`, contextLength)
+      throw inputTooLong(index, `is ${input.length} long`, contextLength)
     }
-    const tokens = typeof input === 'string' ? this.#model.tokenize(input) : this.#known(input)
+    const tokens =
+      typeof input === 'string' ? this.#model.tokenize(input) : this.#checkTokens(input)
     const length = context.calculateInputLength(tokens)
-    if (length > contextLength) throw tooLong(index, `has ${length} tokens`, contextLength)
+    if (length > contextLength) throw inputTooLong(index, `has ${length} tokens`, contextLength)
     return { tokens, length }
   }
 
-  #known(ids: readonly number[]): Token[] {
+  #checkTokens(ids: readonly number[]): Token[] {
     const unknown = ids.find(id => !isKnownToken(this.#model, id))
     if (unknown === undefined) return [...ids] as Token[]
-    throw new Refusal('invalid_request', `token ${unknown} is not in the vocabulary`, 'input')
+    throw new UnservableError(
+      'invalid_request',
+      `token ${unknown} is not in the vocabulary`,
+      'input',
+    )
   }
 
   #count(tokens: number): void {
@@ -106,15 +111,15 @@ export class EmbeddingEngine {
   }
 }
 
-const tooLong = (index: number, size: string, contextLength: number): Refusal =>
-  new Refusal(
+const inputTooLong = (index: number, size: string, contextLength: number): UnservableError =>
+  new UnservableError(
     'context_length_exceeded',
     `input ${index} ${size}; the model takes ${contextLength} tokens`,
     'input',
   )
 
 /** Length 1, as OpenAI's are. A zero vector stays. */
-export const normalized = (vector: readonly number[]): Float32Array => {
+const normalize = (vector: readonly number[]): Float32Array => {
   const length = Math.hypot(...vector)
   return Float32Array.from(vector, value => (length === 0 ? 0 : value / length))
 }

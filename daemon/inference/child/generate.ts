@@ -2,7 +2,7 @@ import type { SequenceEvaluateOptions, Token } from 'node-llama-cpp'
 import type { EndReason } from '../protocol.ts'
 import { callMarks } from '../tool-syntax.ts'
 import { AnswerHold } from './answer-hold.ts'
-import { AnswerText, type Shown } from './answer-text.ts'
+import { AnswerText, type VisibleText } from './answer-text.ts'
 import { metadataFor, type Sampled, tokenInfo } from './chances.ts'
 import type { Generation } from './generation.ts'
 import { detokenizer } from './model.ts'
@@ -10,7 +10,7 @@ import { isScored, readScored } from './prompt-scores.ts'
 import { samplingOptions } from './sampling.ts'
 import { TokenTrail } from './token-trail.ts'
 
-/** One answer, from the first event to the last. @throws Refusal before the first */
+/** One answer, from the first event to the last. @throws UnservableError before the first */
 export const generate = async (generation: Generation): Promise<void> => {
   const { model, slot, prompt, order, emit, callShape = 'hermes' } = generation
   const maxTokens = Math.min(order.maxTokens ?? Infinity, order.contextLength - prompt.length)
@@ -25,7 +25,7 @@ export const generate = async (generation: Generation): Promise<void> => {
   const cachedTokens = await slot.keep(prefix)
   const facts = { promptTokens: prompt.length, cachedTokens, maxTokens }
   emit({ type: 'start', job: order.job, ...facts, ...(order.tools && { callShape }) })
-  await slot.whileActive(async () => {
+  await slot.runActive(async () => {
     const rest = isScored(order)
       ? await readScored(generation)
       : await readPrompt(generation, cachedTokens)
@@ -65,14 +65,14 @@ const readPrompt = async (
     const chunk = tokens.slice(at, at + pace.chunkTokens)
     const startedAt = performance.now()
     await slot.read(chunk)
-    pace.took(chunk.length, performance.now() - startedAt)
+    pace.record(chunk.length, performance.now() - startedAt)
     at += chunk.length
     await slot.pause()
   }
   return isCancelled() ? undefined : tokens.slice(at)
 }
 
-/** The tokens of the answer; the engine tells more of some of them only, where that is enough. */
+/** Tokens of the answer; metadata is requested from the engine only for as many as needed. */
 const sampledTokens = (
   { slot, order }: Generation,
   prompt: Token[],
@@ -81,12 +81,12 @@ const sampledTokens = (
   const { topLogprobs, logprobTokens } = order
   const metadata = metadataFor(topLogprobs)
   if (logprobTokens === undefined) return slot.generate(prompt, options, metadata)
-  return firstTold(logprobTokens, slot.generate(prompt, options, metadata), last =>
+  return tellFirst(logprobTokens, slot.generate(prompt, options, metadata), last =>
     slot.generate([last], options, {}),
   )
 }
 
-const firstTold = async function* (
+const tellFirst = async function* (
   count: number,
   told: AsyncIterable<Sampled>,
   goOn: (last: Token) => AsyncIterable<Sampled>,
@@ -134,14 +134,14 @@ const answer = async (
   return show(undefined) ? 'stop' : 'length'
 }
 
-/** Emits what each token adds to the text, or at the end what was held back; true at a stop. */
+/** Emits the text that each token adds, or at the end the buffered text; true at a stop. */
 const shower = ({ model, order, callShape, emit }: Generation, hold: AnswerHold | undefined) => {
   const { job, topLogprobs } = order
   const marks = order.tools && callShape ? callMarks(callShape) : []
   const text = new AnswerText<Token>(detokenizer(model, marks), order.sampling.stop)
   const trail = new TokenTrail()
   const textOf = (token: Token): string => model.detokenize([token])
-  const withTokens = (shown: Shown, sampled: Sampled | undefined): void => {
+  const withTokens = (shown: VisibleText, sampled: Sampled | undefined): void => {
     if (sampled?.confidence !== undefined)
       trail.push(tokenInfo(sampled, shown.piece, topLogprobs ?? 0, textOf))
     const tokens = trail.show(shown.text)

@@ -3,19 +3,26 @@
  * killing it, because closing the engine while it works can crash. Signals for the whole process
  * group (Ctrl-C, systemd) are the daemon's business.
  */
-import type { ChatOrder, EmbedOrder, LoadOrder, MeasureOrder, Order, Reply } from '../protocol.ts'
+import type {
+  ChatOrder,
+  EmbedOrder,
+  EngineReply,
+  LoadOrder,
+  MeasureOrder,
+  Order,
+} from '../protocol.ts'
 import { ChatEngine } from './chat-engine.ts'
 import { EmbeddingEngine } from './embedding-engine.ts'
-import { measure } from './measure.ts'
+import { measureThroughput } from './measure.ts'
 import { deviceOf, isTransient, loadModel } from './model.ts'
 import { Outbox } from './outbox.ts'
 import { progressTeller } from './progress-teller.ts'
-import { Refusal } from './refusal.ts'
+import { UnservableError } from './unservable-error.ts'
 
-/** After so many requests in a row that the engine itself failed, it is taken for broken. */
+/** Consecutive engine failures after which the process counts as broken. */
 const MAX_FAILURES = 3
 
-const send = (reply: Reply): void => {
+const send = (reply: EngineReply): void => {
   process.send?.(reply)
 }
 
@@ -37,7 +44,7 @@ const load = async (order: LoadOrder): Promise<void> => {
       order,
       progressTeller(send, () => performance.now()),
     )
-    const onStep = (): void => outbox.stepped()
+    const onStep = (): void => outbox.endStep()
     engine =
       order.kind === 'chat'
         ? await ChatEngine.create(model, order, onStep)
@@ -53,7 +60,7 @@ const load = async (order: LoadOrder): Promise<void> => {
 const measureOnly = async (order: MeasureOrder): Promise<void> => {
   try {
     const model = await loadModel({ ...order, kind: 'chat', threads: Math.max(...order.threads) })
-    send({ type: 'measured', rows: await measure(model, order) })
+    send({ type: 'measured', rows: await measureThroughput(model, order) })
   } catch (error) {
     send({ type: 'failed', reason: (error as Error).message, transient: isTransient(error) })
   }
@@ -81,7 +88,7 @@ const run = async (asked: ChatOrder | EmbedOrder): Promise<void> => {
 }
 
 const refuse = (job: number, error: unknown): void => {
-  if (error instanceof Refusal) {
+  if (error instanceof UnservableError) {
     const { code, message, param } = error
     outbox.push({ type: 'refused', job, code, message, param })
     return

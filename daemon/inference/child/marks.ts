@@ -1,6 +1,6 @@
 /**
- * Stands in for what people wrote while a template is rendered: marks that nobody can guess, put
- * back afterwards as plain text, so that a `<|im_end|>` of theirs stays text.
+ * Placeholders for user text while a template is rendered: unguessable marks that are replaced by
+ * plain text afterwards, so that a `<|im_end|>` in user text stays text.
  */
 export class Marks {
   readonly texts: string[] = []
@@ -26,7 +26,7 @@ export class Marks {
     return Object.fromEntries(entries.map(([name, one]) => [this.#word(name), this.json(one)]))
   }
 
-  /** Splits what was rendered: every second part is the number of a text. */
+  /** Splits rendered text: every second part is the number of a text. */
   split(rendered: string): string[] {
     return rendered.split(new RegExp(`\\{${this.#nonce}:(\\d+)\\}`))
   }

@@ -1,12 +1,11 @@
 import type { LlamaContext, LlamaModel, Token } from 'node-llama-cpp'
-import type { MeasureOrder } from '../protocol.ts'
-import type { Measured } from '../tuning/choose.ts'
+import type { Measured, MeasureOrder } from '../protocol.ts'
 import { Batching } from './batching.ts'
 import { createChatContext } from './context.ts'
 import { isTransient } from './model.ts'
 import type { Slot } from './slot.ts'
 
-/** What every stream begins with. */
+/** Length of each stream's prompt. */
 const PROMPT_TOKENS = 8
 /** Each stream makes these first; the reading of its prompt is in them. */
 const WARM_UP_TOKENS = 2
@@ -17,7 +16,10 @@ const WARM_UP_TOKENS = 2
  *
  * @throws Error at twice the time: half a table would favour what was measured first
  */
-export const measure = async (model: LlamaModel, order: MeasureOrder): Promise<Measured[]> => {
+export const measureThroughput = async (
+  model: LlamaModel,
+  order: MeasureOrder,
+): Promise<Measured[]> => {
   const rows: Measured[] = []
   const share = order.budgetMs / (order.slots.length * order.threads.length)
   const endsAt = performance.now() + 2 * order.budgetMs
@@ -34,7 +36,7 @@ export const measure = async (model: LlamaModel, order: MeasureOrder): Promise<M
   return rows
 }
 
-/** With the most slots there is memory for; undefined when there is none for one. */
+/** Context with as many slots as fit in memory; undefined when not even one fits. */
 const largestContext = async (
   model: LlamaModel,
   { slots: counts, contextLength }: MeasureOrder,
@@ -65,7 +67,7 @@ const speed = async (
   let elapsedMs = 1
   const stream = async (slot: Slot): Promise<void> => {
     await slot.keep(0)
-    await slot.whileActive(async () => {
+    await slot.runActive(async () => {
       let made = 0
       for await (const _ of slot.generate(prompt, { temperature: 0 }, {})) {
         if (++made === WARM_UP_TOKENS && ++writing === slots.length) startedAt = performance.now()

@@ -7,14 +7,15 @@ import {
 } from 'node-llama-cpp'
 import type { LoadOrder } from '../protocol.ts'
 import type { Detokenize } from './text.ts'
-import type { Tokenizer } from './tokens.ts'
+import type { ModelTokenizer } from './tokens.ts'
 
 /**
- * Loads the weights. Nothing is compiled or downloaded. `onProgress` hears shares, 0 to 1.
+ * Loads the weights; nothing is compiled or downloaded. `onProgress` receives the loaded share,
+ * from 0 to 1.
  *
- * @param order.kind embedding contexts work at the same time and share the threads. One chat
- * context has all of them to itself: it is not bounded here, because the engine would then ask for
- * its share anew in each step.
+ * @param order.kind embedding contexts run in parallel and share the threads. A chat context has
+ * all of them to itself and is not limited here, because the engine would then negotiate its share
+ * in each step.
  */
 export const loadModel = async (
   order: Pick<LoadOrder, 'file' | 'gpu' | 'threads' | 'kind'>,
@@ -35,10 +36,10 @@ export const loadModel = async (
 export const deviceOf = (model: LlamaModel): string => model.llama.gpu || 'cpu'
 
 /**
- * On a CPU, flash attention works off one position of the cache at a time. With heads of 32 values
- * (1.8M parameters) a token after 900 others took 2.2 ms of CPU with it and 0.8 ms without, while
- * a prompt of 1,700 tokens took 0.1 s with it and 0.25 s without; with heads of 64 values it is the
- * better choice for both.
+ * Disables flash attention on a CPU for small heads, where it processes one cache position at a
+ * time. With heads of 32 values (1.8M parameters) a token after 900 others took 2.2 ms of CPU with
+ * it and 0.8 ms without, while a prompt of 1,700 tokens took 0.1 s with it and 0.25 s without; with
+ * heads of 64 values it is the better choice for both.
  */
 export const flashAttentionFor = (model: LlamaModel): 'auto' | false => {
   const { attention, embedding_length } = model.fileInfo.architectureMetadata
@@ -48,7 +49,7 @@ export const flashAttentionFor = (model: LlamaModel): 'auto' | false => {
 }
 
 /** SentencePiece adds a space before each text; between pieces of one text it must not. */
-export const tokenizerOf = (model: LlamaModel): Tokenizer<Token> => ({
+export const tokenizerOf = (model: LlamaModel): ModelTokenizer<Token> => ({
   tokenize: (text, special) =>
     model.vocabularyType === 'spm'
       ? model.tokenize(text, special, 'trimLeadingSpace')

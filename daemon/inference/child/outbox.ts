@@ -1,10 +1,10 @@
 import type { JobEvent, StepCounts, StepReply } from '../protocol.ts'
 
-/** The daemon hears from a busy engine at least this often, also when there is no text. */
+/** Interval at which a busy engine reports to the daemon even without text. */
 const BEAT_MS = 1000
 
 /**
- * Gathers what happens in the slots and sends it as one message per engine step, while the step
+ * Collects the events of all slots and sends them as one message per engine step, while the step
  * runs: sending must not delay it.
  */
 export class Outbox {
@@ -26,17 +26,17 @@ export class Outbox {
     this.#now = options.now
   }
 
-  /** Sent with the next step. */
+  /** Queues an event for the next step's message. */
   push(event: JobEvent): void {
     this.#events.push(event)
   }
 
-  /** What waits is sent soon, with or without a step. */
+  /** Sends queued events soon, even without a step. */
   hurry(): void {
     this.#schedule()
   }
 
-  stepped(): void {
+  endStep(): void {
     if (this.#events.length > 0 || this.#now() - this.#sentAt >= BEAT_MS) this.#schedule()
   }
 

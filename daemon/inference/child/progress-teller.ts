@@ -1,9 +1,9 @@
 import type { ProgressReply } from '../protocol.ts'
 
-/** At most one message in this time. */
+/** Minimum interval between progress messages. */
 const TELL_MS = 200
 
-/** Tells the daemon how much of the weights is loaded, a few times a second. */
+/** Reports the loaded share of the weights to the daemon a few times a second. */
 export const progressTeller = (
   send: (reply: ProgressReply) => void,
   now: () => number,

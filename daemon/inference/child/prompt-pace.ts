@@ -12,11 +12,11 @@ const MOST_TOKENS = 256
 
 /** Chooses the length of prompt chunks by how long the last ones took. */
 export class PromptPace {
-  /** Small at first: nobody knows yet how fast this machine is. */
+  /** Starts small, as the speed of the machine is not known yet. */
   chunkTokens = UNIT_TOKENS
 
   /** A chunk of `tokens` has taken `ms`. At most twice or half the length at once. */
-  took(tokens: number, ms: number): void {
+  record(tokens: number, ms: number): void {
     const ideal = (tokens * TARGET_MS) / Math.max(ms, 0.001)
     const bounded = Math.min(Math.max(ideal, this.chunkTokens / 2), this.chunkTokens * 2)
     const units = Math.max(1, Math.floor(bounded / UNIT_TOKENS))

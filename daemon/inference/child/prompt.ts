@@ -2,7 +2,7 @@ import type { Template } from '@huggingface/jinja'
 import type { PlainCall, PlainMessage, PlainTool } from '../protocol.ts'
 import { leadingSpace, Marks, trailingSpace } from './marks.ts'
 
-/** A part of a prompt. Only template text may become special tokens; what people wrote never. */
+/** A part of a prompt. Only template text may become special tokens, user text never. */
 export interface Piece {
   text: string
   from: 'template' | 'message'
@@ -16,9 +16,9 @@ export interface TemplateVariables {
 /**
  * Renders the model's own chat template.
  *
- * @param nonce unguessable and new for each prompt
- * @param tools absent: the template is not told of any
- * @throws what the template throws, for instance at roles that do not alternate
+ * @param nonce unguessable and different for each prompt
+ * @param tools tools offered to the template; none when absent
+ * @throws any error of the template, for instance for roles that do not alternate
  */
 export const renderPrompt = (
   template: Template,
@@ -37,7 +37,10 @@ export const renderPrompt = (
   return splitAtMarks(marks.split(rendered), marks.texts)
 }
 
-/** As `apply_chat_template` of Hugging Face's transformers hands messages to a template. */
+/**
+ * Message in the form that `apply_chat_template` of Hugging Face's transformers passes to
+ * templates.
+ */
 const templateMessage = ({ role, text, calls, callId }: PlainMessage, marks: Marks) => ({
   role,
   content: marks.text(text),
@@ -48,11 +51,11 @@ const templateMessage = ({ role, text, calls, callId }: PlainMessage, marks: Mar
 const templateCall = ({ id, name, arguments: text }: PlainCall, marks: Marks) => ({
   id: marks.json(id),
   type: 'function',
-  function: { name, arguments: marks.json(parsed(text)) },
+  function: { name, arguments: marks.json(parseArguments(text)) },
 })
 
 /** Templates write arguments as JSON; broken ones stay the text they are. */
-const parsed = (text: string): unknown => {
+const parseArguments = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
@@ -65,7 +68,7 @@ const splitAtMarks = (parts: readonly string[], texts: readonly string[]): Piece
   let template = parts[0] as string
   for (let at = 1; at < parts.length; at += 2) {
     const after = parts[at + 1] as string
-    const content = widened(template, texts[Number(parts[at])] as string, after)
+    const content = absorbSpace(template, texts[Number(parts[at])] as string, after)
     pieces.push({ from: 'template', text: template.slice(0, template.length - content.left) })
     pieces.push({ from: 'message', text: content.text })
     template = after.slice(content.right)
@@ -75,7 +78,7 @@ const splitAtMarks = (parts: readonly string[], texts: readonly string[]): Piece
 }
 
 /** White space that the template has kept around a content is tokenised with the content. */
-const widened = (
+const absorbSpace = (
   before: string,
   text: string,
   after: string,

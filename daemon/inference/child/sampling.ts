@@ -4,27 +4,27 @@ import {
   type Token,
   TokenBias,
 } from 'node-llama-cpp'
-import type { Sampling } from '../protocol.ts'
+import type { SamplingOrder } from '../protocol.ts'
 import { isKnownToken } from './model.ts'
-import { Refusal } from './refusal.ts'
+import { UnservableError } from './unservable-error.ts'
 
 /**
  * The engine's options for one request, with OpenAI's meaning.
  *
- * @param generated the tokens of the answer so far; the penalties count in it
- * @param maxTokens most tokens that `generated` will hold
+ * @param listGenerated the tokens of the answer so far; the penalties count in it
+ * @param maxTokens most tokens that `listGenerated` will return
  */
 export const samplingOptions = (
   model: LlamaModel,
-  sampling: Sampling,
-  generated: () => Token[],
+  sampling: SamplingOrder,
+  listGenerated: () => Token[],
   maxTokens: number,
 ): SequenceEvaluateOptions => ({
   temperature: sampling.temperature,
   topP: sampling.topP,
   topK: NO_TOP_K,
   seed: sampling.seed,
-  ...penalties(sampling, generated, maxTokens),
+  ...penalties(sampling, listGenerated, maxTokens),
   ...bias(model, sampling.logitBias),
 })
 
@@ -35,14 +35,14 @@ export const samplingOptions = (
 export const NO_TOP_K = null as unknown as number
 
 const penalties = (
-  { frequencyPenalty, presencePenalty }: Sampling,
-  generated: () => Token[],
+  { frequencyPenalty, presencePenalty }: SamplingOrder,
+  listGenerated: () => Token[],
   maxTokens: number,
 ): Pick<SequenceEvaluateOptions, 'repeatPenalty'> => {
   if (frequencyPenalty === 0 && presencePenalty === 0) return {}
   return {
     repeatPenalty: {
-      punishTokens: generated,
+      punishTokens: listGenerated,
       /** Constant, because the engine makes a new sampler when it changes. */
       maxPunishTokens: maxTokens,
       penalty: 1,
@@ -54,17 +54,21 @@ const penalties = (
 
 const bias = (
   model: LlamaModel,
-  logitBias: Sampling['logitBias'],
+  logitBias: SamplingOrder['logitBias'],
 ): Pick<SequenceEvaluateOptions, 'tokenBias'> => {
   if (logitBias.length === 0) return {}
   const tokenBias = new TokenBias(model.tokenizer)
   for (const [id, logit] of logitBias) {
     const token = id as Token
     if (!isKnownToken(model, id)) {
-      throw new Refusal('invalid_request', `token ${id} is not in the vocabulary`, 'logit_bias')
+      throw new UnservableError(
+        'invalid_request',
+        `token ${id} is not in the vocabulary`,
+        'logit_bias',
+      )
     }
     if (model.isEogToken(token)) {
-      throw new Refusal('unsupported_parameter', `token ${id} ends a turn`, 'logit_bias')
+      throw new UnservableError('unsupported_parameter', `token ${id} ends a turn`, 'logit_bias')
     }
     tokenBias.set([token], { logit })
   }

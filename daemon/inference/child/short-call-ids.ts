@@ -8,13 +8,15 @@ const LENGTH = 9
 export const hasShortIds = (shape: CallShape): boolean =>
   shape === 'mistral' || shape === 'mistral-args'
 
-/** The same conversation with such ids; an answer keeps the id of its call. */
+/** Copy of a conversation with short ids; a tool's answer keeps the id of its call. */
 export const shortenCallIds = (messages: readonly PlainMessage[]): PlainMessage[] =>
   messages.map(message => ({
     ...message,
-    ...(message.calls && { calls: message.calls.map(call => ({ ...call, id: short(call.id) })) }),
-    ...(message.callId !== undefined && { callId: short(message.callId) }),
+    ...(message.calls && {
+      calls: message.calls.map(call => ({ ...call, id: shortenId(call.id) })),
+    }),
+    ...(message.callId !== undefined && { callId: shortenId(message.callId) }),
   }))
 
-const short = (id: string): string =>
+const shortenId = (id: string): string =>
   /^[a-zA-Z0-9]{9}$/.test(id) ? id : hash('sha256', id).slice(0, LENGTH)

@@ -44,20 +44,20 @@ export class Slot implements SlotView {
 
   /**
    * Drops what the cache holds beyond the first `length` tokens and returns how many it holds now.
-   * Models whose cache cannot be cut in the middle start anew.
+   * Models whose cache cannot be truncated lose all of it.
    */
   async keep(length: number): Promise<number> {
     const held = this.#sequence.nextTokenIndex
     const kept = length < held && this.#sequence.needsCheckpoints ? 0 : length
     if (kept === held) return kept
-    await this.#turnstile.whileClosed(() =>
+    await this.#turnstile.runClosed(() =>
       this.#sequence.eraseContextTokenRanges([{ start: kept, end: held }]),
     )
     return this.#sequence.nextTokenIndex
   }
 
   /** Runs `work` as one of the slots that the batching waits for. */
-  async whileActive(work: () => Promise<void>): Promise<void> {
+  async runActive(work: () => Promise<void>): Promise<void> {
     await this.#turnstile.closed
     this.#batching.active++
     try {
@@ -67,7 +67,7 @@ export class Slot implements SlotView {
     }
   }
 
-  /** To be called between steps. Undefined when nobody asks the slots to stand still. */
+  /** Must be awaited between steps. Undefined unless the slots are asked to pause. */
   pause(): Promise<void> | undefined {
     const closed = this.#turnstile.closed
     if (closed === undefined) return undefined

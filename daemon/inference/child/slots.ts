@@ -1,8 +1,8 @@
 export interface SlotView {
-  /** From 0; also the engine's sequence id. */
+  /** Number from 0; also the engine's sequence id. */
   id: number
   busy: boolean
-  /** What the slot's cache holds. */
+  /** Tokens in the slot's cache. */
   tokens: readonly number[]
 }
 
@@ -26,7 +26,7 @@ export const pickSlot = <Slot extends SlotView>(
   return longest.prefix - lowest.prefix >= WORTHWHILE_PREFIX_TOKENS ? longest : lowest
 }
 
-export const commonPrefix = (a: readonly number[], b: readonly number[]): number => {
+const commonPrefix = (a: readonly number[], b: readonly number[]): number => {
   const end = Math.min(a.length, b.length)
   let length = 0
   while (length < end && a[length] === b[length]) length++

@@ -1,20 +1,23 @@
 /**
- * How much of one stop string the text ends with, in time that grows with the text alone (Knuth,
- * Morris and Pratt, Fast pattern matching in strings, 1977): a long stop string that a text follows
- * for long must not stall the slots.
+ * Length of the prefix of one stop string with which the text ends, in time linear in the text
+ * (Knuth, Morris and Pratt, Fast pattern matching in strings, 1977): a long stop string that nearly
+ * matches must not stall the slots.
  */
 export class StopProgress {
   /** Characters of the stop string that the text ends with. */
   matched = 0
   readonly #stop: string
-  /** Of each beginning of the stop string, as far as it was needed: how much of it is its end too. */
+  /** For each prefix of the stop string, computed on demand: length of its longest border. */
   readonly #borders: number[] = [0]
 
   constructor(stop: string) {
     this.#stop = stop
   }
 
-  /** Where the stop string begins, counted from the piece that completes it; negative before it. */
+  /**
+   * Start of the stop string relative to the piece that completes it; negative when it starts
+   * earlier.
+   */
   startIn(piece: string): number | undefined {
     for (let at = 0; at < piece.length; at++) {
       this.#take(piece.charCodeAt(at))

@@ -1,8 +1,8 @@
 import { StopProgress } from './stop-progress.ts'
 
 /**
- * Finds stop strings in a text that comes in pieces. Text that could be the beginning of a stop
- * string is held back until it is clear what it is.
+ * Finds stop strings in a text that arrives in pieces. Text that may be the beginning of a stop
+ * string is buffered until that is decided.
  */
 export class StopMatcher {
   readonly #stops: readonly StopProgress[]
@@ -12,7 +12,7 @@ export class StopMatcher {
     this.#stops = stops.map(stop => new StopProgress(stop))
   }
 
-  /** The text that may be shown. `stopped` when a stop string came; it is not part of the text. */
+  /** Text that may be shown. `stopped` when a stop string was found; it is not part of the text. */
   push(piece: string): { text: string; stopped: boolean } {
     if (this.#stops.length === 0) return { text: piece, stopped: false }
     const text = this.#held + piece
@@ -27,7 +27,7 @@ export class StopMatcher {
     return { text: text.slice(0, shown), stopped: false }
   }
 
-  /** What was held back, when no more text comes. */
+  /** Flushes buffered text at the end of the stream. */
   flush(): string {
     const text = this.#held
     this.#held = ''

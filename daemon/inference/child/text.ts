@@ -25,7 +25,7 @@ export class TokenText<Token> {
     return incomplete ? '' : this.#take(text)
   }
 
-  /** What is left at the end, complete or not. */
+  /** Flushes the remaining bytes at the end, complete or not. */
   flush(): string {
     return this.#pending.length === 0
       ? ''

@@ -22,7 +22,7 @@ export class TokenTrail {
     return this.#waiting.splice(0, count < 0 ? this.#waiting.length : count).map(({ info }) => info)
   }
 
-  /** Nothing more is shown: what is left of a token that was cut. */
+  /** Ends the trail and returns the rest of a token that was cut. */
   end(): TokenInfo[] {
     return this.#waiting
       .splice(0)

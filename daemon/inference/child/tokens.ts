@@ -1,7 +1,7 @@
 import type { Piece } from './prompt.ts'
 
-/** What is needed of the model to make tokens. */
-export interface Tokenizer<Token> {
+/** Tokenizer functions used from a model. */
+export interface ModelTokenizer<Token> {
   /** `special`: names of special tokens become those tokens. */
   tokenize(text: string, special: boolean): readonly Token[]
   /** Put before every prompt, where the model wants one. */
@@ -11,7 +11,7 @@ export interface Tokenizer<Token> {
 /** The tokens of a prompt; the beginning token once, whether the template writes it or not. */
 export const tokenizePieces = <Token>(
   pieces: readonly Piece[],
-  { tokenize, beginning }: Tokenizer<Token>,
+  { tokenize, beginning }: ModelTokenizer<Token>,
 ): Token[] => {
   const tokens = pieces.flatMap(({ text, from }) => tokenize(text, from === 'template'))
   if (beginning !== undefined && tokens[0] !== beginning) tokens.unshift(beginning)

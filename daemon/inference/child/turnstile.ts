@@ -8,13 +8,13 @@ export class Turnstile {
   #opened: Promise<void> | undefined
   #open = (): void => {}
 
-  /** Undefined when the way is free, else what to wait for. */
+  /** Undefined when the way is free, else the promise to await. */
   get closed(): Promise<void> | undefined {
     return this.#opened
   }
 
-  /** Runs `work` while nobody passes. Several may work at the same time. */
-  async whileClosed(work: () => Promise<void>): Promise<void> {
+  /** Runs `work` while the turnstile is closed. Several may run at the same time. */
+  async runClosed(work: () => Promise<void>): Promise<void> {
     this.#workers++
     this.#opened ??= new Promise(resolve => {
       this.#open = resolve

@@ -1,7 +1,7 @@
-/** When it may be tried again: at once, after a while, or not before somebody has done something. */
-export type Again = 'now' | 'later' | 'never'
+/** When to retry: at once, after a delay, or only after an operator has acted. */
+type Again = 'now' | 'later' | 'never'
 
-/** Weights that could not be fetched; the message says why, in plain words. */
+/** Weights that could not be downloaded; the message states the reason in plain words. */
 export class DownloadError extends Error {
   override name = 'DownloadError'
   readonly again: Again

@@ -6,16 +6,16 @@ import { DownloadError } from './download-error.ts'
 import { PartFile } from './part-file.ts'
 import { type PartAnswer, requestPart, UnusablePart } from './request-part.ts'
 
-export interface Download {
+interface Download {
   url: URL
   authorization?: string | undefined
-  /** Where it shall lie; beside it stands what has come so far. */
+  /** Path of the finished file; the partial file lies beside it. */
   file: string
-  /** Absent when nobody knows what it must be. */
+  /** Expected digest; absent when it is unknown. */
   sha256: string | undefined
   stallSeconds: number
   clock: Clock
-  /** Called before bytes come; rejects when there is no room for them. */
+  /** Called before the body is read; rejects when there is not enough disk space. */
   makeRoom: (size: { totalBytes: number | undefined; haveBytes: number }) => Promise<void>
   /** The most that it may be when its size is not known. */
   maxBytes: number
@@ -36,7 +36,7 @@ const MAX_FAILURES = 5
  */
 export const download = async (order: Download): Promise<void> => {
   const { file, sha256, signal, url, wait = realWait } = order
-  // after a loss of power the end of a part may be empty: only a digest would tell
+  // After a power loss the end of a partial file may be empty, which only a digest reveals
   const part = await PartFile.open(file, sha256 !== undefined, signal)
   let kept = false
   let promised: string | undefined
@@ -47,9 +47,9 @@ export const download = async (order: Download): Promise<void> => {
         promised = await attempt(part, order)
         break
       } catch (error) {
-        if (signal.aborted || isFinal(error)) throw explained(error)
+        if (signal.aborted || isFinal(error)) throw explainError(error)
         failures = part.bytes > before ? 1 : failures + 1
-        if (failures >= MAX_FAILURES) throw gaveUp(url, error)
+        if (failures >= MAX_FAILURES) throw cannotFetch(url, error)
         if (error instanceof UnusablePart) await part.restart()
         await wait(backoffMs(failures - 1), signal)
       }
@@ -82,7 +82,7 @@ const attempt = async (part: PartFile, order: Download): Promise<string | undefi
   }
 }
 
-/** The hub knows before forty gigabytes have come that they are not what they should be. */
+/** Rejects a wrong file by the hub's own facts, before gigabytes are downloaded. */
 const requirePromised = ({ promised, totalBytes }: PartAnswer, { url, sha256 }: Download): void => {
   if (sha256 !== undefined && promised.sha256 !== undefined && promised.sha256 !== sha256)
     throw new DownloadError(
@@ -110,10 +110,10 @@ const receive = async (part: PartFile, answer: PartAnswer, order: Download): Pro
     throw new Error(`it ended after ${part.bytes} of ${totalBytes} bytes`)
 }
 
-/** A page that asks for a password is found out before forty gigabytes of something else are. */
+/** Rejects a login page or other content before gigabytes are downloaded. */
 const requireMagic = (chunk: Buffer): void => {
   const magic = chunk.subarray(0, 4).toString('latin1')
-  if (!'GGUF'.startsWith(magic)) throw new DownloadError('what comes is no GGUF file', 'never')
+  if (!'GGUF'.startsWith(magic)) throw new DownloadError('the download is not a GGUF file', 'never')
 }
 
 const complete = async (
@@ -137,10 +137,10 @@ const isFinal = (error: unknown): boolean =>
 const isFull = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '')
 
-const explained = (error: unknown): unknown =>
+const explainError = (error: unknown): unknown =>
   isFull(error) ? new DownloadError('the disk is full', 'later', error) : error
 
-const gaveUp = (url: URL, cause: unknown): DownloadError =>
+const cannotFetch = (url: URL, cause: unknown): DownloadError =>
   new DownloadError(
     `it cannot be fetched from ${url.host}: ${(cause as Error).message || 'no connection'}`,
     'later',

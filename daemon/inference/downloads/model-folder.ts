@@ -11,12 +11,12 @@ import { Shared } from './shared.ts'
 
 export interface ModelFolderOptions {
   folder: string
-  /** Most that the folder may hold. */
+  /** Maximum size of the folder. */
   maxBytes: number
   stallSeconds: number
   /** Files that the catalogue names; others may be removed. */
-  wanted: () => ReadonlySet<string>
-  /** Holds a token of the hub. */
+  listWanted: () => ReadonlySet<string>
+  /** File with a token of the hub. */
   hubTokenFile?: string | undefined
   clock: Clock
   /** Free bytes of the folder's file system; undefined when it is not known. */
@@ -24,17 +24,17 @@ export interface ModelFolderOptions {
   wait?: Wait
 }
 
-export type OnProgress = (bytes: number, totalBytes: number | undefined) => void
+type OnProgress = (bytes: number, totalBytes: number | undefined) => void
 
-/** Left free on the disk for everything else. */
+/** Disk space left free for everything else. */
 const RESERVE_BYTES = 256 * 1024 * 1024
 
-/** Weights that were downloaded. What several engines want is fetched once. */
+/** Folder of downloaded weights. Weights that several engines need are downloaded once. */
 export class ModelFolder {
   readonly #options: ModelFolderOptions
   readonly #downloads = new Shared<readonly [number, number | undefined]>()
 
-  /** Bytes of the files that are on their way, once it is known. */
+  /** Sizes of the files being downloaded, once known. */
   readonly #coming = new Map<string, number>()
   #turn: Promise<void> = Promise.resolve()
 
@@ -57,7 +57,7 @@ export class ModelFolder {
         stallSeconds,
         clock,
         maxBytes,
-        makeRoom: size => this.#inTurn(() => this.#makeRoom(file, size)),
+        makeRoom: size => this.#runInTurn(() => this.#makeRoom(file, size)),
         onProgress: (bytes, total) => tell([bytes, total]),
         signal: abort,
         ...(wait !== undefined && { wait }),
@@ -65,14 +65,14 @@ export class ModelFolder {
     await this.#downloads.join(file, begin, at => onProgress(...at), signal)
   }
 
-  /** Of two that look at once, each would take what there is for its own. */
-  #inTurn(run: () => Promise<void>): Promise<void> {
+  /** Runs one check at a time, as two at once would claim the same free space. */
+  #runInTurn(run: () => Promise<void>): Promise<void> {
     const done = this.#turn.then(run)
     this.#turn = done.catch(() => {})
     return done
   }
 
-  /** What others that are on their way will take besides. */
+  /** Disk space that other running downloads still need. */
   #restBytes(file: string, held: readonly { path: string; bytes: number }[]): number {
     let restBytes = 0
     for (const [other, totalBytes] of this.#coming) {
@@ -93,7 +93,7 @@ export class ModelFolder {
     const restBytes = this.#restBytes(file, others)
     const heldBytes = (): number =>
       others.reduce((sum, { bytes }) => sum + bytes, totalBytes + restBytes)
-    const missing = async (): Promise<string | undefined> => {
+    const findShortage = async (): Promise<string | undefined> => {
       if (heldBytes() > maxBytes)
         return `${folder} would hold ${printBytes(heldBytes())} of at most ${printBytes(maxBytes)}`
       const free = await freeBytes(folder)
@@ -102,7 +102,7 @@ export class ModelFolder {
       return `the disk has ${printBytes(free)} free, and ${printBytes(needed)} are needed`
     }
     for (;;) {
-      const reason = await missing()
+      const reason = await findShortage()
       if (reason === undefined) {
         this.#coming.set(file, totalBytes)
         return
@@ -115,7 +115,7 @@ export class ModelFolder {
   }
 
   #isWanted(path: string): boolean {
-    const wanted = [...this.#options.wanted(), ...this.#coming.keys()]
+    const wanted = [...this.#options.listWanted(), ...this.#coming.keys()]
     return wanted.some(file => path === file || path === partName(file))
   }
 }
@@ -140,7 +140,7 @@ const freeOf = async (folder: string): Promise<number | undefined> => {
   return space && space.bavail * space.bsize
 }
 
-/** Only what a download has put there. */
+/** Names of files that downloads created. */
 const OURS = /^(sha256|unchecked)-[0-9a-f]{64}\.gguf(\.part)?$/
 
 const filesOf = async (folder: string) => {

@@ -4,8 +4,8 @@ import { type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from 'n
 import { dirname } from 'node:path'
 
 /**
- * The part of a file that has come so far, with the digest of it. Beside it stands what the server
- * called the version it is of.
+ * Partially downloaded file with its running digest. A file beside it stores the server's name for
+ * its version.
  */
 export class PartFile {
   /** Bytes that are there. */
@@ -20,7 +20,7 @@ export class PartFile {
     this.#file = file
   }
 
-  /** @param resume goes on with what an earlier life has left, if it is known what that is */
+  /** @param resume continues a file of an earlier process, if its version is known */
   static async open(target: string, resume: boolean, signal: AbortSignal): Promise<PartFile> {
     await mkdir(dirname(target), { recursive: true, mode: 0o700 })
     const part = new PartFile(target, await open(partName(target), 'a+', 0o600))
@@ -52,7 +52,9 @@ export class PartFile {
     this.#hash = createHash('sha256')
   }
 
-  /** What follows is of this version; without a name it cannot be gone on with later. */
+  /**
+   * Records the version of the following bytes; without a validator the download cannot be resumed.
+   */
   async belongsTo(validator: string | undefined): Promise<void> {
     this.validator = validator
     if (validator !== undefined) await writeFile(validatorName(this.#target), validator)
@@ -64,7 +66,7 @@ export class PartFile {
     this.bytes += chunk.length
   }
 
-  /** Lower-case hexadecimal, of what is there. */
+  /** Digest of the contents so far, in lower-case hexadecimal. */
   digest(): string {
     return this.#hash.copy().digest('hex')
   }

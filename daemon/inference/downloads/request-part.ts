@@ -6,13 +6,13 @@ import { parseDownloadUrl } from '../../../shared/weights-source.ts'
 import type { Clock } from '../clock.ts'
 import { DownloadError } from './download-error.ts'
 
-export interface PartRequest {
+interface PartRequest {
   url: URL
   /** Header for the server of that address, and for no other that it redirects to. */
   authorization: string | undefined
   /** Bytes that are there already. */
   from: number
-  /** What the server called the version those bytes are of. */
+  /** The server's name for the version of those bytes. */
   validator: string | undefined
   /** Time in which a server must send at least a little. */
   stallSeconds: number
@@ -21,13 +21,13 @@ export interface PartRequest {
 }
 
 export interface PartAnswer {
-  /** Where the body begins: as asked, or 0 when the server sends everything. */
+  /** Offset of the body: as requested, or 0 when the server sends the whole file. */
   from: number
-  /** Of the whole file. */
+  /** Size of the whole file. */
   totalBytes: number | undefined
   /** A name of this version that later requests can refer to. */
   validator: string | undefined
-  /** What a hub says of the file before it redirects to where the bytes are. */
+  /** Facts that a hub states about the file before it redirects to the bytes. */
   promised: { sha256?: string; totalBytes?: number }
   body: AsyncIterable<Buffer>
   /** Lets go of the connection. */
@@ -53,7 +53,8 @@ export const requestPart = async (request: PartRequest): Promise<PartAnswer> => 
     const next = redirection(response)
     if (next === undefined) return { ...answer(watched, url, request), promised }
     watched.close()
-    if (url.origin === request.url.origin) promised = { ...promised, ...linked(response.headers) }
+    if (url.origin === request.url.origin)
+      promised = { ...promised, ...linkedFacts(response.headers) }
     url = follow(url, next)
   }
   throw new DownloadError(`${request.url.host} redirects more than ${MAX_REDIRECTS} times`, 'never')
@@ -97,14 +98,14 @@ const send = async (url: URL, request: PartRequest): Promise<Watched> => {
   }
 }
 
-/** Ends what brings too little in each span of time. */
+/** Ends a download that delivers too little per interval. */
 const stallWatch = (clock: Clock, seconds: number, stop: (error: Error) => void) => {
   let bytes = Number.POSITIVE_INFINITY
   let callOff = (): void => {}
   const look = (): void => {
     if (bytes < seconds * LEAST_BYTES_PER_SECOND)
-      stop(new Error(`it sent next to nothing for ${seconds} s`))
-    else callOff = clock.after(seconds * 1000, look)
+      stop(new Error(`it sent almost nothing for ${seconds} s`))
+    else callOff = clock.callAfter(seconds * 1000, look)
     bytes = 0
   }
   look()
@@ -124,7 +125,7 @@ const follow = (from: URL, location: string): URL => {
   try {
     const next = parseDownloadUrl(new URL(location, from).href)
     if (from.protocol === 'https:' && next.protocol !== 'https:')
-      throw new Error('it leads from https to plain http')
+      throw new Error('it redirects from https to plain http')
     return next
   } catch (cause) {
     const { message } = cause as Error
@@ -140,36 +141,36 @@ type Understood = Omit<PartAnswer, 'promised'>
 
 const answer = ({ response, body, close }: Watched, at: URL, request: PartRequest): Understood => {
   try {
-    return { ...understood(response, at, request), body, close }
+    return { ...readAnswer(response, at, request), body, close }
   } catch (error) {
     close()
     throw error
   }
 }
 
-const understood = (response: http.IncomingMessage, at: URL, { from, url }: PartRequest) => {
+const readAnswer = (response: http.IncomingMessage, at: URL, { from, url }: PartRequest) => {
   const { statusCode = 0, headers } = response
   const validator = validatorOf(headers)
   const range = /^bytes (?:(\d+)-\d+|\*)\/(\d+)$/.exec(headers['content-range'] ?? '')
   if (statusCode === 200) return { from: 0, totalBytes: lengthOf(headers), validator }
   if (statusCode === 206 && range !== null && Number(range[1]) === from)
     return { from, totalBytes: Number(range[2]), validator }
-  // what we have is all there is
+  // The file is already complete
   if (statusCode === 416 && Number(range?.[2]) === from)
     return { from, totalBytes: from, validator }
-  // what we have is of something else
+  // The partial file belongs to another version
   if (statusCode === 206 || statusCode === 416) throw new UnusablePart()
   const passing = statusCode >= 500 || statusCode === 408 || statusCode === 429
   const expired = statusCode === 403 && at.origin !== url.origin
-  const message = `${at.host} answers ${statusCode} for ${at.pathname}${saidBy(headers)}`
+  const message = `${at.host} answers ${statusCode} for ${at.pathname}${reasonFrom(headers)}`
   throw new DownloadError(message, passing || expired ? 'now' : 'never')
 }
 
 /**
- * Of a file in large file storage, the hub tells its sha256 and its size with the redirect
- * (huggingface_hub, `get_hf_file_metadata`). The tag of any other file is no sha256.
+ * Facts about a file in large file storage: the hub sends sha256 and size with the redirect
+ * (huggingface_hub, `get_hf_file_metadata`). The tag of any other file is not a sha256.
  */
-const linked = (headers: http.IncomingHttpHeaders): PartAnswer['promised'] => {
+const linkedFacts = (headers: http.IncomingHttpHeaders): PartAnswer['promised'] => {
   const tag = /^"?([0-9a-f]{64})"?$/.exec(String(headers['x-linked-etag'] ?? ''))?.[1]
   const size = /^\d{1,15}$/.exec(String(headers['x-linked-size'] ?? ''))?.[0]
   return {
@@ -180,14 +181,14 @@ const linked = (headers: http.IncomingHttpHeaders): PartAnswer['promised'] => {
 
 const MAX_SAID_LENGTH = 200
 
-/** Why the hub refuses: a repository that is gated or not there, a revision that is none. */
-const saidBy = (headers: http.IncomingHttpHeaders): string => {
+/** The hub's reason for a refusal: a gated or missing repository, or an unknown revision. */
+const reasonFrom = (headers: http.IncomingHttpHeaders): string => {
   const said = String(headers['x-error-message'] ?? headers['x-error-code'] ?? '')
   const plain = said.replace(/[^\x20-\x7e]/g, '').slice(0, MAX_SAID_LENGTH)
   return plain === '' ? '' : `: ${plain}`
 }
 
-/** The server cannot go on from where we are: begin anew. */
+/** The server cannot resume from this offset; restart the download. */
 export class UnusablePart extends Error {}
 
 const lengthOf = ({ 'content-length': length }: http.IncomingHttpHeaders): number | undefined =>

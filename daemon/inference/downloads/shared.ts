@@ -7,7 +7,7 @@ interface Running<P> {
   last: P | undefined
 }
 
-/** Work that several may wait for, and that is aborted when nobody does any more. */
+/** Work shared by several waiters, aborted when the last of them leaves. */
 export class Shared<P> {
   readonly #running = new Map<string, Running<P>>()
 

@@ -5,9 +5,9 @@ import { literal, NOTHING, oneOf } from './gbnf.ts'
 /** Calls of one answer that a grammar allows; a small model might else never end. */
 const MAX_CALLS = 16
 
-/** A grammar for an answer that is calls and nothing else, or what may stand instead of them. */
+/** Grammar for an answer that consists only of calls, or of the text allowed in their place. */
 export const wholeGrammar = (shape: CallShape, calls: CallRules): string => {
-  const { call, before = NOTHING, between = NOTHING, after = NOTHING } = spelled(shape, calls)
+  const { call, before = NOTHING, between = NOTHING, after = NOTHING } = spellCalls(shape, calls)
   // the template of llama models takes one call in an answer
   const most = calls.parallel && shape !== 'llama' ? MAX_CALLS - 1 : 0
   const root = calls.instead === undefined ? 'calls' : `${calls.instead} | calls`
@@ -27,12 +27,12 @@ interface Spelled {
   after?: string
 }
 
-/** In the one way that models have seen most. */
-const spelled = (shape: CallShape, { functions }: CallRules): Spelled => {
+/** Spelling of calls that models have seen most often. */
+const spellCalls = (shape: CallShape, { functions }: CallRules): Spelled => {
   const { begin, end, key } = CALL_SYNTAX[shape]
-  const named = (after: string): string =>
+  const spellNames = (after: string): string =>
     oneOf(functions.map(({ name, rule }) => ({ text: `${name}${after}`, after: rule })))
-  const object = `${literal('{"name": "')} ${named(`", "${key}": `)}`
+  const object = `${literal('{"name": "')} ${spellNames(`", "${key}": `)}`
   switch (shape) {
     case 'hermes':
       return {
@@ -49,7 +49,7 @@ const spelled = (shape: CallShape, { functions }: CallRules): Spelled => {
         after: '"]"',
       }
     case 'mistral-args':
-      return { call: `${literal(begin)} ${named(CALL_ARGUMENTS)}` }
+      return { call: `${literal(begin)} ${spellNames(CALL_ARGUMENTS)}` }
   }
 }
 
@@ -66,14 +66,14 @@ export const heldGrammar = (
   written: string,
 ): string | undefined => {
   const { head, end } = CALL_SYNTAX[shape]
-  const rest = remaining(head, written)
+  const rest = findRest(head, written)
   if (rest === undefined) return undefined
   const tail = end === '' ? NOTHING : `ws ${literal(end)}`
   const rules = shape === 'mistral-args' ? plainTail(calls) : objectTail(shape, calls)
   return [`root ::= ${rest} held ${tail}`, ...rules, calls.rules].join('\n')
 }
 
-/** From the first letter of the function's name on. */
+/** Rules for a call from the first letter of the function's name on. */
 const objectTail = (shape: CallShape, { functions, parallel }: CallRules): string[] => {
   const branches = functions.map(({ name, rule }) => ({
     text: `${name}"`,
@@ -81,7 +81,7 @@ const objectTail = (shape: CallShape, { functions, parallel }: CallRules): strin
   }))
   const call = `call ::= ${oneOf(branches)}`
   if (shape !== 'mistral') return [call, 'held ::= call']
-  const head = remaining(CALL_SYNTAX.llama.head, '')
+  const head = findRest(CALL_SYNTAX.llama.head, '')
   const most = parallel ? MAX_CALLS - 1 : 0
   return [call, `next ::= ws "," ${head} call`, `held ::= call next{0,${most}} ws "]"`]
 }
@@ -112,15 +112,15 @@ export const heldArguments = (
 }
 
 const argumentsTail = (shape: CallShape, rule: string, written: string): string | undefined => {
-  const rest = remaining([',', `"${CALL_SYNTAX[shape].key}"`, ':'], written)
+  const rest = findRest([',', `"${CALL_SYNTAX[shape].key}"`, ':'], written)
   if (rest === undefined) return undefined
   // Mistral's templates number the calls of a list
   const id = `(ws "," ws ${literal('"id"')} ws ":" ws "\\"" [a-zA-Z0-9]{1,32} "\\"")?`
   return `${rest} ws ${rule} ${shape === 'mistral' ? id : NOTHING} ws "}"`
 }
 
-/** What is left of the parts, white space between them; undefined when another thing is written. */
-const remaining = (parts: readonly string[], written: string): string | undefined => {
+/** Rest of the parts after `written`, ignoring white space; undefined when the text differs. */
+const findRest = (parts: readonly string[], written: string): string | undefined => {
   let text = written.replace(/\s/g, '')
   const left: string[] = []
   for (const part of parts) {

@@ -1,8 +1,8 @@
 import { ShoalError } from '../../../shared/errors.ts'
 
-/** What a grammar cannot hold. */
+/** Error for a schema that a grammar cannot enforce. */
 export const unserved = (param: string, why: string): ShoalError =>
   new ShoalError('unsupported_parameter', `${param}: ${why}`, { param })
-/** What is no schema. */
+/** Error for an invalid schema. */
 export const invalid = (param: string, why: string): ShoalError =>
   new ShoalError('invalid_request', `${param}: ${why}`, { param })

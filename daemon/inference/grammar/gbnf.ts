@@ -14,8 +14,8 @@ export interface Branch {
 }
 
 /**
- * One of the texts, told apart at the first character that differs: an engine then follows as many
- * ways as there are next characters, not as there are texts.
+ * Alternatives that branch at the first differing character: an engine then follows as many
+ * branches as there are next characters, not as many as there are texts.
  */
 export const oneOf = (branches: readonly Branch[]): string => {
   const [first, ...others] = branches as [Branch, ...Branch[]]

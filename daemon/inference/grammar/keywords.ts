@@ -14,7 +14,7 @@ const ANNOTATIONS = new Set([
   ...['$schema', '$id', '$comment', '$anchor'],
 ])
 
-/** Of a name in an error; a hostile one may be long. */
+/** Longest name shown in an error; a hostile one may be long. */
 export const MAX_NAME_LENGTH = 64
 
 /** The keywords of one schema. Each that means something must be taken; nothing is passed over. */
@@ -25,7 +25,7 @@ export class Keywords {
 
   /** @throws ShoalError invalid_request when it is no schema */
   constructor(schema: unknown, param: string) {
-    if (!isOf('object', schema)) throw wrong(param, 'is not a JSON Schema')
+    if (!isOf('object', schema)) throw wrongValue(param, 'is not a JSON Schema')
     this.#schema = schema as Record<string, unknown>
     this.#param = param
   }
@@ -34,7 +34,7 @@ export class Keywords {
     return Object.hasOwn(this.#schema, name)
   }
 
-  /** Where a keyword stands in the request. */
+  /** Path of a keyword in the request. */
   place(name: string): string {
     return `${this.#param}.${name.slice(0, MAX_NAME_LENGTH)}`
   }
@@ -43,7 +43,7 @@ export class Keywords {
   take<T extends keyof Types>(name: string, type: T): Types[T] | undefined {
     if (!this.has(name)) return undefined
     const value = this.#schema[name]
-    if (!isOf(type, value)) throw wrong(this.place(name), `is not of the type ${type}`)
+    if (!isOf(type, value)) throw wrongValue(this.place(name), `is not of the type ${type}`)
     this.#taken.add(name)
     return value as Types[T]
   }
@@ -66,5 +66,5 @@ const isOf = (type: keyof Types, value: unknown): boolean => {
   return typeof value === type
 }
 
-const wrong = (param: string, why: string): ShoalError =>
+const wrongValue = (param: string, why: string): ShoalError =>
   new ShoalError('invalid_request', `${param} ${why}`, { param })

@@ -1,6 +1,6 @@
 import type { Leaf, Node, Shape } from './node.ts'
 
-/** Characters of constants that unions may write anew, all together. */
+/** Total number of constant characters that unions may duplicate. */
 const MAX_MERGED = 100_000
 
 /** The leaves that nodes stand for, with unions and references resolved, each node once. */
@@ -20,7 +20,7 @@ export class Leaves {
    *   referred to again and again would make a grammar of many times the schema's size
    */
   of(node: Node): readonly Leaf[] {
-    if (node.kind === 'ref') return this.of(this.#passing(node.to))
+    if (node.kind === 'ref') return this.of(this.#followReferences(node.to))
     const known = this.#known.get(node)
     if (known) return known
     if (this.#known.has(node)) throw new Error('a reference leads back to itself without an end')
@@ -44,7 +44,7 @@ export class Leaves {
   }
 
   /** A definition may be nothing but another reference. */
-  #passing(to: string): Node {
+  #followReferences(to: string): Node {
     const passed = new Set<string>()
     let node: Node = { kind: 'ref', to }
     while (node.kind === 'ref') {

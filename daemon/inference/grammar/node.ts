@@ -1,6 +1,6 @@
 import type { IntegerBounds } from './integer-range.ts'
 
-/** What a JSON Schema allows, as far as a grammar can hold an answer to it. */
+/** Values that a JSON Schema allows, as far as a grammar can enforce them. */
 export type Node = Leaf | { kind: 'union'; of: readonly Node[] } | { kind: 'ref'; to: string }
 
 /** Begins with a character of its own, so that a grammar of leaves is never left-recursive. */
@@ -19,7 +19,7 @@ export type Leaf =
   | {
       kind: 'array'
       prefix: readonly Node[]
-      /** Of what follows the prefix; absent when nothing may. */
+      /** Schema of the items after the prefix; absent when none are allowed. */
       items: Node | undefined
       min: number
       max: number | undefined
@@ -37,11 +37,11 @@ export type StringFormat = (typeof STRING_FORMATS)[number]
 /** A schema with what its references point to. */
 export interface Shape {
   root: Node
-  /** By the text of the reference, `#/$defs/name`. */
+  /** Definitions by the text of their reference, `#/$defs/name`. */
   defs: ReadonlyMap<string, Node>
 }
 
-/** What a leaf holds. */
+/** Child nodes of a leaf. */
 export const childrenOf = (leaf: Leaf): readonly Node[] => {
   if (leaf.kind === 'object') return leaf.properties.map(({ value }) => value)
   if (leaf.kind === 'map') return [leaf.values]

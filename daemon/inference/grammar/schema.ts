@@ -158,7 +158,7 @@ class Reader {
         at.place('required'),
         `${String(absent).slice(0, MAX_NAME_LENGTH)} is not among the properties`,
       )
-    // What may come besides named properties need not come, so it does not.
+    // Additional properties next to named ones are optional and are never generated
     const isOpen = additional === undefined ? !at.has('properties') : additional !== false
     if (properties.length === 0 && isOpen) return this.#map(at, additional, depth)
     return { kind: 'object', properties: this.#properties(at, properties, required, depth) }

@@ -7,26 +7,26 @@ import { NoRoom } from './no-room.ts'
 import { planRoom, type Resident, type RoomPlan } from './plan-room.ts'
 import type { MemoryReading, ReadMemory } from './read-memory.ts'
 
-/** An engine, as far as its memory is concerned. */
-export interface RoomHolder {
+/** Memory of an engine. */
+interface RoomHolder {
   name: string
   pid: number | undefined
-  /** Undefined when it holds none. */
+  /** Undefined when the engine has no memory. */
   resident: Omit<Resident, 'seenBytes'> | undefined
   unload(): void
 }
 
-export interface MakeRoomParts {
+interface MakeRoomParts {
   clock: Clock
   logger: Logger
   readMemory: ReadMemory
-  leftovers: Pick<Leftovers, 'none' | 'quietMs'>
+  leftovers: Pick<Leftovers, 'waitForNone' | 'quietMs'>
   engines: readonly RoomHolder[]
   device: 'gpu' | 'host'
   limitPercent: number
 }
 
-/** What a process that has ended held is seen to be free after this time: samples have their age. */
+/** Age at which a memory sample no longer includes a process that has ended. */
 const SETTLE_MS = 15_000
 const LOOK_MS = 1000
 
@@ -46,7 +46,7 @@ export const makeRoom = async (seeker: RoomSeeker, parts: MakeRoomParts): Promis
     if (seeker.signal.aborted) return
     const waits = clock.now() - startedAt < SETTLE_MS && isOlder(memory, startedAt)
     if (waits && hasToEnd(plan)) {
-      // what was true then may be no reason to end somebody now
+      // Measured again, because the state may have changed while waiting
       await look(clock)
       continue
     }
@@ -57,7 +57,7 @@ export const makeRoom = async (seeker: RoomSeeker, parts: MakeRoomParts): Promis
         logger.info({ engine: holder.name, wanted: seeker.name }, 'engine ended to make room')
         holder.unload()
       }
-      await Promise.all(ending.map(({ name }) => leftovers.none(name)))
+      await Promise.all(ending.map(({ name }) => leftovers.waitForNone(name)))
       return
     }
     if (!plan.ever || leftovers.quietMs > SETTLE_MS) throw noRoom(seeker, plan, memory, holders)
@@ -67,13 +67,13 @@ export const makeRoom = async (seeker: RoomSeeker, parts: MakeRoomParts): Promis
 
 const look = (clock: Clock): Promise<void> =>
   new Promise(resolve => {
-    clock.after(LOOK_MS, resolve)
+    clock.callAfter(LOOK_MS, resolve)
   })
 
 const isOlder = (memory: MemoryReading | undefined, at: number): boolean =>
   memory?.takenAt !== undefined && memory.takenAt < at
 
-/** It fits, or might, only when other engines end. */
+/** True when the engine fits, or may fit, only after other engines end. */
 const hasToEnd = (plan: RoomPlan | undefined): boolean =>
   plan !== undefined && (plan.fits ? plan.evict.length > 0 : plan.ever)
 
@@ -95,8 +95,9 @@ const planFor = (seeker: RoomSeeker, parts: MakeRoomParts, memory: MemoryReading
 }
 
 /**
- * What was loaded on a GPU before the sample is in its sum, whatever the list of its processes says:
- * that is older, and some drivers have none. Of the host's memory weights are never seen.
+ * True when the sample includes an engine's memory. What was loaded on a GPU before the sample is
+ * in its sum, whatever its list of processes says: that list is older, and some drivers have none.
+ * Weights in host memory are never visible.
  */
 const isShown = (
   { readyAt }: Omit<Resident, 'seenBytes'>,

@@ -1,6 +1,6 @@
 import type { GgufFacts } from '../gguf.ts'
 
-/** What of a model decides how much memory its engine takes. */
+/** Properties of a model that determine its engine's memory. */
 export type ModelShape = Pick<
   GgufFacts,
   | 'fileBytes'
@@ -13,7 +13,7 @@ export type ModelShape = Pick<
   | 'vocabularySize'
 >
 
-export interface Load {
+interface Load {
   kind: 'chat' | 'embedding'
   slots: number
   /** Tokens of one slot. */

@@ -1,4 +1,4 @@
-/** A model that does not fit into the memory now; the message says why, in plain words. */
+/** Error for a model that does not fit into memory now; the message states the reason. */
 export class NoRoom extends Error {
   override name = 'NoRoom'
   /** False when it would not fit into the empty machine either. */

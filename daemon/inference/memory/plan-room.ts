@@ -1,29 +1,29 @@
-/** An engine that has a process, as far as its memory is concerned. */
+/** Memory of an engine that has a process. */
 export interface Resident {
   name: string
-  /** By our estimate. */
+  /** Estimated memory of the engine. */
   needBytes: number
-  /** What the machine shows of it now; undefined when it does not tell. */
+  /** Measured memory of the engine; undefined when the machine does not report it. */
   seenBytes: number | undefined
   /** Milliseconds, by a clock that never jumps. */
   lastUsedAt: number
-  /** When it was loaded, by the same clock; absent until then. */
+  /** Time when it was loaded, by the same clock; absent before. */
   readyAt?: number | undefined
-  /** It answers, loads, or has somebody waiting. */
+  /** True while it answers, loads, or has requests waiting. */
   busy: boolean
   pinned: boolean
 }
 
 export interface Memory {
   totalBytes: number
-  /** By everybody, as the machine shows it. */
+  /** Memory used by all processes, as the machine reports it. */
   usedBytes: number
 }
 
-export interface RoomQuestion {
+interface RoomQuestion {
   needBytes: number
   memory: Memory
-  /** Above this share of the whole nothing is loaded. */
+  /** Share of the total above which nothing is loaded. */
   limitPercent: number
   residents: readonly Resident[]
   /** Others may be ended for it. */
@@ -37,9 +37,9 @@ export type RoomPlan =
   | { fits: false; ever: boolean; freeBytes: number }
 
 /**
- * Whether an engine fits, and which others have to go for it: those with nothing to do and not
- * pinned, the one that was used longest ago first, and none when that would not help. What an
- * engine will take and does not show yet counts as used.
+ * Decides whether an engine fits, and which others must end for it: idle and not pinned ones, the
+ * least recently used first, and none when that would not suffice. Memory that an engine will take
+ * and that is not visible yet counts as used.
  */
 export const planRoom = ({
   needBytes,

@@ -6,9 +6,9 @@ import type { Memory } from './plan-room.ts'
 /** The memory that engines share, as the machine shows it now. */
 export interface MemoryReading extends Memory {
   kind: 'gpu' | 'host'
-  /** What of it a process has; undefined when the machine does not tell. */
+  /** Memory of a process; undefined when the machine does not report it. */
   seenBytes(pid: number): number | undefined
-  /** When it was read, by the clock of the engines; absent when that is now. */
+  /** Time of the reading, by the clock of the engines; absent for a current one. */
   takenAt?: number
 }
 
@@ -19,16 +19,16 @@ export type ReadMemory = (
 ) => Promise<MemoryReading | undefined>
 
 /** The newest sample of the cell's GPUs. */
-export interface SeenGpus {
+interface SeenGpus {
   gpus: readonly GpuSample[]
   takenAt?: number
 }
 
-/** @param seen undefined while nobody knows whether the cell has GPUs */
+/** @param sampleGpus undefined while nobody knows whether the cell has GPUs */
 export const memoryReader =
-  (seen: () => SeenGpus | undefined, procFolder = '/proc'): ReadMemory =>
+  (sampleGpus: () => SeenGpus | undefined, procFolder = '/proc'): ReadMemory =>
   (device, pids) => {
-    const found = device === 'gpu' ? seen() : { gpus: [] }
+    const found = device === 'gpu' ? sampleGpus() : { gpus: [] }
     if (found === undefined) return Promise.resolve(undefined)
     const own = { ...found, gpus: found.gpus.filter(hasOwnMemory) }
     return own.gpus.length > 0 ? Promise.resolve(gpuMemory(own)) : hostMemory(pids, procFolder)
@@ -41,8 +41,8 @@ const hasOwnMemory = ({ unified_memory, vram_total_bytes }: GpuSample): boolean 
 /** The engine spreads the layers over all GPUs, so their memory counts together. */
 const gpuMemory = ({ gpus, takenAt }: SeenGpus): MemoryReading | undefined => {
   if (gpus.some(({ vram_used_bytes }) => vram_used_bytes === null)) return undefined
-  const sum = (of: (gpu: GpuSample) => number | null) =>
-    gpus.reduce((total, gpu) => total + (of(gpu) ?? 0), 0)
+  const sum = (readValue: (gpu: GpuSample) => number | null) =>
+    gpus.reduce((total, gpu) => total + (readValue(gpu) ?? 0), 0)
   const processes = gpus.map(gpu => gpu.processes)
   return {
     kind: 'gpu',

@@ -1,6 +1,6 @@
 import { HEADER_MAX_TOKENS, HEADER_PROMPT_TOKENS } from '../../../shared/wire/link.ts'
 
-/** What is said the same way in every part of one answer. */
+/** Fields that are the same in every part of one answer. */
 export interface AnswerHead {
   id: string
   /** Unix time, seconds. */
@@ -12,7 +12,7 @@ export interface AnswerHead {
 export const boundHeaders = (asked: number | undefined, maxTokens: number): [string, string][] =>
   asked !== undefined && asked > maxTokens ? [[HEADER_MAX_TOKENS, String(maxTokens)]] : []
 
-/** What a stream says of its prompt, for when its trailer never comes. */
+/** Headers with the size of a stream's prompt, in case its trailer is never sent. */
 export const promptHeaders = (promptTokens: number): [string, string][] => [
   [HEADER_PROMPT_TOKENS, String(promptTokens)],
 ]

@@ -10,7 +10,7 @@ export interface ChunkSink {
   fail(error: ShoalError): void
 }
 
-/** How the answers of the chat path are written down. */
+/** Format in which answers of the chat path are written. */
 export interface AnswerShape {
   whole(completion: ChatCompletion): unknown
   sink(stream: EventStream): ChunkSink
@@ -18,7 +18,7 @@ export interface AnswerShape {
   error(error: ShoalError): ShoalError
 }
 
-/** As OpenAI's chat completions are. */
+/** Format of OpenAI's chat completions. */
 export const CHAT_SHAPE: AnswerShape = {
   whole: completion => completion,
   sink: stream => stream,

@@ -1,6 +1,6 @@
 import { CALL_ARGUMENTS, CALL_ID, type CallShape } from '../tool-syntax.ts'
 
-/** What stands before the arguments of a call. */
+/** Text before the arguments of a call. */
 export interface CallHead {
   name: string
   length: number
@@ -23,21 +23,22 @@ export const isOpenHead = (shape: CallShape, text: string): boolean => {
   return shape === 'mistral-args' ? isOpenPlain(written) : isOpenObject(written)
 }
 
-/** An object that may still name a function; others are told from it by their first characters. */
+/**
+ * True for an object that may still name a function; its first characters distinguish it from
+ * others.
+ */
 const isOpenObject = (written: string): boolean => {
   const begin = '{"name":"'
   if (begin.startsWith(written)) return true
   if (!written.startsWith(begin)) return false
-  const rest = afterName(written.slice(begin.length))
+  const rest = skipName(written.slice(begin.length))
   return ['arguments', 'parameters'].some(key => `","${key}":`.startsWith(rest))
 }
 
 const isOpenPlain = (written: string): boolean => {
-  const rest = afterName(written)
+  const rest = skipName(written)
   if ([CALL_ARGUMENTS, CALL_ID].some(mark => mark.startsWith(rest))) return true
-  return (
-    rest.startsWith(CALL_ID) && CALL_ARGUMENTS.startsWith(afterName(rest.slice(CALL_ID.length)))
-  )
+  return rest.startsWith(CALL_ID) && CALL_ARGUMENTS.startsWith(skipName(rest.slice(CALL_ID.length)))
 }
 
-const afterName = (text: string): string => text.replace(/^[\w-]{0,64}/, '')
+const skipName = (text: string): string => text.replace(/^[\w-]{0,64}/, '')

@@ -1,20 +1,20 @@
+import { ArgumentsText } from '../arguments-text.ts'
 import { CALL_SYNTAX, type CallShape, type CallSyntax } from '../tool-syntax.ts'
-import { ArgumentsText } from './arguments-text.ts'
 import { isOpenHead, readHead } from './call-head.ts'
 
-/** What an answer turns out to be, piece by piece. */
-export type Part =
+/** Parts of an answer in the order in which they are recognised. */
+export type AnswerPart =
   /** `at`: where it begins in the whole text, in characters of JavaScript. */
   | { type: 'content'; text: string; at: number }
   | { type: 'call'; name: string }
-  /** Of the last call. */
+  /** Arguments of the last call. */
   | { type: 'arguments'; text: string }
 
-/** What is held back for longer than this is not waited for: looking again and again has a price. */
+/** Longest white space that is held back, because scanning it again and again is expensive. */
 const MAX_SPACE = 512
 const MAX_HEAD = 16_384
 
-/** What ends a call in a list of them, and whether another one follows. */
+/** End of a call in a list, and whether another one follows. */
 const LIST_TAIL = /^(?:\s*,\s*"id"\s*:\s*"[^"]*")?\s*\}\s*([,\]])/
 
 /**
@@ -27,7 +27,7 @@ export class CallSplitter {
   readonly #names: ReadonlySet<string>
   #state: 'text' | 'head' | 'arguments' | 'tail' = 'text'
   #held = ''
-  /** Where that begins in the whole text. */
+  /** Offset of the held text in the whole text. */
   #at = 0
   /** White space and the mark of a call; shown only when it turns out to be none. */
   #opened = ''
@@ -42,7 +42,7 @@ export class CallSplitter {
     this.#bare = this.#syntax.bare
   }
 
-  /** Of the text before this place it is known what it is. */
+  /** Length of the text whose meaning is decided. */
   get decided(): number {
     return this.#state === 'head' ? this.#at - this.#opened.length : this.#at
   }
@@ -52,16 +52,16 @@ export class CallSplitter {
     return this.#state === 'arguments'
   }
 
-  push(text: string): Part[] {
+  push(text: string): AnswerPart[] {
     this.#held += text
-    const parts: Part[] = []
+    const parts: AnswerPart[] = []
     while (this.#step(parts));
     return parts
   }
 
-  /** What was held back, when no more text comes. */
-  end(): Part[] {
-    const parts: Part[] = []
+  /** Flushes buffered text at the end of the stream. */
+  end(): AnswerPart[] {
+    const parts: AnswerPart[] = []
     if (this.#state === 'head') this.#wholeCall(this.#held, '', parts)
     else if (this.#state === 'text') this.#content(this.#held, parts)
     this.#drop(this.#held.length)
@@ -69,7 +69,7 @@ export class CallSplitter {
   }
 
   /** True when there may be more to do with what is held. */
-  #step(parts: Part[]): boolean {
+  #step(parts: AnswerPart[]): boolean {
     switch (this.#state) {
       case 'text':
         return this.#text(parts)
@@ -82,7 +82,7 @@ export class CallSplitter {
     }
   }
 
-  #text(parts: Part[]): boolean {
+  #text(parts: AnswerPart[]): boolean {
     if (this.#bare) {
       const space = /^[\s;]*/.exec(this.#held)?.[0].length ?? 0
       if (space === this.#held.length && space <= MAX_SPACE) return false
@@ -91,14 +91,14 @@ export class CallSplitter {
     }
     const { begin } = this.#syntax
     const at = this.#held.indexOf(begin)
-    const before = at >= 0 ? this.#held.slice(0, at) : this.#held.slice(0, this.#safe())
+    const before = at >= 0 ? this.#held.slice(0, at) : this.#held.slice(0, this.#countSafe())
     const shown = at >= 0 ? before.trimEnd() : before
     this.#content(shown, parts)
     this.#drop(shown.length)
     return at >= 0 && this.#open(at - shown.length + begin.length)
   }
 
-  /** So many characters belong to a call, if it is one. */
+  /** Number of characters that belong to a call, if it is one. */
   #open(length: number): true {
     this.#opened = this.#held.slice(0, length)
     this.#drop(length)
@@ -107,7 +107,7 @@ export class CallSplitter {
   }
 
   /** Length of the text that no call can begin in; white space before a call is not shown. */
-  #safe(): number {
+  #countSafe(): number {
     const { begin } = this.#syntax
     const text = this.#held
     let length = Math.min(begin.length - 1, text.length)
@@ -117,7 +117,7 @@ export class CallSplitter {
     return free.length - shown > MAX_SPACE ? free.length : shown
   }
 
-  #head(parts: Part[]): boolean {
+  #head(parts: AnswerPart[]): boolean {
     const head = readHead(this.#shape, this.#held)
     if (head && this.#names.has(head.name)) {
       parts.push({ type: 'call', name: head.name })
@@ -139,14 +139,14 @@ export class CallSplitter {
     return this.#held !== ''
   }
 
-  #giveUp(parts: Part[]): boolean {
+  #giveUp(parts: AnswerPart[]): boolean {
     parts.push({ type: 'content', text: this.#opened + this.#held, at: this.decided })
     this.#drop(this.#held.length)
     this.#state = 'text'
     return false
   }
 
-  #body(parts: Part[]): boolean {
+  #body(parts: AnswerPart[]): boolean {
     const text = this.#arguments.take(this.#held)
     if (text !== '') parts.push({ type: 'arguments', text })
     this.#drop(text.length)
@@ -154,25 +154,25 @@ export class CallSplitter {
     return this.#arguments.complete
   }
 
-  /** What comes between the arguments and the end of the call means nothing. */
+  /** Skips text between the arguments and the end of the call. */
   #tail(): boolean {
-    if (this.#shape === 'mistral-args') return this.#over(0)
+    if (this.#shape === 'mistral-args') return this.#endCall(0)
     if (this.#shape === 'mistral') return this.#listTail()
     const end = this.#syntax.end || '}'
     const at = this.#held.indexOf(end)
-    if (at >= 0) return this.#over(at + end.length)
+    if (at >= 0) return this.#endCall(at + end.length)
     this.#drop(Math.max(0, this.#held.length - end.length + 1))
     return false
   }
 
   #listTail(): boolean {
     const found = LIST_TAIL.exec(this.#held)
-    if (found === null) return this.#held.length > MAX_SPACE && this.#over(this.#held.length)
-    if (found[1] === ']') return this.#over(found[0].length)
+    if (found === null) return this.#held.length > MAX_SPACE && this.#endCall(this.#held.length)
+    if (found[1] === ']') return this.#endCall(found[0].length)
     return this.#open(found[0].length)
   }
 
-  #over(length: number): true {
+  #endCall(length: number): true {
     this.#drop(length)
     this.#bare = this.#syntax.bare
     this.#state = 'text'
@@ -180,7 +180,7 @@ export class CallSplitter {
   }
 
   /** A call that is written in another order, or none at all. */
-  #wholeCall(body: string, end: string, parts: Part[]): void {
+  #wholeCall(body: string, end: string, parts: AnswerPart[]): void {
     const call = this.#syntax.end === '' ? undefined : readCall(body)
     if (call !== undefined && this.#names.has(call.name))
       parts.push({ type: 'call', name: call.name }, { type: 'arguments', text: call.arguments })
@@ -190,7 +190,7 @@ export class CallSplitter {
     }
   }
 
-  #content(text: string, parts: Part[]): void {
+  #content(text: string, parts: AnswerPart[]): void {
     if (text !== '') parts.push({ type: 'content', text, at: this.#at })
   }
 

@@ -7,7 +7,7 @@ import {
   type Sampling as SamplingFields,
 } from '../../../shared/wire/openai.ts'
 import type { ToolCall } from '../../../shared/wire/openai-tools.ts'
-import type { PlainCall, PlainMessage, Sampling } from '../protocol.ts'
+import type { PlainCall, PlainMessage, SamplingOrder } from '../protocol.ts'
 
 /** Each is looked at for each generated token. */
 const MAX_BIASES = 1024
@@ -15,7 +15,7 @@ const MAX_BIASES = 1024
 /** @throws ShoalError invalid_request or unsupported_parameter, with `param` */
 export const parseChatRequest = (body: unknown): ChatRequest => {
   const parsed = ChatRequest.safeParse(body)
-  if (!parsed.success) throw invalid(firstIssue(parsed.error, body))
+  if (!parsed.success) throw invalidField(firstIssue(parsed.error, body))
   const request = parsed.data
   const unserved = findUnsupportedField(request)
   if (unserved !== undefined) {
@@ -23,14 +23,14 @@ export const parseChatRequest = (body: unknown): ChatRequest => {
   }
   requireFewBiases(request)
   if (request.stream_options && request.stream !== true) {
-    throw invalid({ param: 'stream_options', message: 'stream_options needs stream: true' })
+    throw invalidField({ param: 'stream_options', message: 'stream_options needs stream: true' })
   }
   if (typeof request.top_logprobs === 'number' && request.logprobs !== true) {
-    throw invalid({ param: 'top_logprobs', message: 'top_logprobs needs logprobs: true' })
+    throw invalidField({ param: 'top_logprobs', message: 'top_logprobs needs logprobs: true' })
   }
   for (const param of ['tools', 'response_format'] as const) {
     if (isDeeper(request[param], MAX_DEPTH))
-      throw invalid({ param, message: `${param} is nested more than ${MAX_DEPTH} deep` })
+      throw invalidField({ param, message: `${param} is nested more than ${MAX_DEPTH} deep` })
   }
   return request
 }
@@ -38,10 +38,13 @@ export const parseChatRequest = (body: unknown): ChatRequest => {
 /** @throws ShoalError invalid_request */
 export const requireFewBiases = ({ logit_bias }: Pick<ChatRequest, 'logit_bias'>): void => {
   if (Object.keys(logit_bias ?? {}).length > MAX_BIASES)
-    throw invalid({ param: 'logit_bias', message: `logit_bias has more than ${MAX_BIASES} tokens` })
+    throw invalidField({
+      param: 'logit_bias',
+      message: `logit_bias has more than ${MAX_BIASES} tokens`,
+    })
 }
 
-/** What is nested deeper would exhaust the stack of those that walk through it. */
+/** Deepest nesting accepted; more would exhaust the stack of recursive functions. */
 const MAX_DEPTH = 100
 
 const isDeeper = (value: unknown, depth: number): boolean => {
@@ -49,7 +52,7 @@ const isDeeper = (value: unknown, depth: number): boolean => {
   return depth === 0 || Object.values(value).some(inner => isDeeper(inner, depth - 1))
 }
 
-export const invalid = ({
+export const invalidField = ({
   param,
   message,
 }: {
@@ -88,7 +91,7 @@ const plainText = (content: ChatMessage['content']): string =>
 export const samplingOf = (
   request: Pick<ChatRequest, keyof typeof SamplingFields>,
   newSeed: () => number,
-): Sampling => ({
+): SamplingOrder => ({
   temperature: request.temperature ?? 1,
   topP: request.top_p ?? 1,
   seed: typeof request.seed === 'number' ? foldedSeed(request.seed) : newSeed(),

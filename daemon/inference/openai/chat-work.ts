@@ -23,7 +23,7 @@ export const chatWork = (
   ...(active && { tools: active.tools }),
 })
 
-/** The same for each of the answers, with seeds of their own. */
+/** Work for each of the answers, with a seed of its own. */
 export const perChoice = (work: ChatWork, n: number): ChatWork[] =>
   Array.from({ length: n }, (_, index) => {
     const seed = seedOfChoice(work.sampling.seed, index)

@@ -2,7 +2,7 @@ import { HEADER_JUDGE, HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
 import type { ChatRequest } from '../../../shared/wire/openai.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { type AnswerShape, CHAT_SHAPE } from './answer-shape.ts'
-import { invalid, parseChatRequest } from './chat-order.ts'
+import { invalidField, parseChatRequest } from './chat-order.ts'
 import { chatWork, perChoice, promptBytes } from './chat-work.ts'
 import type { Callable } from './choice.ts'
 import { Choices, type ChoicesListener } from './choices.ts'
@@ -61,7 +61,14 @@ export const answerChat = (
   }
   let cancel = (): void => {}
   const listener = listenerFor(response, {
-    ...{ body, asked, judgeTokens, context, gone, head, shape, cancel: () => cancel() },
+    body,
+    asked,
+    judgeTokens,
+    context,
+    gone,
+    head,
+    shape,
+    cancel: () => cancel(),
   })
   const choices = new Choices(
     {
@@ -82,12 +89,12 @@ const callableOf = ({ tools, parallel }: ActiveTools): Callable => ({
   most: parallel ? Number.POSITIVE_INFINITY : 1,
 })
 
-/** What the coordinator sends along: the tier's bound, or tokens to judge. */
+/** Number in a header of the coordinator, such as the tier's limit or the tokens to judge. */
 export const headerNumber = (request: HttpRequest, name: string): number | undefined => {
   const header = request.headers[name]
   if (header === undefined) return undefined
   if (typeof header === 'string' && /^[1-9]\d{0,9}$/.test(header)) return Number(header)
-  throw invalid({ param: name, message: `${name} is not a number` })
+  throw invalidField({ param: name, message: `${name} is not a number` })
 }
 
 const smallest = (...values: (number | undefined)[]): number | undefined => {

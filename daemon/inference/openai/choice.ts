@@ -1,7 +1,7 @@
 import type { FinishReason } from '../../../shared/wire/openai.ts'
 import type { EndReason, TokenInfo } from '../protocol.ts'
 import type { CallShape } from '../tool-syntax.ts'
-import { CallSplitter, type Part } from './call-splitter.ts'
+import { type AnswerPart, CallSplitter } from './call-splitter.ts'
 import { ContentTokens } from './content-tokens.ts'
 
 /** A piece of one answer. */
@@ -51,7 +51,7 @@ export class Choice {
     return { deltas, finish: isCall ? 'tool_calls' : 'stop' }
   }
 
-  #deltas(parts: readonly Part[], decided: number): ChoiceDelta[] {
+  #deltas(parts: readonly AnswerPart[], decided: number): ChoiceDelta[] {
     const deltas = parts.flatMap(part => this.#delta(part))
     const tokens = this.#tokens.take(decided)
     if (tokens.length === 0) return deltas
@@ -61,9 +61,9 @@ export class Choice {
     return deltas
   }
 
-  #delta(part: Part): ChoiceDelta[] {
+  #delta(part: AnswerPart): ChoiceDelta[] {
     if (part.type === 'content') {
-      this.#tokens.said(part.at, part.text.length)
+      this.#tokens.recordSent(part.at, part.text.length)
       return [{ type: 'content', text: part.text, tokens: [] }]
     }
     if (part.type === 'call') this.#calls++

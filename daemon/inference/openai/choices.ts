@@ -1,11 +1,11 @@
 import type { ShoalError } from '../../../shared/errors.ts'
 import type { FinishReason, Usage } from '../../../shared/wire/openai.ts'
-import type { EngineEvent, Work } from '../jobs.ts'
+import type { EngineDoor } from '../engine-view.ts'
+import type { EngineEvent, JobWork } from '../jobs.ts'
 import type { TokenInfo } from '../protocol.ts'
 import { type Callable, Choice, type ChoiceDelta } from './choice.ts'
-import type { EngineDoor } from './context.ts'
 
-/** What is told of the answers to one request. After `onEnd` or `onError` nothing follows. */
+/** Events of the answers to one request. Nothing follows `onEnd` or `onError`. */
 export interface ChoicesListener {
   /** The first of them has begun. */
   onStart(facts: { maxTokens: number; promptTokens: number }): void
@@ -20,8 +20,8 @@ export interface ChoicesListener {
 export interface ChoicesOptions {
   engine: EngineDoor
   /** One for each answer. */
-  works: readonly Work[]
-  /** Of the prompt. */
+  works: readonly JobWork[]
+  /** Size of the prompt. */
   bytes: number
   /** Functions that may be called; undefined when none is to be looked for. */
   callable: Callable | undefined

@@ -6,8 +6,8 @@ import {
   findUnsupportedParameter,
   promptsOf,
 } from '../../../shared/wire/completions.ts'
-import type { EngineEvent, Work } from '../jobs.ts'
-import { invalid, requireFewBiases, samplingOf, seedOfChoice } from './chat-order.ts'
+import type { EngineEvent, JobWork } from '../jobs.ts'
+import { invalidField, requireFewBiases, samplingOf, seedOfChoice } from './chat-order.ts'
 
 /** OpenAI's default of `max_tokens`. */
 export const DEFAULT_TOKENS = 16
@@ -15,12 +15,12 @@ export const DEFAULT_TOKENS = 16
 /** @throws ShoalError invalid_request or unsupported_parameter, with `param` */
 export const parseCompletionRequest = (body: unknown): CompletionRequest => {
   const parsed = CompletionRequest.safeParse(body)
-  if (!parsed.success) throw invalid(firstIssue(parsed.error, body))
+  if (!parsed.success) throw invalidField(firstIssue(parsed.error, body))
   const unserved = findUnsupportedParameter(parsed.data)
   if (unserved)
     throw new ShoalError('unsupported_parameter', unserved.message, { param: unserved.param })
   const wrong = findContradiction(parsed.data)
-  if (wrong) throw invalid(wrong)
+  if (wrong) throw invalidField(wrong)
   requireFewBiases(parsed.data)
   return parsed.data
 }
@@ -34,8 +34,8 @@ export interface CompletionPlan {
 }
 
 export interface CompletionWork {
-  work: Work
-  /** Of all prompts of the request, and of what ends an answer. */
+  work: JobWork
+  /** Size of all prompts of the request and of its stop strings. */
   bytes: number
 }
 
@@ -56,7 +56,7 @@ export const completionPlan = (
   const made = request.best_of ?? given
   const sampling = samplingOf(request, newSeed)
   const topLogprobs = topOf(request, made > given)
-  const work = (prompt: string | number[], answer: number): Work => ({
+  const work = (prompt: string | number[], answer: number): JobWork => ({
     type: 'chat',
     messages: [],
     prompt,

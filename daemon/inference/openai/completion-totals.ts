@@ -1,7 +1,7 @@
 import type { Usage } from '../../../shared/wire/openai.ts'
 import type { EngineEvent } from '../jobs.ts'
 
-/** What the answers of one request have used together. A prompt counts once, as OpenAI does. */
+/** Tokens used by all answers of one request. A prompt counts once, as with OpenAI. */
 export class CompletionTotals {
   readonly #asked: number
   #bound = Number.POSITIVE_INFINITY

@@ -2,6 +2,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Completion, CompletionRequest } from '../../../shared/wire/completions.ts'
 import { HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
 import type { Usage } from '../../../shared/wire/openai.ts'
+import type { EngineDoor } from '../engine-view.ts'
 import type { EngineEvent } from '../jobs.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { headerNumber } from './chat.ts'
@@ -14,7 +15,7 @@ import {
 } from './completion-order.ts'
 import { StreamedCompletion } from './completion-stream.ts'
 import { CompletionTotals } from './completion-totals.ts'
-import type { EngineDoor, RouteContext } from './context.ts'
+import type { RouteContext } from './context.ts'
 import {
   announceUsage,
   endWithUsage,
@@ -55,7 +56,7 @@ export const completions = async (
   await stream.run(run)
 }
 
-/** Only the first may be refused because others wait. */
+/** Runs one prompt after the other; only the first may be refused because of a full queue. */
 const createRunner = (engine: EngineDoor, gone: AbortSignal): Runner => {
   let follows = false
   return ({ work, bytes }, hear) =>
@@ -101,7 +102,7 @@ const whole = async (
   send(response, { ...head, object: 'text_completion', choices, usage: totals.usage }, totals)
 }
 
-/** Those with the highest log-probability per token, the best first; all in their order otherwise. */
+/** Answers with the highest log probability per token, the best first, otherwise in order. */
 const best = (made: readonly CompletionChoice[], given: number): readonly CompletionChoice[] =>
   made.length === given
     ? made

@@ -2,7 +2,7 @@ import type { TokenInfo } from '../protocol.ts'
 
 interface Placed {
   token: TokenInfo
-  /** Where it begins in the whole text of the answer. */
+  /** Offset in the whole text of the answer. */
   at: number
 }
 
@@ -23,8 +23,8 @@ export class ContentTokens {
     }
   }
 
-  /** So much of the text was said at this place. */
-  said(from: number, length: number): void {
+  /** Records how much of the text was sent, and from where. */
+  recordSent(from: number, length: number): void {
     const last = this.#said.at(-1)
     if (last?.to === from) last.to += length
     else this.#said.push({ from, to: from + length })

@@ -1,25 +1,4 @@
-import type { CatalogueEntry } from '../../../shared/catalogue.ts'
-import type { Asked } from '../admission.ts'
-import type { EngineEvent, Work } from '../jobs.ts'
-
-/** What the routes need of the engines. */
-export interface EngineView {
-  find(model: string):
-    | {
-        entry: CatalogueEntry
-        engine: EngineDoor
-      }
-    | undefined
-}
-
-export interface EngineDoor {
-  submit(
-    work: Work,
-    bytes: number,
-    listener: (event: EngineEvent) => void,
-    how?: Pick<Asked, 'follows'>,
-  ): () => void
-}
+import type { EngineView } from '../engine-view.ts'
 
 export interface RouteContext {
   engines: EngineView

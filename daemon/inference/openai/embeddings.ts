@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { ShoalError } from '../../../shared/errors.ts'
 import { firstIssue } from '../../../shared/first-issue.ts'
 import { type EmbeddingAnswer, EmbeddingRequest } from '../../../shared/wire/openai.ts'
-import { invalid } from './chat-order.ts'
+import { invalidField } from './chat-order.ts'
 import type { RouteContext } from './context.ts'
 import {
   announceUsage,
@@ -40,7 +40,7 @@ export const embeddings = async (
 
 const parseEmbeddingRequest = (body: unknown): EmbeddingRequest => {
   const parsed = EmbeddingRequest.safeParse(body)
-  if (!parsed.success) throw invalid(firstIssue(parsed.error, body))
+  if (!parsed.success) throw invalidField(firstIssue(parsed.error, body))
   return parsed.data
 }
 
@@ -66,7 +66,7 @@ const send = async (
   announceUsage(response)
   for (const piece of answerPieces(body, vectors, promptTokens)) {
     if (gone.aborted) return
-    if (!response.write(piece)) await drained(response, gone)
+    if (!response.write(piece)) await waitForDrain(response, gone)
   }
   endWithUsage(response, {
     prompt_tokens: promptTokens,
@@ -100,7 +100,7 @@ const answerPieces = function* (
 }
 
 /** Resolves when the reader has taken what was written, or will never take it. */
-const drained = (response: HttpResponse, gone: AbortSignal): Promise<unknown> =>
+const waitForDrain = (response: HttpResponse, gone: AbortSignal): Promise<unknown> =>
   once(response, 'drain', { signal: gone }).catch(() => {})
 
 const numbers = (vector: Float32Array): number[] => [...vector]

@@ -16,7 +16,7 @@ import { announceUsage, endWithUsage, type HttpResponse } from './http.ts'
 export const MAX_WAITING_BYTES = 256 * 1024
 
 export interface EventStreamOptions {
-  /** Besides those of every stream; asked for when the first event is sent. */
+  /** Additional headers, requested when the first event is sent. */
   headers: () => [string, string][]
   /** Runs the function again and again until the answer is called. */
   repeat: (run: () => void) => () => void
@@ -45,7 +45,7 @@ export class EventStream {
     return this.#response.headersSent
   }
 
-  /** From now on a comment goes out whenever nothing else did. */
+  /** Starts sending a comment whenever nothing else was sent for a while. */
   keepAlive(): void {
     this.#stopKeepalive = this.#options.repeat(() => {
       if (this.#quiet) this.#write(SSE_KEEPALIVE)

@@ -62,7 +62,7 @@ export const sendJson = (response: HttpResponse, value: unknown): void => {
   response.end(JSON.stringify(value))
 }
 
-/** Also when it is aborted already. */
+/** Runs on abort, also when the signal is aborted already. */
 export const whenAborted = (signal: AbortSignal, run: () => void): void => {
   if (signal.aborted) run()
   else signal.addEventListener('abort', run, { once: true })

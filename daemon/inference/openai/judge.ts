@@ -34,12 +34,12 @@ export class Judge {
     if (index === 0 && !this.decided) this.#tokens.push(...tokens)
   }
 
-  /** There is no more to come. */
+  /** Ends the judging: no more text follows. */
   end(): void {
     this.#ended = true
   }
 
-  /** What was used until now, for a coordinator that may not wait for the end. */
+  /** Headers with the usage so far, for a coordinator that may not wait for the end. */
   usageHeaders(): [string, string][] {
     if (this.#limit === 0) return []
     const usage: Usage = {

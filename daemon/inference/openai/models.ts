@@ -1,7 +1,7 @@
 import { type Catalogue, type CatalogueEntry, weightsLabel } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { ModelEntry, ModelList } from '../../../shared/wire/openai.ts'
-import type { EngineView } from './context.ts'
+import type { EngineView } from '../engine-view.ts'
 
 /** @throws ShoalError invalid_model when the cell has no such model of that kind */
 export const findModel = (

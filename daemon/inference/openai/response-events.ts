@@ -15,7 +15,7 @@ import type { AnswerHead } from './answer-head.ts'
 import { ending, type Progress, responseFrame } from './response-frame.ts'
 
 type Choice = ChatCompletionChunk['choices'][number]
-/** Of each kind of event, without the number that it gets. */
+/** Each kind of event without its sequence number. */
 type Unnumbered = ResponseEvent extends infer E
   ? E extends ResponseEvent
     ? Omit<E, 'sequence_number'>

@@ -3,7 +3,7 @@ import type { ModelResponse, OutputItem, ResponseUsage } from '../../../shared/w
 import type { ResponsesRequest } from '../../../shared/wire/responses.ts'
 import type { AnswerHead } from './answer-head.ts'
 
-/** How far a response has come; what is not said yet is null or empty on the wire. */
+/** State of a response; fields that are not known yet are null or empty on the wire. */
 export interface Progress {
   status: ModelResponse['status']
   output: readonly OutputItem[]
@@ -78,7 +78,7 @@ const responseUsage = (usage: Usage): ResponseUsage => ({
   total_tokens: usage.total_tokens,
 })
 
-/** What a finish of the chat path makes of the response and of its last item. */
+/** Effect of a finish reason of the chat path on the response and its last item. */
 export const ending = (
   finish: string,
 ): Pick<Progress, 'reason'> & { status: 'completed' | 'incomplete' } => {

@@ -23,22 +23,22 @@ export const responseShape = (
   sink: stream => {
     const events = new ResponseEvents(request, head)
     return {
-      send: chunk => stream.sendText(written(events.chunk(chunk))),
-      done: usage => stream.done(usage, written(events.end(usage, nowSeconds()))),
+      send: chunk => stream.sendText(writeEvents(events.chunk(chunk))),
+      done: usage => stream.done(usage, writeEvents(events.end(usage, nowSeconds()))),
       fail: error => {
-        stream.sendText(written(events.fail(error)))
+        stream.sendText(writeEvents(events.fail(error)))
         stream.fail(error)
       },
     }
   },
-  error: renamed,
+  error: renameField,
 })
 
-const written = (events: readonly ResponseEvent[]): string =>
+const writeEvents = (events: readonly ResponseEvent[]): string =>
   events.map(event => sseEvent(event.type, event)).join('')
 
-/** The same error, with the field as the caller knows it. */
-export const renamed = (error: ShoalError): ShoalError => {
+/** Same error with the field name that the caller used. */
+export const renameField = (error: ShoalError): ShoalError => {
   const { code, message, param, retryAfterSeconds, cause } = error
   if (param === undefined) return error
   const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }

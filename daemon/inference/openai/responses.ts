@@ -2,10 +2,10 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { findRequestIssue, ResponsesRequest } from '../../../shared/wire/responses.ts'
 import { findUnsupported } from '../../../shared/wire/responses-unsupported.ts'
 import { answerChat } from './chat.ts'
-import { invalid, parseChatRequest } from './chat-order.ts'
+import { invalidField, parseChatRequest } from './chat-order.ts'
 import type { RouteContext } from './context.ts'
 import { type HttpRequest, type HttpResponse, readJson } from './http.ts'
-import { renamed, responseShape } from './response-shape.ts'
+import { renameField, responseShape } from './response-shape.ts'
 import { chatBodyOf } from './responses-chat.ts'
 
 /**
@@ -27,14 +27,14 @@ export const responses = async (
     const shape = responseShape(body, head, nowSeconds)
     answerChat(chat, { request, response, gone, context, head, shape })
   } catch (error) {
-    throw error instanceof ShoalError ? renamed(error) : error
+    throw error instanceof ShoalError ? renameField(error) : error
   }
 }
 
 /** @throws ShoalError invalid_request or unsupported_parameter, with `param` */
 export const parseResponsesRequest = (body: unknown): ResponsesRequest => {
   const parsed = ResponsesRequest.safeParse(body)
-  if (!parsed.success) throw invalid(findRequestIssue(body, parsed.error))
+  if (!parsed.success) throw invalidField(findRequestIssue(body, parsed.error))
   const unserved = findUnsupported(parsed.data)
   if (unserved === undefined) return parsed.data
   throw new ShoalError('unsupported_parameter', unserved.message, { param: unserved.param })

@@ -13,8 +13,8 @@ import {
 } from '../../../shared/tracing/gen-ai.ts'
 import { type InferenceSpan, startInferenceSpan } from '../../../shared/tracing/inference-span.ts'
 import { HEADER_REQUEST_ID } from '../../../shared/wire/link.ts'
+import type { EngineDoor } from '../engine-view.ts'
 import type { EngineEvent, EngineListener } from '../jobs.ts'
-import type { EngineDoor } from './context.ts'
 import { type HttpRequest, whenAborted } from './http.ts'
 
 export interface TracedJob {
@@ -26,7 +26,7 @@ export interface TracedJob {
   gone: AbortSignal
 }
 
-/** The same listener; whoever traces gets a span from the request to the last event. */
+/** Wraps a listener; with tracing enabled, a span covers the request up to its last event. */
 const traceJob = (
   job: TracedJob,
   listener: EngineListener,
@@ -49,7 +49,7 @@ const traceJob = (
   return { hear, refused: error => span.end({ [OUTCOME]: 'failed' }, error) }
 }
 
-/** The same engine; each of its answers is traced, also one that it does not take. */
+/** Wraps an engine so that each of its answers is traced, refused ones included. */
 export const tracedDoor = (engine: EngineDoor, job: TracedJob): EngineDoor => ({
   submit: (work, bytes, listener, how) => {
     const { hear, refused } = traceJob(job, listener)

@@ -65,7 +65,7 @@ export class WholeAnswer implements ChoicesListener {
     for (const [name, value] of headers) response.setHeader(name, value)
     response.setHeader('content-type', 'application/json')
     announceUsage(response)
-    const choices = this.#gathered.map((choice, index) => choice.told(index, logprobs))
+    const choices = this.#gathered.map((choice, index) => choice.toChoice(index, logprobs))
     const completion: ChatCompletion = { ...head, object: 'chat.completion', choices, usage }
     response.write(JSON.stringify(shape.whole(completion)))
     endWithUsage(response, usage)
@@ -91,7 +91,7 @@ class GatheredChoice {
     }
   }
 
-  told(index: number, logprobs: boolean): ChatCompletion['choices'][0] {
+  toChoice(index: number, logprobs: boolean): ChatCompletion['choices'][0] {
     const content = this.#content === '' && this.#calls.length > 0 ? null : this.#content
     const calls = this.#calls.length > 0 && { tool_calls: this.#calls }
     return {

@@ -1,18 +1,12 @@
-/** What the engine made of so many streams with so many threads. */
-export interface Measured {
-  slots: number
-  threads: number
-  /** Of all streams together. */
-  tokensPerSecond: number
-}
+import type { Measured } from '../protocol.ts'
 
 export interface Limits {
   slots: number
   threads: number
 }
 
-/** What may be chosen; one value where the configuration has fixed it. */
-export interface Candidates {
+/** Values to choose from; a single one where the configuration fixes it. */
+interface Candidates {
   slots: readonly number[]
   threads: readonly number[]
 }
@@ -23,7 +17,7 @@ const SLOTS = [1, 2, 4, 8, 16]
  * One core is left to this process and the system: with all of them busy, an engine that waits for
  * its slowest thread collapses. Half of them, because two threads of one core share what computes.
  */
-export const candidatesFor = (
+export const tuningCandidates = (
   fixed: { slots: number | undefined; threads: number | undefined },
   cores: number,
 ): Candidates => ({

@@ -7,14 +7,14 @@ const Found = z.object({
   /** Unix time, milliseconds. */
   measured_at: z.int(),
 })
-export type Found = z.infer<typeof Found>
+type Found = z.infer<typeof Found>
 
 const File = z.record(z.string(), Found)
 
 /** Weights and machines that are remembered. */
 const MOST = 64
 
-/** What was measured before, in a file; one that cannot be read counts as empty. */
+/** Earlier result from a file; an unreadable file counts as empty. */
 export const readKept = async (path: string, key: string): Promise<Found | undefined> =>
   (await readAll(path))[key]
 

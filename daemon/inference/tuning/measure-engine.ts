@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { SpawnEngine } from '../engine-child.ts'
-import type { MeasureOrder } from '../protocol.ts'
-import type { Measured } from './choose.ts'
+import type { Measured, MeasureOrder } from '../protocol.ts'
 
 /**
  * Lets an engine process of its own measure, and resolves once it is gone, so that the memory is
@@ -13,7 +12,7 @@ export const measureEngine = (
   timeoutSeconds: number,
 ): Promise<readonly Measured[] | undefined> =>
   new Promise(resolve => {
-    // nobody would end it
+    // The process would otherwise not be ended
     if (life.aborted) return resolve(undefined)
     let rows: readonly Measured[] | undefined
     const child = spawn(Math.max(...order.slots), {
@@ -28,7 +27,7 @@ export const measureEngine = (
       },
     })
     const end = (): void => child.kill()
-    const callOff = clock.after(timeoutSeconds * 1000, end)
+    const callOff = clock.callAfter(timeoutSeconds * 1000, end)
     life.addEventListener('abort', end, { once: true })
     child.send(order)
   })

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { SpawnEngine } from '../engine-child.ts'
 import { fileStamp, type Weights } from '../weights.ts'
-import { candidatesFor, chooseLimits, type Limits } from './choose.ts'
+import { chooseLimits, type Limits, tuningCandidates } from './choose.ts'
 import { keep, readKept } from './kept.ts'
 import { measureEngine } from './measure-engine.ts'
 
@@ -12,25 +12,25 @@ export interface TuningRequest {
   weights: Weights
   contextLength: number
   gpu: 'auto' | 'off'
-  /** What the configuration has fixed. */
+  /** Values fixed by the configuration. */
   slots: number | undefined
   threads: number | undefined
   timeoutSeconds: number
   /**
-   * Called before a process that measures is made; the answer is called when it is no more. What
-   * it throws is thrown on.
+   * Called before a measuring process is started; the returned function is called when it has
+   * ended. Its errors are passed on.
    */
   reserve?: () => Promise<() => void>
 }
 
 export interface TunerOptions {
-  /** Where results are kept. */
+  /** File with the results. */
   file: string
   /** Measure again whatever is kept. */
   again: boolean
 }
 
-export interface TunerParts {
+interface TunerParts {
   spawn: SpawnEngine
   clock: Clock
   logger: Logger
@@ -41,7 +41,7 @@ export interface TunerParts {
 /** Smaller weights take less time for a token than is lost around it; nothing is to be gained. */
 export const LEAST_BYTES = 64 * 1024 * 1024
 
-/** Of all that is measured for one engine. */
+/** Time limit for all measurements of one engine. */
 const BUDGET_MS = 4000
 
 /** Finds out how many slots and threads serve some weights best on this machine, once. */
@@ -49,7 +49,7 @@ export class Tuner {
   readonly #options: TunerOptions
   readonly #parts: TunerParts
   readonly #measured = new Set<string>()
-  /** What could not be measured is not tried again at every load. */
+  /** Keys whose measurement failed; they are not measured again at every load. */
   readonly #failed = new Set<string>()
 
   constructor(options: TunerOptions, parts: TunerParts) {
@@ -57,7 +57,7 @@ export class Tuner {
     this.#parts = parts
   }
 
-  /** Undefined when the defaults are to stand. */
+  /** Best limits; undefined when the defaults apply. */
   async limits(request: TuningRequest, life: AbortSignal): Promise<Limits | undefined> {
     if (request.slots !== undefined && request.threads !== undefined) return undefined
     const key = await keyOf(request)
@@ -78,7 +78,7 @@ export class Tuner {
     const { weights, contextLength, gpu, timeoutSeconds } = request
     const { label } = weights
     logger.info({ weights: label }, 'measuring how many slots and threads serve best')
-    const candidates = candidatesFor(request, availableParallelism())
+    const candidates = tuningCandidates(request, availableParallelism())
     const order = { file: weights.file, contextLength, gpu, budgetMs: BUDGET_MS, ...candidates }
     const gone = await request.reserve?.()
     const rows = await measureEngine(
@@ -90,7 +90,7 @@ export class Tuner {
     const limits = rows && chooseLimits(rows)
     if (limits === undefined) {
       this.#failed.add(key)
-      logger.warn({ weights: label }, 'not measured; the defaults stand')
+      logger.warn({ weights: label }, 'not measured; the defaults are used')
       return undefined
     }
     this.#measured.add(key)
@@ -99,10 +99,10 @@ export class Tuner {
     return limits
   }
 
-  /** Without it the next start measures again; that is no reason not to serve. */
+  /** Stores a result. A failure only means that the next start measures again. */
   async #keep(key: string, limits: Limits, measured_at: number): Promise<void> {
     await keep(this.#options.file, key, { ...limits, measured_at }).catch((error: Error) =>
-      this.#parts.logger.warn({ reason: error.message }, 'measurement not kept'),
+      this.#parts.logger.warn({ reason: error.message }, 'measurement not stored'),
     )
   }
 }

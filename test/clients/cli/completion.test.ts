@@ -55,7 +55,7 @@ const document = documentOf([
 
 const KEY = `svc-dev-abcdefgh_${'k'.repeat(40)}`
 
-/** What a coordinator lists; the last cell has a name that a shell would run. */
+/** Coordinator with a few lists; the last cell has a name that a shell would run. */
 const scene = async (t: Parameters<typeof fakeCoordinator>[0]) => {
   const home = await temporaryFolder(t)
   const { url, asked } = await fakeCoordinator(t, ({ path }) => {
@@ -125,7 +125,7 @@ t.test('groups, verbs, flags, values and ids are completed', async t => {
     t.strictSame((await candidates(env, ...words)).toSorted(), found.toSorted(), words.join(' '))
 })
 
-t.test('it asks with the key of the line and the profile, and never for a key', async t => {
+t.test('completion uses the key of the line or the profile, and never asks for one', async t => {
   const { env, asked } = await scene(t)
   await candidates(env, '--key', 'other', 'cells', 'show', '')
   t.match(asked.at(-1), { path: '/v1/cells', key: 'other' })
@@ -133,7 +133,7 @@ t.test('it asks with the key of the line and the profile, and never for a key', 
   t.match(asked.at(-1), { path: '/v1/cells', key: KEY })
 })
 
-t.test('it is quiet and quick when the coordinator is away or mute', async t => {
+t.test('completion is silent and fast when the coordinator does not answer', async t => {
   const home = await temporaryFolder(t)
   const away = { HOME: home, SHOAL_URL: 'http://127.0.0.1:9' }
   t.strictSame(await candidates(away, 'cells', ''), [])
@@ -153,7 +153,7 @@ t.test('it is quiet and quick when the coordinator is away or mute', async t => 
   t.strictSame(await candidates(away, 'doc'), [], 'what is wrong is no candidate')
 })
 
-t.test('what a coordinator calls its things stays one line, one word and one tab', async t => {
+t.test('names from a coordinator are escaped to one line and one word', async t => {
   const home = await temporaryFolder(t)
   const words = `a: [b] 'c' "d" \`e\` $(f) \\g {h} %i`
   const summary = `${words}\t:files\n:files\r\u001b[2J`
@@ -168,7 +168,7 @@ t.test('what a coordinator calls its things stays one line, one word and one tab
   t.equal(out, `list\t${`${words}\\u{9}:files\\u{a}:files\\u{d}\\u{1b}[2J`.slice(0, 60)}\n`)
 })
 
-t.test('the scripts take a line apart without running any of it', async t => {
+t.test('the scripts split a line without executing any of it', async t => {
   const of = async (name: string) => (await shoal({}, ['completion', name])).out
   const [bash, zsh, fish] = [await of('bash'), await of('zsh'), await of('fish')]
   for (const script of [bash, zsh, fish]) t.notMatch(script, /\beval\b|\$\(shoal/)
@@ -177,14 +177,14 @@ t.test('the scripts take a line apart without running any of it', async t => {
   t.ok(fish.includes("printf '%s\\n' $line"), 'no candidate is a flag of echo')
 })
 
-t.test('the document is not asked for again', async t => {
+t.test('the API document is not requested again', async t => {
   const { env, asked } = await scene(t)
   await candidates(env, 'cells', '')
   await candidates(env, 'cells', 'show', '')
   t.equal(asked.filter(({ path }) => path === '/v1/openapi.json').length, 1)
 })
 
-const installed = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0
+const findShell = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0
 
 /** A folder with a `shoal` that completes as the program does, and shows what it would get. */
 const pathWith = (home: string): string => {
@@ -198,7 +198,7 @@ echo "<$*>"
   return `${join(home, 'bin')}:${process.env.PATH}`
 }
 
-/** What is typed, with tabs, and what the program then gets. */
+/** Typed words, with tabs, and the words that the program receives. */
 const TYPED = [
   ['shoal ski\trun for\t--sha\tcir\t', '<skills run formation --shape circle>'],
   ['shoal chat --model a:9\thi', '<chat --model a:9b hi>'],
@@ -207,7 +207,7 @@ const TYPED = [
   ['shoal --format=js\t', '<--format=json>'],
 ] as const
 
-t.test('bash completes at the tab key', { skip: !installed('bash') || !hasPython }, async t => {
+t.test('bash completes at the tab key', { skip: !findShell('bash') || !hasPython }, async t => {
   const { env, home } = await scene(t)
   const first = `cd ${home}; source <(shoal completion bash); echo rea''dy\r`
   const steps = TYPED.map(([line], i) => ({
@@ -222,7 +222,7 @@ t.test('bash completes at the tab key', { skip: !installed('bash') || !hasPython
   for (const [line, got] of TYPED) t.ok(done.out.includes(`\r${got}\r\n`), `${line}: ${done.out}`)
 })
 
-t.test('zsh gets words and their descriptions', { skip: !installed('zsh') }, async t => {
+t.test('zsh gets words and their descriptions', { skip: !findShell('zsh') }, async t => {
   const { env, home } = await scene(t)
   const script = `compdef() { print "compdef $*" }
 source <(shoal completion zsh)
@@ -237,7 +237,7 @@ words=(shoal cells l); CURRENT=3; _shoal`
   t.equal(stdout, 'compdef _shoal shoal\na\\:7b\na\\:9b\nlist:x\nload:x\n')
 })
 
-t.test('fish completes', { skip: !installed('fish') }, async t => {
+t.test('fish completes', { skip: !findShell('fish') }, async t => {
   const { env, home } = await scene(t)
   const script = `shoal completion fish | source
 complete -C 'shoal cell show '

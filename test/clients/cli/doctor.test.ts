@@ -2,12 +2,12 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { doctor } from '../../../clients/cli/doctor.ts'
 import {
-  examine,
-  type Finding,
+  type DoctorResult,
+  type DoctorSubject,
+  examineConnection,
   type Look,
-  type Patient,
 } from '../../../clients/cli/doctor-checks.ts'
-import { settingsOf } from '../../../clients/cli/settings.ts'
+import { resolveSettings } from '../../../clients/cli/settings.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { VERSION } from '../../../shared/version.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
@@ -47,8 +47,8 @@ const patient = (
     key?: string | undefined
     days?: number
   },
-): Patient => ({
-  settings: settingsOf(
+): DoctorSubject => ({
+  settings: resolveSettings(
     { format: 'text', url, ...(key === undefined ? {} : { key }) },
     {},
     { profiles: {} },
@@ -61,15 +61,15 @@ const patient = (
   countCommands: async () => 60,
 })
 
-const findings = async (of: Patient): Promise<Finding[]> => {
-  const all: Finding[] = []
-  for await (const finding of examine(of)) all.push(finding)
+const findings = async (of: DoctorSubject): Promise<DoctorResult[]> => {
+  const all: DoctorResult[] = []
+  for await (const finding of examineConnection(of)) all.push(finding)
   return all
 }
-const named = async (name: string, of: Patient): Promise<Finding | undefined> =>
+const findNamed = async (name: string, of: DoctorSubject): Promise<DoctorResult | undefined> =>
   (await findings(of)).find(each => each.name === name)
 
-t.test('when all is well every check says so', async t => {
+t.test('every check passes on a healthy setup', async t => {
   const found = await findings(patient())
   t.strictSame([...new Set(found.map(({ state }) => state))], ['ok'])
   t.strictSame(
@@ -95,7 +95,7 @@ t.test('when all is well every check says so', async t => {
   t.notMatch(JSON.stringify(found), 'kkkk')
 })
 
-t.test('each thing that is wrong is found, with what to do', async t => {
+t.test('each fault is reported with a remedy', async t => {
   const late = (seconds: number) => ({
     '/v1/health': [
       200,
@@ -143,7 +143,7 @@ t.test('each thing that is wrong is found, with what to do', async t => {
       'ok',
       /no limit/,
     ],
-    ['quota', patient({ bodies: { '/v1/keys?limit=1000': [200, {}] } }), 'warn', /does not tell/],
+    ['quota', patient({ bodies: { '/v1/keys?limit=1000': [200, {}] } }), 'warn', /does not state/],
     [
       'service',
       patient({ bodies: { '/v1/health': [200, { status: 'degraded', cells: 0, models: 0 }] } }),
@@ -169,25 +169,25 @@ t.test('each thing that is wrong is found, with what to do', async t => {
       /unavailable/,
     ],
   ] as const) {
-    const found = await named(name, of)
+    const found = await findNamed(name, of)
     t.match(found, { state, says }, `${name}: ${found?.says}`)
     t.equal(found?.next !== undefined, state !== 'ok', `${name} has a next step`)
   }
-  t.match(await named('service', patient()), { says: 'ok: 1 cell, 2 models' })
-  const none = settingsOf({ format: 'text' }, {}, { profiles: {} })
-  t.match(await named('key', { ...patient(), settings: none }), { state: 'fail', says: /none/ })
+  t.match(await findNamed('service', patient()), { says: 'ok: 1 cell, 2 models' })
+  const none = resolveSettings({ format: 'text' }, {}, { profiles: {} })
+  t.match(await findNamed('key', { ...patient(), settings: none }), { state: 'fail', says: /none/ })
   const mute = {
     ...patient(),
     countCommands: () => Promise.reject(new ShoalError('internal', 'damaged')),
   }
-  t.match(await named('commands', mute), { state: 'warn', says: 'damaged' })
+  t.match(await findNamed('commands', mute), { state: 'warn', says: 'damaged' })
 })
 
-t.test('the settings say once where each of them is from', async t => {
+t.test('the settings name the source of each value once', async t => {
   const kept = { current: 'work', profiles: { work: { url: 'http://a', key: KEY } } }
   const said = async (flags: object, env: Record<string, string>) => {
-    const settings = settingsOf({ format: 'text', ...flags }, env, kept)
-    return (await named('settings', { ...patient(), settings }))?.says
+    const settings = resolveSettings({ format: 'text', ...flags }, env, kept)
+    return (await findNamed('settings', { ...patient(), settings }))?.says
   }
   t.equal(await said({}, {}), 'http://a and the key from the profile work')
   t.equal(await said({ key: 'k' }, {}), 'http://a from the profile work, key from --key')
@@ -198,24 +198,24 @@ t.test('the settings say once where each of them is from', async t => {
   t.equal(await said({ url: 'http://b' }, {}), 'http://b from --url, no key, profile work')
 })
 
-t.test('where nobody answers, or somebody else, the rest is not asked', async t => {
+t.test('the checks end when no coordinator answers', async t => {
   const refused = Object.assign(new Error(), { code: 'ECONNREFUSED' })
   const away = { ...patient(), look: () => Promise.reject(refused) }
   t.match(await findings(away), [
     { name: 'settings' },
     { name: 'reach', state: 'fail', next: /npm start/ },
   ])
-  const proxy: Patient = {
+  const proxy: DoctorSubject = {
     ...patient(),
     look: async () => ({ status: 200, body: undefined, headers: new Headers(), at: NOW }),
   }
   const found = await findings(proxy)
-  t.match(found, [{}, { state: 'fail', says: /no coordinator/ }])
+  t.match(found, [{}, { state: 'fail', says: /not a coordinator/ }])
   t.equal(found.length, 2)
 })
 
-t.test('the exit code is that of the first thing that is broken', async t => {
-  const run = async (all: Finding[], json = false) => {
+t.test('the exit code is that of the first failure', async t => {
+  const run = async (all: DoctorResult[], json = false) => {
     let out = ''
     const say = (text: string) => {
       out += text
@@ -225,10 +225,16 @@ t.test('the exit code is that of the first thing that is broken', async t => {
     }
     return { code: await doctor(each(), json, say, 60), out }
   }
-  const ok: Finding = { name: 'a', state: 'ok', says: 'x' }
-  const warn: Finding = { name: 'b', state: 'warn', says: 'x', next: 'y' }
-  const key: Finding = { name: 'key', state: 'fail', says: 'z', next: 'y', code: 'auth_required' }
-  t.match(await run([ok, warn]), { code: 0, out: /Nothing is broken/ })
+  const ok: DoctorResult = { name: 'a', state: 'ok', says: 'x' }
+  const warn: DoctorResult = { name: 'b', state: 'warn', says: 'x', next: 'y' }
+  const key: DoctorResult = {
+    name: 'key',
+    state: 'fail',
+    says: 'z',
+    next: 'y',
+    code: 'auth_required',
+  }
+  t.match(await run([ok, warn]), { code: 0, out: /No problems found/ })
   t.match(await run([warn, key, { ...key, code: 'store_unavailable' }]), { code: 77 })
   const { out } = await run([key], true)
   t.strictSame(JSON.parse(out), {
@@ -239,7 +245,7 @@ t.test('the exit code is that of the first thing that is broken', async t => {
   t.ok(long.out.split('\n').every(line => line.length <= 60))
 })
 
-t.test('the program looks at a real coordinator', async t => {
+t.test('the program examines a real coordinator', async t => {
   const app = await appWith()
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => app.close())

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { profilesFile, readProfiles, writeProfiles } from '../../../clients/cli/profiles.ts'
-import { type Settings, settingsOf } from '../../../clients/cli/settings.ts'
+import { type CliSettings, resolveSettings } from '../../../clients/cli/settings.ts'
 import { issueAuthority, issueServerCertificate } from '../../../coordinator/tls/certificate.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
 import { type Asked, error, fakeCoordinator } from '../../support/fake-coordinator.ts'
@@ -14,7 +14,7 @@ import { hasPython, inTerminal, SHOAL, shoal } from '../../support/shoal-program
 
 const KEY = `svc-dev-abcdefgh_${'k'.repeat(40)}`
 
-t.test('what is used comes from a flag, the environment, or a profile, in that order', async t => {
+t.test('settings come from a flag, the environment or a profile, in that order', async t => {
   const kept = {
     current: 'a',
     profiles: {
@@ -22,8 +22,8 @@ t.test('what is used comes from a flag, the environment, or a profile, in that o
       b: { url: 'http://b:1', key: 'key-b' },
     },
   }
-  const of = (options: object, env: Record<string, string>): Settings =>
-    settingsOf({ format: 'text', ...options }, env, kept)
+  const of = (options: object, env: Record<string, string>): CliSettings =>
+    resolveSettings({ format: 'text', ...options }, env, kept)
   for (const [options, env, url, key, urlFrom] of [
     [{}, {}, 'http://a:1', 'key-a', 'the profile a'],
     [{}, { SHOAL_PROFILE: 'b' }, 'http://b:1', 'key-b', 'the profile b'],
@@ -39,21 +39,21 @@ t.test('what is used comes from a flag, the environment, or a profile, in that o
     t.match(of(options, env), { url, key, urlFrom }, JSON.stringify([options, env]))
   t.equal(of({}, {}).tenant, 'tenant-a')
   t.equal(of({ profile: 'b' }, {}).tenant, undefined)
-  t.match(settingsOf({ format: 'text' }, {}, { profiles: {} }), { urlFrom: 'the default' })
+  t.match(resolveSettings({ format: 'text' }, {}, { profiles: {} }), { urlFrom: 'the default' })
   t.throws(() => of({ profile: 'c' }, {}), { code: 'config_invalid', message: /no profile c/ })
   t.throws(() => of({ profile: 'constructor' }, {}), { code: 'config_invalid' })
 })
 
-t.test('the key of a profile goes nowhere but to its own address', async t => {
+t.test('the key of a profile is sent only to its own address', async t => {
   const kept = { current: 'a', profiles: { a: { url: 'http://a:1', key: 'k', ca: 'pem' } } }
   for (const url of ['http://b:1', 'https://a:1', 'http://a:2', 'http://a:1@b:1', 'rubbish']) {
-    const { key, ca, keyHeldBack } = settingsOf({ format: 'text', url }, {}, kept)
+    const { key, ca, keyHeldBack } = resolveSettings({ format: 'text', url }, {}, kept)
     t.strictSame([key, ca], [undefined, undefined], url)
     t.match(keyHeldBack, /profile a is for http:\/\/a:1 alone/)
   }
 })
 
-t.test('a file that others may use is not used', async t => {
+t.test('a profile file that other users can access is rejected', async t => {
   const folder = await temporaryFolder(t)
   const file = profilesFile({ XDG_CONFIG_HOME: folder })
   t.strictSame(readProfiles(file), { profiles: {} }, 'none is none')
@@ -72,7 +72,12 @@ t.test('a file that others may use is not used', async t => {
 })
 
 const model = (id: string) => ({
-  ...{ id, kind: 'chat', state: 'ready', cells_ready: 1, context_length: 2048, weights: null },
+  id,
+  kind: 'chat',
+  state: 'ready',
+  cells_ready: 1,
+  context_length: 2048,
+  weights: null,
 })
 
 const scene = async (t: Test) => {
@@ -88,7 +93,7 @@ const scene = async (t: Test) => {
 }
 
 t.test('shoal login', async t => {
-  t.test('keeps what works and uses it from then on; the key is shown nowhere', async t => {
+  t.test('stores a working key, makes it current and never shows it', async t => {
     const { env, url, file } = await scene(t)
     const login = await shoal(env, ['login', '--url', `${url}/`, '--key', '-'], `${KEY}\n`)
     t.match(login, { code: 0, err: '' })
@@ -114,7 +119,7 @@ t.test('shoal login', async t => {
       t.notMatch(out + err, 'k'.repeat(40))
   })
 
-  t.test('keeps nothing that the coordinator refuses, or that is no key or address', async t => {
+  t.test('stores nothing when the key, the address or the login is refused', async t => {
     const { env, url, file } = await scene(t)
     for (const [args, input, code] of [
       [['--url', url], 'other-key-of-somebody\n', 77],
@@ -131,12 +136,12 @@ t.test('shoal login', async t => {
       const ended = await shoal(env, ['login', ...args], input)
       t.equal(ended.code, code, `${args.join(' ')}: ${ended.err}`)
       t.notMatch(ended.err, /secret|kkkk|other-key/)
-      t.equal(/refuses this key, and it was not kept.*\nit may be/.test(ended.err), code === 77)
+      t.equal(/rejected this key; it was not stored.*\nit may be/.test(ended.err), code === 77)
     }
     t.notOk(existsSync(file))
   })
 
-  t.test('asks on a terminal without showing what is typed', { skip: !hasPython }, async t => {
+  t.test('asks for the key on a terminal without echo', { skip: !hasPython }, async t => {
     const { env, url, file } = await scene(t)
     const argv = [process.execPath, SHOAL, 'login', '--url', url]
     const type = `x\u007f${KEY}\r`
@@ -151,7 +156,7 @@ t.test('shoal login', async t => {
   })
 })
 
-t.test('an authority of its own', async t => {
+t.test('a profile can have its own certificate authority', async t => {
   const life = { from: Date.now() - 60_000, to: Date.now() + 86_400_000 }
   const authority = await issueAuthority('shoal', life)
   const other = await issueAuthority('other', life)
@@ -177,7 +182,7 @@ t.test('an authority of its own', async t => {
   const wrong = fileOf('wrong.crt', other.certificate.toString())
   const list = ['models', 'list', '--url', url]
 
-  t.match(await shoal(env, list), { code: 69, err: /authority that is not known.*--ca-file/s })
+  t.match(await shoal(env, list), { code: 69, err: /unknown authority.*--ca-file/s })
   t.match(await shoal(env, [...list, '--ca-file', right]), { code: 0, out: /^m +chat/m })
   t.match(await shoal({ ...env, SHOAL_CA_FILE: wrong }, list), { code: 69, err: /certificate/ })
   const login = ['login', '--url', url]

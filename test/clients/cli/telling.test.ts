@@ -3,7 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { nextStep } from '../../../clients/cli/next-step.ts'
-import { unreachable } from '../../../clients/cli/unreachable.ts'
+import { coordinatorUnreachable } from '../../../clients/cli/unreachable.ts'
+import { createTokenViews } from '../../../coordinator/enrolment/open.ts'
 import { type ErrorCode, errorCodes, isForPrograms, ShoalError } from '../../../shared/errors.ts'
 import { VERSION } from '../../../shared/version.ts'
 import { temporaryFolder, temporaryStore } from '../../coordinator/store/temporary.ts'
@@ -11,7 +12,7 @@ import { appWith, views } from '../../support/app.ts'
 import { documentOf, error, fakeCoordinator } from '../../support/fake-coordinator.ts'
 import { hasPython, inTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
 
-t.test('every error that a user can meet has a next step, or says it all', async t => {
+t.test('every error has a next step or is self-explanatory', async t => {
   const saysAll: ErrorCode[] = [
     'conflict',
     'forbidden',
@@ -27,50 +28,57 @@ t.test('every error that a user can meet has a next step, or says it all', async
   t.equal(nextStep(limited), 'try again in 7 s')
 })
 
-t.test('who is not let in is told which key was tried', async t => {
+t.test('a refused login names the source of the key', async t => {
   const step = (about: object) => nextStep(new ShoalError('auth_required', 'x'), about)
   t.match(step({}), /^set SHOAL_KEY/)
   t.match(step({ key: 'k', keyFrom: 'the profile work' }), /^the key is from the profile work/)
   t.match(step({ keyHeldBack: 'the key of a is for b alone' }), /^the key of a is for b alone/)
 })
 
-t.test('who comes with an approval that is over is told to ask again', async t => {
+t.test('a used or expired approval suggests another request', async t => {
   const step = (message: string) => nextStep(new ShoalError('forbidden', message))
-  t.match(step('request gate_1 is consumed'), /ask again/)
-  t.match(step('request gate_1 is superseded (by gate_2)'), /ask again/)
+  t.match(step('request gate_1 is consumed'), /request another one/)
+  t.match(step('request gate_1 is superseded (by gate_2)'), /request another one/)
   t.match(step('the plan is not the one that was approved'), /as it was approved/)
   t.equal(step('request gate_1 is pending'), undefined)
 })
 
-t.test('when nobody answers, the reason and the origin of the address are told', async t => {
-  const failed = (code: string) =>
-    new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
-  for (const [code, says, next] of [
-    ['ECONNREFUSED', /nothing listens there/, /npm start/],
-    ['ENOTFOUND', /nobody knows that name/, /SHOAL_URL/],
-    ['SELF_SIGNED_CERT_IN_CHAIN', /not known here/, /--ca-file/],
-    ['CERT_HAS_EXPIRED', /expired/, /clocks/],
-    ['ERR_TLS_CERT_ALTNAME_INVALID', /another name/, /name that the certificate has/],
-    ['ERR_SSL_WRONG_VERSION_NUMBER', /no TLS/, /http:\/\//],
-    ['EODD', /EODD/, /npm start/],
-  ] as const) {
-    const told = unreachable('http://a', failed(code))
-    t.match(told.message, says)
-    t.match(nextStep(told, { urlFrom: 'SHOAL_URL' }), next, code)
-    t.match(nextStep(told, { urlFrom: 'SHOAL_URL' }), /the address is from SHOAL_URL/)
-  }
-  const refused = unreachable('http://a', failed('ECONNREFUSED'))
-  const step = (url: string, urlFrom = '--url') => nextStep(refused, { url, urlFrom })
-  t.match(step('http://a/hook'), /for a field called url write --input-url; start it/)
-  for (const [url, from] of [['http://a/'], ['nonsense'], ['http://a/hook', 'SHOAL_URL']] as const)
-    t.notMatch(step(url, from), 'input-url')
-  const timeout = Object.assign(new Error('x'), { name: 'TimeoutError' })
-  t.match(unreachable('http://a', timeout).message, /there is no answer/)
-})
+t.test(
+  'an unreachable coordinator is reported with the reason and the source of the address',
+  async t => {
+    const fetchFailure = (code: string) =>
+      new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
+    for (const [code, says, next] of [
+      ['ECONNREFUSED', /nothing listens there/, /npm start/],
+      ['ENOTFOUND', /the host name is unknown/, /SHOAL_URL/],
+      ['SELF_SIGNED_CERT_IN_CHAIN', /unknown authority/, /--ca-file/],
+      ['CERT_HAS_EXPIRED', /expired/, /clocks/],
+      ['ERR_TLS_CERT_ALTNAME_INVALID', /another name/, /host name from the certificate/],
+      ['ERR_SSL_WRONG_VERSION_NUMBER', /not speak TLS/, /http:\/\//],
+      ['EODD', /EODD/, /npm start/],
+    ] as const) {
+      const told = coordinatorUnreachable('http://a', fetchFailure(code))
+      t.match(told.message, says)
+      t.match(nextStep(told, { urlFrom: 'SHOAL_URL' }), next, code)
+      t.match(nextStep(told, { urlFrom: 'SHOAL_URL' }), /the address is from SHOAL_URL/)
+    }
+    const refused = coordinatorUnreachable('http://a', fetchFailure('ECONNREFUSED'))
+    const step = (url: string, urlFrom = '--url') => nextStep(refused, { url, urlFrom })
+    t.match(step('http://a/hook'), /for a field called url write --input-url; start it/)
+    for (const [url, from] of [
+      ['http://a/'],
+      ['nonsense'],
+      ['http://a/hook', 'SHOAL_URL'],
+    ] as const)
+      t.notMatch(step(url, from), 'input-url')
+    const timeout = Object.assign(new Error('x'), { name: 'TimeoutError' })
+    t.match(coordinatorUnreachable('http://a', timeout).message, /there is no answer/)
+  },
+)
 
 t.test('the program', async t => {
   const store = await temporaryStore(t)
-  const app = await appWith({ views: views({ store }) })
+  const app = await appWith({ views: views({ tokens: createTokenViews(store) }) })
   await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(() => app.close())
   const { port } = app.server.address() as AddressInfo
@@ -100,7 +108,7 @@ t.test('the program', async t => {
     }
   })
 
-  t.test('what is missing is told with what it is for and an example', async t => {
+  t.test('a missing argument is reported with its purpose and an example', async t => {
     const ended = await shoal(env, ['gate', 'request', 'gate.production-deploy'])
     t.match(ended, { code: 65, out: '' })
     t.match(
@@ -110,7 +118,7 @@ t.test('the program', async t => {
     t.match(ended.err, /for example: shoal gates request GATE_ID .*--plan/)
   })
 
-  t.test('a wrong value is told with the flag or the argument that it was given for', async t => {
+  t.test('a wrong value is reported with its flag or argument', async t => {
     for (const [args, said] of [
       [['completion', 'tcsh'], "<shell> cannot be 'tcsh': allowed choices are bash, zsh, fish"],
       [['keys', 'list', '--limit', 'x'], "--limit <number> cannot be 'x': a number is needed"],
@@ -137,7 +145,7 @@ t.test('the program', async t => {
     t.match(group, { code: 64, err: /'week': allowed choices are hour, day, key, tenant, model/ })
   })
 
-  t.test('help is there on every level and fits 80 columns', async t => {
+  t.test('every level has help that fits 80 columns', async t => {
     const main = await shoal(env, ['help'])
     t.match(main, { code: 0, err: '' })
     const heads = ['Models and skills', 'Agents', 'Fleet', 'Governance', 'Keys and usage']
@@ -185,7 +193,7 @@ t.test('the program', async t => {
     }
   })
 
-  t.test('its version, and that of the coordinator where one answers', async t => {
+  t.test('prints its version, and that of the coordinator when one answers', async t => {
     t.strictSame(await shoal(env, ['--version']), {
       code: 0,
       out: `shoal ${VERSION}\ncoordinator ${VERSION} at ${url}\n`,
@@ -198,7 +206,7 @@ t.test('the program', async t => {
   })
 })
 
-t.test('no key of a line is repeated, and a proxy is no coordinator', async t => {
+t.test('a key on the command line is never repeated, and a proxy is not a coordinator', async t => {
   const env = { HOME: await temporaryFolder(t) }
   const { url } = await fakeCoordinator(t, () => [500, error('teapot', 'x')])
   const secret = `svc-dev-abcdefgh_${'s'.repeat(40)}`
@@ -214,7 +222,7 @@ t.test('no key of a line is repeated, and a proxy is no coordinator', async t =>
   }
 })
 
-t.test('an answer that breaks off, or is none of ours, is told with its own code', async t => {
+t.test('a truncated or foreign answer has its own error code', async t => {
   const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }
   const server = createServer((request, response) => {
     if (request.url === '/v1/catalogue') return void response.end('{"models":null}')
@@ -228,10 +236,10 @@ t.test('an answer that breaks off, or is none of ours, is told with its own code
   t.match(cut, { code: 69, out: 'half', err: /no coordinator answers|connection was cut/ })
   t.notMatch(cut.err, /\n +at /, 'no stack')
   const odd = await shoal(env, ['models', 'list', '--url', url])
-  t.match(odd, { code: 70, err: /^shoal: this program has failed: .*\nwith SHOAL_DEBUG=1/ })
+  t.match(odd, { code: 70, err: /^shoal: this program has failed: .*\nrun it with SHOAL_DEBUG=1/ })
 })
 
-t.test('an address where another program answers is told as that', async t => {
+t.test('an address where another program answers is reported as such', async t => {
   const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }
   for (const status of [200, 404]) {
     const server = createServer((_, response) => {
@@ -243,12 +251,12 @@ t.test('an address where another program answers is told as that', async t => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const ended = await shoal(env, ['webhooks', 'create', '--url', `${url}/hook`])
     t.match(ended, { code: 69, out: '' })
-    t.match(ended.err, `what answers at ${url} is no coordinator (coordinator_unavailable)`)
-    t.match(ended.err, /for a field called url write --input-url; a proxy in between may/)
+    t.match(ended.err, `the server at ${url} is not a coordinator (coordinator_unavailable)`)
+    t.match(ended.err, /for a field called url write --input-url; a proxy may/)
   }
 })
 
-t.test('what stands otherwise than a call needs is shown by the show of its group', async t => {
+t.test('a conflict suggests the show command of the group', async t => {
   const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }
   const document = documentOf([
     ['GET', '/v1/things/{thing_id}', { group: 'things', verb: 'show' }],
@@ -263,13 +271,13 @@ t.test('what stands otherwise than a call needs is shown by the show of its grou
   const told = async (...args: string[]) => (await shoal(env, [...args, '--url', url])).err
   t.equal(
     await told('things', 'add', 'thing_1', 'a b'),
-    'shoal: it is in use (conflict)\nshoal things show thing_1 tells how it stands\n',
+    'shoal: it is in use (conflict)\nshoal things show thing_1 shows its state\n',
   )
-  t.match(await told('things', 'mode', 'set', 'thing_1'), /\nshoal things mode get thing_1 tells/)
+  t.match(await told('things', 'mode', 'set', 'thing_1'), /\nshoal things mode get thing_1 shows/)
   t.equal(await told('things', 'ask'), 'shoal: it is in use (conflict)\n')
 })
 
-t.test('of what is not there, the list of that is named, not of what it was asked for', async t => {
+t.test('a missing resource suggests the list command of its own kind', async t => {
   const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }
   const document = documentOf([
     ['GET', '/v1/things', { group: 'things', verb: 'list' }],
@@ -284,11 +292,11 @@ t.test('of what is not there, the list of that is named, not of what it was aske
       method === 'GET' ? [200, document] : [404, error('not_found', 'no such', param)],
     )
     const { err } = await shoal(env, ['things', 'give', 'x', '--url', url])
-    t.equal(err, `shoal: no such (not_found)\nshoal ${list} list shows what is there, by id\n`)
+    t.equal(err, `shoal: no such (not_found)\nshoal ${list} list lists the existing ids\n`)
   }
 })
 
-t.test('sizes of an answer are in the unit that people read, and whole for programs', async t => {
+t.test('sizes have readable units in text output and are exact in JSON', async t => {
   const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }
   const cli = { group: 'host', verb: 'x', units: { size: 'bytes', rss: 'KiB', age: 'fortnights' } }
   const answer = { data: [{ size: 270_553_174_016, rss: 2048, age: 3 }], size: null }
@@ -302,7 +310,7 @@ t.test('sizes of an answer are in the unit that people read, and whole for progr
   t.strictSame(JSON.parse(json), answer)
 })
 
-t.test('requests that wait are a line of JSON each for programs', async t => {
+t.test('pending requests are printed as one line of JSON each', async t => {
   const env = { HOME: await temporaryFolder(t) }
   const requests = [
     { id: 'gate_2', summary: 'b' },
@@ -324,10 +332,15 @@ t.test('requests that wait are a line of JSON each for programs', async t => {
   t.notMatch(out, '\u202e')
 })
 
-t.test('models are a table, without a column that none of them fills', async t => {
+t.test('models are printed as a table without empty columns', async t => {
   const env = { HOME: await temporaryFolder(t) }
   const model = (id: string, weights: string | null = null) => ({
-    ...{ id, kind: 'chat', state: 'cold', cells_ready: 0, context_length: 512, weights },
+    id,
+    kind: 'chat',
+    state: 'cold',
+    cells_ready: 0,
+    context_length: 512,
+    weights,
   })
   const list = async (models: object[], ...more: string[]) => {
     const { url } = await fakeCoordinator(t, ({ path }) =>

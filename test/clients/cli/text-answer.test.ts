@@ -3,7 +3,7 @@ import { answerCall } from '../../../clients/cli/answer-call.ts'
 import { TextAnswer } from '../../../clients/cli/api.ts'
 import type { OpenSession } from '../../../clients/cli/session.ts'
 
-/** What a cell may have put into its figures to steer the terminal of who looks at them. */
+/** Text with control characters, with which a cell could steer a terminal. */
 const TEXT = 'up 1\r\n# \u001b]0;title\u0007 \u009b2J\u202eleft\n'
 
 const written = async (isTerminal: boolean): Promise<string> => {
@@ -23,10 +23,10 @@ const written = async (isTerminal: boolean): Promise<string> => {
   return text
 }
 
-t.test('an answer that is text steers no terminal', async t => {
+t.test('control characters of a text answer do not reach the terminal', async t => {
   t.equal(await written(true), 'up 1\n# \\u{1b}]0;title\\u{7} \\u{9b}2J\\u{202e}left\n')
 })
 
-t.test('into a file or another program it goes as it came', async t => {
+t.test('a text answer is written unchanged to a file or pipe', async t => {
   t.equal(await written(false), TEXT)
 })

@@ -1,19 +1,19 @@
 import t from 'tap'
-import { follow, mayTakeLong } from '../../../clients/cli/follow.ts'
-import { createProgress, during } from '../../../clients/cli/progress.ts'
+import { followWork, mayTakeLong } from '../../../clients/cli/follow.ts'
+import { createProgress, showWhile } from '../../../clients/cli/progress.ts'
 import type { Printable } from '../../../shared/print.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
 import { documentOf, fakeCoordinator } from '../../support/fake-coordinator.ts'
 import { hasPython, inTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
 
-/** A terminal whose clock ticks when it is told to. */
+/** A terminal with a clock that the test advances. */
 const terminal = (more: object = {}) => {
   const written: string[] = []
   let tick: (() => void) | undefined
   const progress = createProgress({
     output: { isTTY: true, columns: 40, write: text => written.push(text), ...more },
     env: {},
-    every: (_ms, next) => {
+    repeat: (_ms, next) => {
       tick = next
       return () => {
         tick = undefined
@@ -26,7 +26,7 @@ const terminal = (more: object = {}) => {
   return { progress, written, ticks, isTicking: () => tick !== undefined }
 }
 
-t.test('progress is a line that comes late, fits, and goes away', async t => {
+t.test('progress is a late, short line that is cleared at the end', async t => {
   const { progress, written, ticks, isTicking } = terminal()
   progress.show('loading')
   ticks(3)
@@ -40,12 +40,12 @@ t.test('progress is a line that comes late, fits, and goes away', async t => {
   progress.clear()
   t.equal(written.at(-1), '\r\u001b[K')
   t.notOk(isTicking())
-  const failed = during(progress, 'x', Promise.reject(new Error('no')))
+  const failed = showWhile(progress, 'x', Promise.reject(new Error('no')))
   await t.rejects(failed, /no/)
   t.notOk(isTicking(), 'also after a failure')
 })
 
-t.test('a pipe and a dumb terminal see nothing', async t => {
+t.test('a pipe and a dumb terminal get no progress', async t => {
   const { progress, written, isTicking } = terminal({ isTTY: false })
   progress.show('x')
   t.notOk(isTicking())
@@ -67,15 +67,19 @@ const followed = async (answer: Printable, looks: object[]) => {
     },
   } as never
   const progress = { ...idle, show: (text: string, at?: number | null) => shown.push([text, at]) }
-  return { end: await follow({ api, progress }, answer, { signal, wait }), asked, shown }
+  return { end: await followWork({ api, progress }, answer, { signal, wait }), asked, shown }
 }
 
 const task = (state: string, more: object = {}) => ({
-  ...{ id: 't1', state, message: null, details: null, result: null },
+  id: 't1',
+  state,
+  message: null,
+  details: null,
+  result: null,
   ...more,
 })
 
-t.test('a task is followed to its end, and its end is the exit code', async t => {
+t.test('a task is followed to its end, which sets the exit code', async t => {
   const { end, asked, shown } = await followed({ task_id: 't1' }, [
     task('submitted'),
     task('working', { message: 'half', details: { progress_percent: 50 } }),
@@ -101,7 +105,7 @@ t.test('a task is followed to its end, and its end is the exit code', async t =>
   t.match(again.end, { exit: 0 }, 'a task that is shown can be followed as well')
 })
 
-t.test('a model is followed until it is loaded; an old failure is not believed', async t => {
+t.test('a model is followed until it is loaded; an old failure is ignored', async t => {
   const answer = { cell_id: 'c', model: 'm', state: 'loading' }
   const cell = (state: string, more: object = {}, presence = 'ready') => ({
     presence,
@@ -122,17 +126,17 @@ t.test('a model is followed until it is loaded; an old failure is not believed',
   t.equal((await followed({ status: 'pending', request_id: 'r' }, [{}])).end, undefined)
 })
 
-t.test('whoever leaves is told how to come back', async t => {
+t.test('an interrupted wait prints the command to check later', async t => {
   const left = AbortSignal.abort()
   const api = { get: async () => task('working') } as never
-  await t.rejects(follow({ api, progress: idle }, { task_id: 't1' }, { signal: left, wait }), {
+  await t.rejects(followWork({ api, progress: idle }, { task_id: 't1' }, { signal: left, wait }), {
     code: 'client_closed',
     message: 'task t1 goes on',
-    step: 'come back with: shoal tasks show t1 --wait',
+    step: 'check later with: shoal tasks show t1 --wait',
   })
 })
 
-t.test('only what may take long can be waited for', async t => {
+t.test('only commands that may take long have --wait', async t => {
   const of = (method: string, path: string, mode?: string) =>
     mayTakeLong({ method, path, mode } as never)
   t.ok(of('POST', '/v1/skills/x', 'task'))
@@ -147,30 +151,27 @@ const slow = documentOf([
   ['GET', '/v1/tasks/{task_id}', { group: 'tasks', verb: 'show' }],
 ])
 
-t.test(
-  '--wait on what is answered at once is no mistake, but people are not waited for',
-  async t => {
-    const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'k' }
-    const document = documentOf([
-      ['GET', '/v1/cells', { group: 'cells', verb: 'list' }],
-      ['POST', '/v1/gates/{gate_id}/requests', { group: 'gates', verb: 'request' }],
-    ])
-    const asked = { id: 'gate_1', status: 'pending', plan_hash: 'h' }
-    const { url } = await fakeCoordinator(t, ({ path }) => {
-      if (path === '/v1/openapi.json') return [200, document]
-      return path === '/v1/cells' ? [200, { cells: [], status: 'pending' }] : [200, asked]
-    })
-    const run = (...args: string[]) => shoal({ ...env, SHOAL_URL: url }, args)
-    t.match(await run('cells', 'list', '--wait'), { code: 0, err: '' })
-    t.notMatch((await run('cells', 'list', '--help')).out, '--wait', 'it is offered where it helps')
-    t.match(await run('gates', 'request', 'gate.x'), { code: 0, err: '' })
-    t.match(await run('gates', 'request', 'gate.x', '--wait'), {
-      code: 75,
-      out: /gate_1/,
-      err: /waits for people.*\nshoal gates show gate_1 tells/,
-    })
-  },
-)
+t.test('--wait accepts an immediate answer, and does not wait for approvals', async t => {
+  const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'k' }
+  const document = documentOf([
+    ['GET', '/v1/cells', { group: 'cells', verb: 'list' }],
+    ['POST', '/v1/gates/{gate_id}/requests', { group: 'gates', verb: 'request' }],
+  ])
+  const asked = { id: 'gate_1', status: 'pending', plan_hash: 'h' }
+  const { url } = await fakeCoordinator(t, ({ path }) => {
+    if (path === '/v1/openapi.json') return [200, document]
+    return path === '/v1/cells' ? [200, { cells: [], status: 'pending' }] : [200, asked]
+  })
+  const run = (...args: string[]) => shoal({ ...env, SHOAL_URL: url }, args)
+  t.match(await run('cells', 'list', '--wait'), { code: 0, err: '' })
+  t.notMatch((await run('cells', 'list', '--help')).out, '--wait', 'it is offered where it helps')
+  t.match(await run('gates', 'request', 'gate.x'), { code: 0, err: '' })
+  t.match(await run('gates', 'request', 'gate.x', '--wait'), {
+    code: 75,
+    out: /gate_1/,
+    err: /waits for approval.*\nshoal gates show gate_1 shows/,
+  })
+})
 
 t.test('the program waits for a task', async t => {
   let looks = 0
@@ -190,13 +191,13 @@ t.test('the program waits for a task', async t => {
   t.match(done, { code: 0, err: '' }, 'a pipe sees no progress')
   t.match(JSON.parse(done.out), { state: 'completed', result: { a: 1 } })
 
-  t.test('with a line of progress on a terminal, until Ctrl-C', { skip: !hasPython }, async t => {
+  t.test('shows a line of progress on a terminal until Ctrl-C', { skip: !hasPython }, async t => {
     rest = Number.POSITIVE_INFINITY
     const argv = [process.execPath, SHOAL, 'skill', 'run', 'slow', '--wait']
     const steps = [{ wait: 'task t1: working', type: '\u0003' }]
     const left = await inTerminal(argv, { env: { ...env, NO_COLOR: '1' }, steps })
     t.equal(left.code, 75)
-    t.match(left.out, /task t1 goes on.*\r\ncome back with: shoal tasks show t1 --wait/)
+    t.match(left.out, /task t1 goes on.*\r\ncheck later with: shoal tasks show t1 --wait/)
     t.notMatch(left.out, '\u001b[3', 'no colours')
   })
 })

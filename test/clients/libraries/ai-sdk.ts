@@ -35,8 +35,8 @@ const library = (
     ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
     ...(signal && { abortSignal: signal }),
   })
-  /** It hands errors over here and ends the stream in peace. */
-  const streamed = (ask: Ask, more: object = {}) => {
+  /** Streams an answer; the library passes errors to a callback and ends the stream normally. */
+  const streamWith = (ask: Ask, more: object = {}) => {
     let thrown: unknown
     const onError = ({ error }: { error: unknown }): void => {
       thrown = error
@@ -45,7 +45,7 @@ const library = (
     return { stream, check: () => (thrown === undefined ? undefined : Promise.reject(thrown)) }
   }
   const texts = async function* (ask: Ask) {
-    const { stream, check } = streamed(ask)
+    const { stream, check } = streamWith(ask)
     for await (const part of stream.fullStream) {
       if (part.type === 'text-delta') yield part.text
       if (part.type === 'abort') throw new DOMException('aborted', 'AbortError')
@@ -61,7 +61,7 @@ const library = (
       return { text, finish: finishReason, inputTokens, outputTokens }
     },
     stream: async ask => {
-      const { stream, check } = streamed(ask)
+      const { stream, check } = streamWith(ask)
       let pieces = 0
       for await (const part of stream.textStream) if (part !== '') pieces++
       await check()
@@ -71,13 +71,13 @@ const library = (
     },
     tool: async ask => {
       const result = await generateText({ ...request(ask), tools, toolChoice })
-      return called(result.toolCalls, result.finishReason)
+      return readCalls(result.toolCalls, result.finishReason)
     },
     toolStream: async ask => {
-      const { stream, check } = streamed(ask, { tools, toolChoice })
+      const { stream, check } = streamWith(ask, { tools, toolChoice })
       await stream.consumeStream()
       await check()
-      return called(await stream.toolCalls, await stream.finishReason)
+      return readCalls(await stream.toolCalls, await stream.finishReason)
     },
     json: async ask => {
       const schema = jsonSchema(SCHEMA as never)
@@ -95,13 +95,13 @@ const library = (
   }
 }
 
-const called = (calls: readonly { toolName: string; input: unknown }[], finish: string) => {
+const readCalls = (calls: readonly { toolName: string; input: unknown }[], finish: string) => {
   const [call] = calls
   if (call === undefined) throw new Error('no function was called')
   return { name: call.toolName, input: call.input, finish }
 }
 
-/** Both providers; the one for OpenAI also with its default, the Responses API. */
+/** The two providers; the one for OpenAI also with its default, the Responses API. */
 export const aiSdk = (baseURL: string, apiKey: string): Library[] => {
   const compatible = createOpenAICompatible({
     name: 'shoal',

@@ -10,7 +10,7 @@ export interface Ask {
 
 export interface Said {
   text: string
-  /** In the words of the library. */
+  /** Finish reason as the library names it. */
   finish: string | undefined
   inputTokens: number | undefined
   outputTokens: number | undefined
@@ -25,7 +25,7 @@ export interface Called {
 /** An unmodified client library, asked in its own way. */
 export interface Library {
   name: string
-  /** What it calls an answer that ended by itself, by a tool call, and by its limit. */
+  /** The library's names for an answer that ended by itself, by a tool call and by its limit. */
   finishes: { stop: string | undefined; tool: string | undefined; length: string | undefined }
   chat(ask: Ask): Promise<Said>
   /** `pieces` counts the pieces of text. */
@@ -39,7 +39,7 @@ export interface Library {
   abort(ask: Ask): Promise<unknown>
   /** An abort ends the stream without a word. */
   abortsQuietly?: true
-  /** What the library tells of an error of ours. */
+  /** Status and code that the library reports for an error. */
   fault(error: unknown): { status: unknown; code: unknown }
 }
 

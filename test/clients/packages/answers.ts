@@ -12,7 +12,7 @@ export interface Seen {
 }
 
 /** A server that gives one prepared answer after the other, and what it was asked. */
-export const answering = async (
+export const startServer = async (
   t: Test,
   ...answers: ((response: ServerResponse) => void)[]
 ): Promise<{ url: string; seen: Seen[] }> => {

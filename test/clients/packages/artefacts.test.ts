@@ -8,12 +8,12 @@ import { startStack } from '../../support/stack.ts'
 
 const root = resolve(import.meta.dirname, '..', '..', '..')
 
-/** Without what the test runner adds: these are programs as a user starts them. */
+/** Environment without the additions of the test runner, as a user starts programs. */
 const plain = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => name !== 'NODE_OPTIONS' && !/TAP/.test(name)),
 )
 
-const must = (result: SpawnSyncReturns<string>): string => {
+const runOrThrow = (result: SpawnSyncReturns<string>): string => {
   if (result.status !== 0) throw new Error(`${result.stdout}\n${result.stderr}`)
   return result.stdout
 }
@@ -36,12 +36,12 @@ const npmProject = (t: Test): string => {
     JSON.stringify({ ...config, extends: join(root, 'tsconfig.json') }),
   )
   const quiet = { cwd: source, encoding: 'utf8', timeout: 120_000, env: plain } as const
-  must(spawnSync(compiler(), ['-p', source], quiet))
-  must(spawnSync('npm', ['pack', '--pack-destination', folder], quiet))
+  runOrThrow(spawnSync(compiler(), ['-p', source], quiet))
+  runOrThrow(spawnSync('npm', ['pack', '--pack-destination', folder], quiet))
   const [tarball = ''] = readdirSync(folder).filter(name => name.endsWith('.tgz'))
   const project = join(folder, 'project')
   const install = ['install', '--offline', '--no-audit', '--no-fund', join(folder, tarball)]
-  must(spawnSync('npm', install, { ...quiet, cwd: project }))
+  runOrThrow(spawnSync('npm', install, { ...quiet, cwd: project }))
   return project
 }
 
@@ -51,7 +51,7 @@ const pipFolder = (t: Test): string | undefined => {
   const [source, target] = [join(folder, 'source'), join(folder, 'target')]
   cpSync(join(root, 'clients/python'), source, { recursive: true })
   const options = ['--no-index', '--disable-pip-version-check', '--no-cache-dir']
-  must(
+  runOrThrow(
     spawnSync('python3', ['-m', 'pip', 'install', ...options, '--target', target, source], {
       encoding: 'utf8',
       timeout: 120_000,
@@ -80,18 +80,18 @@ t.test('the packages as they are installed work against a coordinator', async t 
 
   const examples = (t: Test, name: string, start: (file: string) => [string, string[], object]) => {
     t.test(`${name}: an answer is streamed`, async t => {
-      const { code, out, err } = await run(...keyed(start('chat'), keys.free))
+      const { code, out, err } = await run(...createKeyed(start('chat'), keys.free))
       t.equal(code, 0, err)
       t.match(out, /machine|host|daemon/i)
     })
     t.test(`${name}: a release waits for people`, async t => {
-      const { code, out, err } = await run(...keyed(start('release'), keys.operator))
+      const { code, out, err } = await run(...createKeyed(start('release'), keys.operator))
       t.equal(code, 75, err)
       t.match(out, /policy: needs_gate\ncontrols: \d+\nnot released: pending\n/)
       t.match(out, /last in the audit: gate\.request/)
     })
   }
-  const keyed = ([command, args, more]: [string, string[], object], key: string) =>
+  const createKeyed = ([command, args, more]: [string, string[], object], key: string) =>
     [command, args, key, more] as const
 
   t.test('npm', async t => {

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
 import { GateCheck, GateNotApproved, ShoalClient } from '../../../clients/typescript/src/index.ts'
-import { retryAfterSeconds } from '../../../clients/typescript/src/retry.ts'
-import { answering, events, json, refusal } from './answers.ts'
+import { parseRetryAfter } from '../../../clients/typescript/src/retry.ts'
+import { events, json, refusal, startServer } from './answers.ts'
 
 const clientOf = (baseUrl: string, pauses: number[] = []) =>
   new ShoalClient({
@@ -15,7 +15,7 @@ const clientOf = (baseUrl: string, pauses: number[] = []) =>
 const chunk = (content: string) =>
   `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`
 
-const collected = async (client: ShoalClient): Promise<string> => {
+const collect = async (client: ShoalClient): Promise<string> => {
   let text = ''
   const messages = [{ role: 'user' as const, content: 'x' }]
   for await (const { choices } of client.streamChat({ model: 'm', messages }))
@@ -26,7 +26,7 @@ const collected = async (client: ShoalClient): Promise<string> => {
 t.test(
   'a call carries the key, the tenant and, when it changes something, one key for all its attempts',
   async t => {
-    const { url, seen } = await answering(
+    const { url, seen } = await startServer(
       t,
       json(503, refusal('draining')),
       json(200, { ok: true }),
@@ -43,43 +43,43 @@ t.test(
   },
 )
 
-t.test('it is tried three times, with growing pauses', async t => {
+t.test('a call is tried three times with growing pauses', async t => {
   const pauses: number[] = []
-  const { url, seen } = await answering(t, json(429, refusal('rate_limited')))
+  const { url, seen } = await startServer(t, json(429, refusal('rate_limited')))
   await t.rejects(clientOf(url, pauses).call('GET', '/'), { code: 'rate_limited', status: 429 })
   t.equal(seen.length, 3)
   t.ok(pauses[0] !== undefined && pauses[0] >= 2000 && pauses[0] <= 3000)
   t.ok(pauses[1] !== undefined && pauses[1] >= 4000 && pauses[1] <= 5000)
 })
 
-t.test('Retry-After is kept to, and one that is too long is not waited for', async t => {
+t.test('Retry-After is respected unless it is too long', async t => {
   const pauses: number[] = []
   const soon = json(429, refusal('rate_limited'), { 'retry-after': '7' })
-  const { url } = await answering(t, soon, json(200, {}))
+  const { url } = await startServer(t, soon, json(200, {}))
   await clientOf(url, pauses).call('GET', '/')
   t.ok(pauses[0] !== undefined && pauses[0] >= 7000 && pauses[0] <= 8000)
-  const late = await answering(t, json(503, refusal('draining'), { 'retry-after': '3600' }))
+  const late = await startServer(t, json(503, refusal('draining'), { 'retry-after': '3600' }))
   await t.rejects(clientOf(late.url).call('GET', '/'), { code: 'draining' })
   t.equal(late.seen.length, 1)
 })
 
-t.test('what is refused for good is not asked again', async t => {
+t.test('a permanent error is not retried', async t => {
   for (const status of [400, 401, 403, 404, 422, 500]) {
-    const { url, seen } = await answering(t, json(status, refusal('x', 'words')))
+    const { url, seen } = await startServer(t, json(status, refusal('x', 'words')))
     await t.rejects(clientOf(url).call('POST', '/'), { message: 'words', status })
     t.equal(seen.length, 1)
   }
 })
 
-t.test('a completion that may have been made is not asked for twice', async t => {
-  const { url, seen } = await answering(t, response => void response.destroy())
+t.test('a completion that may have been generated is not requested again', async t => {
+  const { url, seen } = await startServer(t, response => void response.destroy())
   const messages = [{ role: 'user' as const, content: 'x' }]
   await t.rejects(clientOf(url).chat({ model: 'm', messages }), { code: 'coordinator_unavailable' })
   t.equal(seen.length, 1)
 })
 
-t.test('a redirect does not take the key along', async t => {
-  const { url, seen } = await answering(
+t.test('a redirect does not receive the key', async t => {
+  const { url, seen } = await startServer(
     t,
     response => void response.writeHead(302, { location: '/elsewhere' }).end(),
   )
@@ -89,8 +89,8 @@ t.test('a redirect does not take the key along', async t => {
   t.equal(seen.length, 2)
 })
 
-t.test('what takes no Idempotency-Key is not asked for twice when its answer is lost', async t => {
-  const { url, seen } = await answering(t, response => void response.destroy())
+t.test('a route without Idempotency-Key is not retried when its answer is lost', async t => {
+  const { url, seen } = await startServer(t, response => void response.destroy())
   const refused = { code: 'coordinator_unavailable' }
   for (const path of ['/v1/embeddings', '/v1/chat/completions', '/v1/responses', '/mcp/', '/a2a'])
     await t.rejects(clientOf(url).call('POST', path, { body: {} }), refused, path)
@@ -100,15 +100,15 @@ t.test('what takes no Idempotency-Key is not asked for twice when its answer is 
   t.equal(seen.length, 5 + 3 + 3)
 })
 
-t.test('an answer that is cut off is no answer, and is asked for again', async t => {
+t.test('a truncated answer is requested again', async t => {
   const cut = (response: ServerResponse): void => {
     response.writeHead(200, { 'content-length': '100' }).write('{"a":')
     setImmediate(() => response.destroy())
   }
-  const { url, seen } = await answering(t, cut, json(200, { a: 1 }))
+  const { url, seen } = await startServer(t, cut, json(200, { a: 1 }))
   t.same(await clientOf(url).call('POST', '/v1/x'), { a: 1 })
   t.equal(seen[0]?.headers['idempotency-key'], seen[1]?.headers['idempotency-key'])
-  const lost = await answering(t, cut)
+  const lost = await startServer(t, cut)
   await t.rejects(clientOf(lost.url).call('GET', '/'), {
     code: 'coordinator_unavailable',
     status: 0,
@@ -116,8 +116,8 @@ t.test('an answer that is cut off is no answer, and is asked for again', async t
   })
 })
 
-t.test('an answer without a body is nothing, and one that is no JSON is an error', async t => {
-  const { url } = await answering(
+t.test('an answer without a body is undefined, and one that is not JSON is an error', async t => {
+  const { url } = await startServer(
     t,
     response => void response.writeHead(204).end(),
     response => void response.end('<html>'),
@@ -126,20 +126,23 @@ t.test('an answer without a body is nothing, and one that is no JSON is an error
   await t.rejects(clientOf(url).call('GET', '/'), { code: 'internal', status: 200 })
 })
 
-t.test('an answer that stands still is given up, before and after it has begun', async t => {
+t.test('a stalled answer times out before and after it has begun', async t => {
   const headOf = (response: ServerResponse) => response.writeHead(200).write('{"a":')
   for (const still of [() => {}, headOf]) {
-    const { url } = await answering(t, still)
+    const { url } = await startServer(t, still)
     const client = new ShoalClient({ baseUrl: url, apiKey: 'k', timeoutMs: 1 })
     await t.rejects(client.chat({ model: 'm', messages: [] }), { code: 'coordinator_unavailable' })
   }
-  const { url } = await answering(t, json(200, {}))
+  const { url } = await startServer(t, json(200, {}))
   const patient = new ShoalClient({ baseUrl: url, apiKey: 'k', timeoutMs: Infinity })
   t.same(await patient.call('GET', '/'), {}, 'no limit is none')
 })
 
-t.test('who gives a call up is let go at once, with the own reason', async t => {
-  const { url, seen } = await answering(t, json(503, refusal('draining'), { 'retry-after': '50' }))
+t.test('an aborted call rejects at once with the reason of its signal', async t => {
+  const { url, seen } = await startServer(
+    t,
+    json(503, refusal('draining'), { 'retry-after': '50' }),
+  )
   const client = new ShoalClient({ baseUrl: url, apiKey: 'k' })
   const left = new AbortController()
   const reason = new Error('enough')
@@ -151,7 +154,7 @@ t.test('who gives a call up is let go at once, with the own reason', async t => 
   t.equal(seen.length, 1)
 })
 
-t.test('Retry-After may be a date, and nothing else is believed', async t => {
+t.test('Retry-After may be seconds or a date; other values are ignored', async t => {
   const now = Date.UTC(2026, 10, 20, 12, 0, 0)
   for (const [text, seconds] of [
     ['7', 7],
@@ -163,61 +166,58 @@ t.test('Retry-After may be a date, and nothing else is believed', async t => {
     ['', undefined],
     [null, undefined],
   ] as const)
-    t.equal(retryAfterSeconds(text, now), seconds, String(text))
+    t.equal(parseRetryAfter(text, now), seconds, String(text))
 })
 
-t.test(
-  'what cannot be a key, an address or a path is refused, and the key is not shown',
-  async t => {
-    const options = { baseUrl: 'http://h', apiKey: 'k' }
-    for (const wrong of [
-      { apiKey: 'secret\n' },
-      { apiKey: '' },
-      { tenant: 'a b' },
-      { baseUrl: 'ftp://h' },
-      { baseUrl: 'http://' },
-      { baseUrl: 'http://user:pass@h' },
-    ])
-      t.throws(
-        () => new ShoalClient({ ...options, ...wrong }),
-        { name: 'TypeError', message: /^(?!.*secret)/s },
-        JSON.stringify(wrong),
-      )
-    const client = new ShoalClient({
-      ...options,
-      fetch: async () => t.fail('it was sent') as never,
-    })
-    await t.rejects(client.call('GET', '@elsewhere.example/'), TypeError)
-    await t.rejects(new GateCheck(client).check('..'), TypeError)
-  },
-)
+t.test('invalid keys, addresses and paths are refused without showing the key', async t => {
+  const options = { baseUrl: 'http://h', apiKey: 'k' }
+  for (const wrong of [
+    { apiKey: 'secret\n' },
+    { apiKey: '' },
+    { tenant: 'a b' },
+    { baseUrl: 'ftp://h' },
+    { baseUrl: 'http://' },
+    { baseUrl: 'http://user:pass@h' },
+  ])
+    t.throws(
+      () => new ShoalClient({ ...options, ...wrong }),
+      { name: 'TypeError', message: /^(?!.*secret)/s },
+      JSON.stringify(wrong),
+    )
+  const client = new ShoalClient({
+    ...options,
+    fetch: async () => t.fail('it was sent') as never,
+  })
+  await t.rejects(client.call('GET', '@elsewhere.example/'), TypeError)
+  await t.rejects(new GateCheck(client).check('..'), TypeError)
+})
 
-t.test('a stream is whole with its [DONE], however it was cut into pieces', async t => {
+t.test('a stream is complete with its [DONE], however it was split', async t => {
   const whole = `${chunk('one ')}: keep-alive\n\n${chunk('twö')}data: [DONE]\n\n`
   const bytes = Buffer.from(whole).toString('latin1')
-  const { url } = await answering(t, response => {
+  const { url } = await startServer(t, response => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     for (const character of bytes) response.write(Buffer.from(character, 'latin1'))
     response.end()
   })
-  t.equal(await collected(clientOf(url)), 'one twö')
+  t.equal(await collect(clientOf(url)), 'one twö')
 })
 
 t.test('a stream that fails or ends too early throws', async t => {
   const failed = `data: ${JSON.stringify(refusal('cell_unavailable', 'gone'))}\n\n`
-  const one = await answering(t, events([chunk('a'), failed]))
-  await t.rejects(collected(clientOf(one.url)), { code: 'cell_unavailable', message: 'gone' })
-  const two = await answering(t, events([chunk('a')]))
-  await t.rejects(collected(clientOf(two.url)), /ended too early/)
-  const three = await answering(t, events([chunk('a')], false))
-  await t.rejects(collected(clientOf(three.url)), { code: 'coordinator_unavailable' })
-  const four = await answering(t, events([chunk('a'), 'data: {"cho\n\n']))
-  await t.rejects(collected(clientOf(four.url)), { code: 'internal', message: /no JSON/ })
+  const one = await startServer(t, events([chunk('a'), failed]))
+  await t.rejects(collect(clientOf(one.url)), { code: 'cell_unavailable', message: 'gone' })
+  const two = await startServer(t, events([chunk('a')]))
+  await t.rejects(collect(clientOf(two.url)), /ended too early/)
+  const three = await startServer(t, events([chunk('a')], false))
+  await t.rejects(collect(clientOf(three.url)), { code: 'coordinator_unavailable' })
+  const four = await startServer(t, events([chunk('a'), 'data: {"cho\n\n']))
+  await t.rejects(collect(clientOf(four.url)), { code: 'internal', message: /not JSON/ })
 })
 
 t.test('a gate that is not approved makes the caller fail', async t => {
   const status = (status: string) => json(200, { gate_id: 'g', status, reason: null })
-  const { url } = await answering(t, status('pending'), status('blocked'), status('approved'))
+  const { url } = await startServer(t, status('pending'), status('blocked'), status('approved'))
   const gates = new GateCheck(clientOf(url))
   for (const gateStatus of ['pending', 'blocked']) {
     const error = await gates.require('gate.x').catch((thrown: unknown) => thrown)

@@ -1,6 +1,7 @@
 import t from 'tap'
 import * as z from 'zod'
 import { agentCard, type CardParts } from '../../../coordinator/a2a/agent-card.ts'
+import { isTool } from '../../../coordinator/operations/declaration.ts'
 import { operations } from '../../../coordinator/operations/index.ts'
 import { defineOperation } from '../../../coordinator/operations/operation.ts'
 import { skills } from '../../../coordinator/skills/index.ts'
@@ -20,7 +21,6 @@ const parts: CardParts = {
   skills: [],
   operations: [],
   modules: [],
-  mcpTools: 0,
   built: new Set(),
 }
 
@@ -118,7 +118,6 @@ t.test('what is registered is counted, and turns its boolean', async t => {
       { id: 'mdns-scan', domain: 'network' },
       { id: 'iss-position', domain: 'satellite' },
     ],
-    mcpTools: 317,
     built: new Set(['a2a-streaming', 'pheromone-trails'] as const),
   })
   t.match(card.capabilities, {
@@ -128,7 +127,7 @@ t.test('what is registered is counted, and turns its boolean', async t => {
     pushNotifications: false,
   })
   t.match(card.swarm, {
-    mcp_tools: 317,
+    mcp_tools: 4,
     pheromone_trails: true,
     physical_devices: true,
     conversational_flows: false,
@@ -166,7 +165,7 @@ t.test('the served card says what this coordinator was built with, and nothing e
       t.equal(card.swarm[later], false, later)
     for (const protocol of ['streaming', 'pushNotifications', 'stateTransitionHistory'])
       t.equal(card.capabilities[protocol], false, `${protocol} is of the bindings`)
-    t.equal(card.swarm.mcp_tools, skills.length + operations.length)
+    t.equal(card.swarm.mcp_tools, [...skills, ...operations].filter(isTool).length)
     t.strictSame(card.discovery_universe.endpoints, {})
   }
 })

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { appendAudit } from '../../../coordinator/audit/audit.ts'
 import { BELIEVED_DAYS, openPurgeClock } from '../../../coordinator/audit/purge-clock.ts'
 import { keepRetention } from '../../../coordinator/audit/retention.ts'
+import { createSoleLeader } from '../../../coordinator/leader/sole-leader.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { silent } from '../../support/cell.ts'
 import { loneSigner } from '../../support/lone-signer.ts'
@@ -30,6 +31,7 @@ const machineOf = (store: Store, retentionDays = 183) => {
     const ended = keepRetention({
       ...{ ledger: store.ledger, signer: loneSigner(), retentionDays, logger: silent },
       guard: { checked: Promise.resolve(), trouble: () => clocks.trouble, suspect: () => {} },
+      leader: createSoleLeader(),
       now: () => clocks.wall,
       nowMs: () => clocks.monotonic,
       signal: stop.signal,

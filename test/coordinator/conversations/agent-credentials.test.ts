@@ -9,7 +9,7 @@ import {
   openAgentCredentials,
 } from '../../../coordinator/conversations/agent-credentials.ts'
 import { ConversationsConfig } from '../../../coordinator/conversations/conversations-config.ts'
-import { createRemoteAgents } from '../../../coordinator/conversations/remote-agent.ts'
+import { RemoteAgents } from '../../../coordinator/conversations/remote-agent.ts'
 import { Outbound } from '../../../coordinator/outbound/outbound-config.ts'
 import { createSender } from '../../../coordinator/outbound/sender.ts'
 import { newerAgent, olderAgent } from '../../support/sdk-agents.ts'
@@ -23,7 +23,7 @@ const agentsAt = async (
   env = { TOKEN: 's3cret' },
 ) => {
   const config = ConversationsConfig.parse({ agents: places, agent_credentials })
-  return createRemoteAgents({
+  return new RemoteAgents({
     sender: createSender({ config: Outbound.parse({ allow: places, allow_http: true }) }),
     config,
     credentials: await openAgentCredentials(config.agent_credentials, env),

@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap'
 import * as z from 'zod'
 import type { Conversations } from '../../../coordinator/conversations/conversations.ts'
-import { createCallStats } from '../../../coordinator/operations/call-stats.ts'
 import type { Context } from '../../../coordinator/operations/context.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import { defineSkill } from '../../../coordinator/skills/skill.ts'
@@ -31,10 +30,14 @@ const begun = async (t: Test, conversing: TestConversing) => {
   return { store, conversations, id }
 }
 
-const say = (conversations: Conversations<Context>, id: string, content: string, who = caller()) =>
-  conversations.send(id, { content, autoRoute: false, tell: () => {} }, who)
+const say = (
+  conversations: Pick<Conversations<Context>, 'send' | 'get'>,
+  id: string,
+  content: string,
+  who = caller(),
+) => conversations.send(id, { content, autoRoute: false, tell: () => {} }, who)
 
-const messages = async (conversations: Conversations<Context>, id: string) =>
+const messages = async (conversations: Pick<Conversations<Context>, 'send' | 'get'>, id: string) =>
   (await conversations.get(id, { limit: 50 }, caller())).messages
 
 /** A model that answers when it is let, and ends when nobody waits any more. */
@@ -90,14 +93,14 @@ t.test('a skill that does not end holds nobody up', async t => {
     description: 'Never answers.',
     input: z.strictObject({}),
     output: z.object({}),
-    run: () => new Promise(() => {}),
+    run: () => ({}),
   })
   const conversations = await testConversations(store, () => NOW, {
     moreSkills: [endless],
     settings: { message_seconds: 0.05 },
   })
   t.teardown(() => conversations.close())
-  const who = { ...caller(), calls: createCallStats() }
+  const who = { ...caller(), callSkill: () => new Promise<never>(() => {}) }
   const participants = [{ id: 'endless', type: 'skill' as const }]
   const { id } = await conversations.create({ title: 'T', participants, autoRoute: false }, who)
   t.match(await say(conversations, id, '@endless', who), { message: { state: 'failed' } })
@@ -109,8 +112,7 @@ t.test('a call whose time is up while others were answered says so', async t => 
   const call = new AbortController()
   const sent = say(conversations, id, 'hi', caller(call.signal))
   await model.asked
-  // as the signal of AbortSignal.timeout() ends
-  call.abort(new DOMException('the time is up', 'TimeoutError'))
+  call.abort(new ShoalError('request_timeout', 'the time is up'))
   t.match(await sent, { message: { state: 'cancelled', reason: 'the time of the call was up' } })
 })
 

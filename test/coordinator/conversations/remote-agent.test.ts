@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { ConversationsConfig } from '../../../coordinator/conversations/conversations-config.ts'
-import { createRemoteAgents } from '../../../coordinator/conversations/remote-agent.ts'
+import { RemoteAgents } from '../../../coordinator/conversations/remote-agent.ts'
 import { Outbound } from '../../../coordinator/outbound/outbound-config.ts'
 import { createSender } from '../../../coordinator/outbound/sender.ts'
 import { governanceScene } from '../../support/governance.ts'
@@ -44,7 +44,7 @@ const agent = async (t: Test, card: Card, answer: Answer, status = 200) => {
 
 const signal = new AbortController().signal
 const agentsAt = (places: string[], settings: object = {}, allow = places) =>
-  createRemoteAgents({
+  new RemoteAgents({
     sender: createSender({ config: Outbound.parse({ allow, allow_http: true }) }),
     config: ConversationsConfig.parse({ agents: places, ...settings }),
     credentials: { headersFor: async () => ({}) },

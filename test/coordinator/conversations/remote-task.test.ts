@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { ConversationsConfig } from '../../../coordinator/conversations/conversations-config.ts'
-import { createRemoteAgents } from '../../../coordinator/conversations/remote-agent.ts'
+import { RemoteAgents } from '../../../coordinator/conversations/remote-agent.ts'
 import type { Context } from '../../../coordinator/operations/context.ts'
 import { Outbound } from '../../../coordinator/outbound/outbound-config.ts'
 import { createSender } from '../../../coordinator/outbound/sender.ts'
@@ -13,7 +13,7 @@ import { BY, temporaryStore } from '../store/temporary.ts'
 
 /** Waits for nothing, but says how long it would have, and what it is told of before. */
 const scene = (place: string, waited: (milliseconds: number) => unknown = () => {}) =>
-  createRemoteAgents({
+  new RemoteAgents({
     sender: createSender({ config: Outbound.parse({ allow: [place], allow_http: true }) }),
     config: ConversationsConfig.parse({ agents: [place] }),
     credentials: { headersFor: async () => ({}) },

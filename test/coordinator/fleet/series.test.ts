@@ -8,7 +8,7 @@ import {
   mergeInto,
 } from '../../../coordinator/fleet/bucket.ts'
 import { METRIC_NAMES, metricsOf } from '../../../coordinator/fleet/metrics.ts'
-import { createSeries } from '../../../coordinator/fleet/series.ts'
+import { Series } from '../../../coordinator/fleet/series.ts'
 import { createSeriesStore } from '../../../coordinator/fleet/series-store.ts'
 import type { Sample } from '../../../shared/wire/telemetry.ts'
 import { silent } from '../../support/cell.ts'
@@ -34,7 +34,7 @@ const set = async (t: Parameters<typeof temporaryStore>[0], folder?: string) => 
       return rows.add(...args)
     },
   }
-  const open = () => createSeries({ store: counted, logger: silent, now: () => clock.at })
+  const open = () => Series.open({ store: counted, logger: silent, now: () => clock.at })
   return { store, clock, open, writes: () => writes, series: await open() }
 }
 
@@ -237,7 +237,7 @@ t.test('series', async t => {
     const add: typeof rows.add = (...args) =>
       fails ? Promise.reject(new Error('disk full')) : rows.add(...args)
     const parts = { store: { ...rows, add }, logger: silent, now: () => clock.at, maxPending: 30 }
-    const series = await createSeries(parts)
+    const series = await Series.open(parts)
     for (let cell = 0; cell < 20; cell++) series.live(`c${cell}`, cpu(clock.at, cell), 0)
     clock.at += 3_600_000
     await series.tick()

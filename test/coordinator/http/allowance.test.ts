@@ -25,13 +25,12 @@ const rig = async (t: Test, tiers: object = {}, parts: Partial<AppParts> = {}) =
     tiers: settings.tiers,
     logger,
     ticks: () => 0,
-    sweepMilliseconds: 0,
   })
   const app = await appWith({
     config: settings,
     keys,
     quota,
-    views: views({ store, tiers: settings.tiers }),
+    views: views({ tiers: settings.tiers }),
     ...parts,
   })
   t.teardown(() => app.close())

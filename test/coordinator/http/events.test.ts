@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { createEvents } from '../../../coordinator/events/bus.ts'
-import { CALLS_PER_MINUTE } from '../../../coordinator/http/call-limits.ts'
+import { CALLS_PER_MINUTE } from '../../../coordinator/quota/call-limits.ts'
 import { appWith, config, keyOfTier } from '../../support/app.ts'
 import { silent } from '../../support/cell.ts'
 

@@ -5,6 +5,7 @@ import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
+import { createMonitorView } from '../../../coordinator/fleet/open-monitor.ts'
 import { Router } from '../../../coordinator/fleet/router.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import type { Announce } from '../../../shared/wire/announce.ts'
@@ -52,7 +53,7 @@ const rig = async (t: Parameters<typeof temporaryStore>[0]) => {
   const lengths = () => new Map([['m', 3]])
   const routing = { router, queue: { lengths }, nowMs: () => clock.ms }
   const app = await appWith({
-    views: views({ fleet, cells, settings, monitor, store, routing }),
+    views: views({ fleet, cells, settings, routing, monitor: createMonitorView(monitor, store) }),
     fleet,
     degraded: monitor.degraded,
   })

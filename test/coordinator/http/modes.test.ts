@@ -1,15 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import * as z from 'zod'
-import { createIdempotency } from '../../../coordinator/idempotency/idempotency.ts'
-import { sealingWith } from '../../../coordinator/signing/sealing.ts'
 import { defineSkill } from '../../../coordinator/skills/skill.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { a2aScene, caller, type Json, until } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
 import { standing } from '../../support/app.ts'
-import { silent } from '../../support/cell.ts'
-import { temporaryStore } from '../store/temporary.ts'
 
 const build = defineSkill({
   id: 'test-build',
@@ -31,14 +26,10 @@ const built: string[] = []
 let refunds = 0
 
 const { skills, done, release } = testSkills()
-const { ledger } = await temporaryStore(t)
-const idempotency = createIdempotency({
-  ...{ ledger, sealing: sealingWith(randomBytes(32)), now: Date.now, logger: silent },
-})
 const refund = () => void refunds++
 const scene = await a2aScene(t, {
   moreSkills: [...skills, build],
-  parts: { idempotency, quota: { standing: () => standing, admit: () => ({ refund }) } },
+  given: { quota: { standing: () => standing, admit: () => ({ refund }) } },
 })
 t.teardown(release)
 const { url, demo } = scene

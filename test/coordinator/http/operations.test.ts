@@ -2,10 +2,12 @@ import t from 'tap'
 import { createCellSettings } from '../../../coordinator/enrolment/cell-settings.ts'
 import { createCells } from '../../../coordinator/enrolment/cells.ts'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
+import { createTokenViews } from '../../../coordinator/enrolment/open.ts'
 import { Fleet } from '../../../coordinator/fleet/fleet.ts'
 import { createMonitor } from '../../../coordinator/fleet/monitor.ts'
-import { createCallLimits } from '../../../coordinator/http/call-limits.ts'
+import { createMonitorView } from '../../../coordinator/fleet/open-monitor.ts'
 import type { Views } from '../../../coordinator/operations/context.ts'
+import { createCallLimits } from '../../../coordinator/quota/call-limits.ts'
 import { skills } from '../../../coordinator/skills/index.ts'
 import { appWith, keyOfTier, views } from '../../support/app.ts'
 import { silent } from '../../support/cell.ts'
@@ -34,7 +36,13 @@ t.test('operations over REST', async t => {
     publish: () => {},
   })
   const identity = { fingerprint: () => undefined } as unknown as Views['identity']
-  const app = await appWith({ views: views({ fleet, cells, settings, monitor, store, identity }) })
+  const app = await appWith({
+    views: views({
+      ...{ fleet, cells, settings, identity },
+      monitor: createMonitorView(monitor, store),
+      tokens: createTokenViews(store),
+    }),
+  })
   t.teardown(() => app.close())
 
   for (const [title, key, method, url, status, code] of [

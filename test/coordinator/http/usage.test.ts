@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { createUsage, type NewUsage } from '../../../coordinator/quota/usage.ts'
+import { readUsage } from '../../../coordinator/quota/usage-query.ts'
 import { appWith, views } from '../../support/app.ts'
 import { temporaryStore } from '../store/temporary.ts'
 
@@ -26,7 +27,12 @@ const rig = async (t: Test, rows: Partial<NewUsage>[]) => {
   const store = await temporaryStore(t)
   const usage = createUsage(store)
   for (const each of rows) await usage.record(row(each))
-  const app = await appWith({ views: views({ store, now: () => NOW }) })
+  const app = await appWith({
+    views: views({
+      usage: { read: question => readUsage(store.records, question) },
+      now: () => NOW,
+    }),
+  })
   t.teardown(() => app.close())
   return (key: string, query = '') =>
     app.inject({ url: `/v1/usage${query}`, headers: { authorization: `Bearer ${key}` } })

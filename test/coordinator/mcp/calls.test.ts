@@ -1,29 +1,20 @@
-import { randomBytes } from 'node:crypto'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import t, { type Test } from 'tap'
-import { createIdempotency } from '../../../coordinator/idempotency/idempotency.ts'
 import { OPERATOR_ROLES } from '../../../coordinator/keys/key.ts'
-import { sealingWith } from '../../../coordinator/signing/sealing.ts'
 import { a2aScene, caller, type Json } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
-import { silent } from '../../support/cell.ts'
-import { BY, temporaryStore } from '../store/temporary.ts'
+import { BY } from '../store/temporary.ts'
 
 const PORTAL = 'https://portal.acme-corp.com'
 const MODERN = { versionNegotiation: { mode: 'auto' } } as const
 
 const { skills, done, release } = testSkills()
-const store = await temporaryStore(t)
-const idempotency = createIdempotency({
-  ...{ ledger: store.ledger, sealing: sealingWith(randomBytes(32)), now: Date.now, logger: silent },
-})
 const first = await a2aScene(t, { moreSkills: skills })
 await first.close()
 const scene = await a2aScene(t, {
   moreSkills: skills,
   config: { public: { portal_url: PORTAL } },
   from: { store: first.store, demo: first.demo },
-  parts: { idempotency },
 })
 t.teardown(release)
 const { url, demo } = scene
@@ -39,7 +30,6 @@ const clientOf = async (t: Test, options: object = {}, key = demo.operator) => {
 }
 
 const outputOf = (answer: Json): Json => answer.structuredContent
-const textOf = (answer: Json): string => answer.content[0].text
 
 t.test('a tool that goes on by itself answers the task, and tasks-show how it stands', async t => {
   const client = await clientOf(t)
@@ -116,16 +106,10 @@ t.test('a call with a key of its own is done once', async t => {
   t.match(JSON.stringify(bad.content), /idempotencyKey/)
 })
 
-t.test('a request for a key says what is left to do once it is approved', async t => {
-  const client = await clientOf(t, { capabilities: { elicitation: { url: {} } } })
-  const ask = { name: 'keys-request', arguments: { tier: 'pro', label: 'over MCP' } }
-  const first = await client.callTool(ask)
-  t.match(textOf(first), /waits for approval[\s\S]*\nNext: when it is approved, read the key/)
-  const path = `/v1/gates/requests/${outputOf(first).request_id}/approve`
-  t.equal((await caller(url, demo.approver_a).json(path, {})).status, 200)
-  const again = await client.callTool(ask)
-  t.match(textOf(again), /approved at gate\.developer-api-key-approve[\s\S]*read the key/)
-  t.notMatch(textOf(again), /waits for approval|Somebody else/)
+t.test('administration is no tool', async t => {
+  const client = await clientOf(t)
+  const ask = { name: 'keys-request', arguments: { tier: 'pro' } }
+  await t.rejects(client.callTool(ask), /there is no tool/)
 })
 
 t.test('a gated tool waits, is approved by somebody else, and is carried out once', async t => {

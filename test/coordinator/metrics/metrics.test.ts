@@ -4,11 +4,11 @@ import { constants } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import type { AppParts } from '../../../coordinator/assembly/app.ts'
-import { metricsServer, openMetricsPort } from '../../../coordinator/assembly/metrics-port.ts'
 import { newCell } from '../../../coordinator/fleet/cell.ts'
 import type { Engine } from '../../../coordinator/fleet/router.ts'
 import { createBrokerFigures } from '../../../coordinator/metrics/broker-figures.ts'
-import { createInferenceFigures } from '../../../coordinator/metrics/inference-figures.ts'
+import { InferenceFigures } from '../../../coordinator/metrics/inference-figures.ts'
+import { metricsServer, openMetricsPort } from '../../../coordinator/metrics/metrics-port.ts'
 import { createQuotaFigures } from '../../../coordinator/metrics/quota-figures.ts'
 import { metricRegistry } from '../../../coordinator/metrics/registry.ts'
 import { createStoreFigures } from '../../../coordinator/metrics/store-figures.ts'
@@ -251,7 +251,7 @@ t.test('the port on loopback needs no key and answers nobody else', async t => {
 
 t.test('asking a second cell is a retry, and the wait is that for the first', async t => {
   let ms = 0
-  const figures = createInferenceFigures(() => ms)
+  const figures = new InferenceFigures(() => ms)
   const watch = figures.started('m')
   ms = 20
   t.equal(watch.picked(0, 'a'), 'a')

@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap'
 import { ALERT_RULES } from '../../../coordinator/fleet/alert-rules.ts'
 import { createAlerts } from '../../../coordinator/fleet/alerts.ts'
-import type { Views } from '../../../coordinator/operations/context.ts'
+import type { Monitor } from '../../../coordinator/fleet/monitor.ts'
+import { createMonitorView } from '../../../coordinator/fleet/open-monitor.ts'
+import type { Store } from '../../../coordinator/store/store.ts'
 import { a2aScene, caller } from '../../support/a2a.ts'
 
 /** A fleet in which the disk of one cell is full, and was on another. */
@@ -21,7 +23,11 @@ const scene = async (t: Test) => {
   alerts.look([full('a')])
   const monitor = { alerts: alerts.list, acknowledge: alerts.acknowledge, degraded: () => false }
   const { url, demo, store } = await a2aScene(t, {
-    views: { monitor: monitor as unknown as Views['monitor'] },
+    moreParts: [
+      ({ store }: { store: Store }) => ({
+        views: { monitor: createMonitorView(monitor as unknown as Monitor, store) },
+      }),
+    ],
   })
   const [raised, cleared] = alerts.list()
   if (raised === undefined || cleared === undefined) throw new Error('there are no two alerts')

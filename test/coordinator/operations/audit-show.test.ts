@@ -6,7 +6,7 @@ import { a2aScene, caller } from '../../support/a2a.ts'
 
 const hash = 'a'.repeat(64)
 const head = signHead({ seq: 7, hash, at: 1000 }, createSigner(generatePrivateKey()))
-const { url, demo, store } = await a2aScene(t, { views: { auditHead: () => head } })
+const { url, demo, store } = await a2aScene(t, { views: { audit: { head: () => head } } })
 const ask = caller(url, demo.operator).json
 
 t.test('a row of the audit is shown by its number, unless it is of another tenant', async t => {

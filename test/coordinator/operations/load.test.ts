@@ -1,7 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import * as z from 'zod'
 import { loadDeclared } from '../../../coordinator/operations/load.ts'
+import { defineOperation } from '../../../coordinator/operations/operation.ts'
 
 /** A folder with these files; a declaration is its id alone. */
 const folderOf = (t: Test, files: Record<string, string>): string => {
@@ -50,4 +52,32 @@ t.test('a list that declares another name is refused', async t => {
     const list = `export default [{ id: 'a-one' }, { id: '${id}' }]`
     await t.rejects(loadDeclared(folderOf(t, { 'tools/a.ts': list })), /a\.ts declares/)
   }
+})
+
+const stone = {
+  id: 'stones-move',
+  description: 'Move a stone.',
+  method: 'POST',
+  path: '/v1/stones',
+  access: 'operator',
+  input: z.strictObject({ dry_run: z.boolean() }),
+  output: z.object({}),
+} as const
+const planned = { plan: {}, summary: 'move a stone' }
+
+t.test('an operation that acts declares its plan, or does not compile', async t => {
+  // @ts-expect-error: a gated operation has a plan
+  t.throws(() => defineOperation({ ...stone, effect: 'gated', run: () => ({}) }), /show/)
+  // @ts-expect-error: an operation that writes has none
+  defineOperation({ ...stone, effect: 'write', plan: () => planned, show: () => ({}) })
+})
+
+t.test('a dry run needs an answer, and an answer of a dry run its input', async t => {
+  const acting = { ...stone, effect: 'gated', plan: () => planned, run: () => ({}) } as const
+  t.throws(() => defineOperation(acting), /dry_run and a plan with show belong together/)
+  t.throws(
+    () => defineOperation({ ...acting, input: z.strictObject({}), show: () => ({}) }),
+    /belong together/,
+  )
+  t.doesNotThrow(() => defineOperation({ ...acting, show: () => ({}) }))
 })

@@ -37,6 +37,7 @@ const scene = (t: Pick<typeof import('tap').default, 'teardown'>, parts: object)
     readerOf: () => ({}) as never,
     views: () => ({ gates, now: () => 0 }) as never,
     operations: [],
+    perform: async () => undefined,
     events: { subscribe: () => () => {} },
     keptDays: 1,
     logger: { warn: (facts: object) => void told.push(facts) },

@@ -1,6 +1,5 @@
 import { appendFileSync } from 'node:fs'
 import pino from 'pino'
-import { jobKinds } from '../../../coordinator/queue/job-kind.ts'
 import { startWorker } from '../../../coordinator/queue/worker.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
 import { testKind } from './scene.ts'
@@ -18,7 +17,7 @@ const kind = testKind({
 })
 const worker = startWorker({
   ledger: store.ledger,
-  kinds: jobKinds([kind]),
+  kinds: new Map([[kind.kind, kind]]),
   id,
   logger: pino({ level: 'silent' }),
   now: Date.now,

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import t from 'tap'
 import { type BackOff, backOffMs } from '../../../coordinator/queue/back-off.ts'
 import { JobError } from '../../../coordinator/queue/job-error.ts'
-import { jobKinds } from '../../../coordinator/queue/job-kind.ts'
 import { createQueue } from '../../../coordinator/queue/queue.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
 import { BY, temporaryFolder } from '../store/temporary.ts'
@@ -312,7 +311,8 @@ t.test('processes that are killed while they work lose no job', async t => {
   const file = join(folder, 'done')
   const store = await openStore(join(folder, 'state'))
   t.teardown(() => store.close())
-  const kinds = jobKinds([testKind({ maxAttempts: 50 })])
+  const kind = testKind({ maxAttempts: 50 })
+  const kinds = new Map([[kind.kind, kind]])
   const queue = createQueue({ ledger: store.ledger, kinds: () => kinds, now: Date.now })
   const total = 400
   const { tenantId: _, ...ownerless } = own

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import * as z from 'zod'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
-import { defineJobKind, type JobKind, jobKinds } from '../../../coordinator/queue/job-kind.ts'
+import { defineJobKind, type JobKind } from '../../../coordinator/queue/job-kind.ts'
 import { createQueue } from '../../../coordinator/queue/queue.ts'
 import { startWorker, type WorkerParts } from '../../../coordinator/queue/worker.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
@@ -29,7 +29,7 @@ export const queueScene = async (t: Pick<Test, 'teardown'>, kinds: JobKind[]) =>
   const now = () => clock.now
   const store: Store = await temporaryStore(t, undefined, { now })
   for (const id of ['one', 'two']) await createTenant(store.ledger, { id, name: id }, BY)
-  const byName = jobKinds(kinds)
+  const byName = new Map(kinds.map(kind => [kind.kind, kind]))
   const queue = createQueue({ ledger: store.ledger, kinds: () => byName, now })
   const work = (parts: Partial<WorkerParts> = {}) => {
     const worker = startWorker({

@@ -27,7 +27,7 @@ const withLimits = (
 ) => {
   const limits = { requests_per_month: month, requests_per_minute: minute }
   const tiers = Tiers.parse({ free: limits, pro: limits, anonymous: limits })
-  return createQuota({ store, tiers, logger, ticks: () => 0, sweepMilliseconds: 0, ...options })
+  return createQuota({ store, tiers, logger, ticks: () => 0, ...options })
 }
 
 const reserved = async ({ ledger }: Store) => {

@@ -19,7 +19,6 @@ const quotaOf = (store: Store) => {
     tiers: Tiers.parse({ free: limits(100), pro: limits(1000) }),
     logger: { warn: () => {} },
     ticks: () => 0,
-    sweepMilliseconds: 0,
   })
 }
 

@@ -36,9 +36,7 @@ const keeperOf = (store: Store, at = NOON, rowDays = 35, bucketDays = 400) =>
   createUsageKeeper({
     records: store.records,
     retention: { row_days: rowDays, bucket_days: bucketDays },
-    logger: { warn: () => {} },
     now: () => at,
-    everyMilliseconds: 0,
   })
 
 const buckets = ({ records }: Store) =>

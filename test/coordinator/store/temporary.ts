@@ -2,11 +2,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { openMarks } from '../../../coordinator/idempotency/open.ts'
 import {
-  type CoordinatorStoreOptions,
-  openCoordinatorStore,
-} from '../../../coordinator/assembly/coordinator-store.ts'
-import type { Store } from '../../../coordinator/store/store.ts'
+  createStoreFigures,
+  type StoreFigures,
+} from '../../../coordinator/metrics/store-figures.ts'
+import {
+  openStore,
+  type Store,
+  type StoreHooks,
+  type StoreOptions,
+} from '../../../coordinator/store/store.ts'
 import { rehearseFreeWork } from '../../support/rehearsing.ts'
 
 type Teardown = Pick<Test, 'teardown'>
@@ -18,19 +24,36 @@ export const temporaryFolder = async (t: Teardown): Promise<string> => {
   return folder
 }
 
+interface TestStoreOptions extends StoreOptions {
+  figures?: StoreFigures
+}
+
 /** The store of a coordinator, which looks for changes only on demand and rehearses free works. */
-export const testStore = (folder: string, options: CoordinatorStoreOptions = {}): Promise<Store> =>
-  openCoordinatorStore(folder, {
+export const testStore = (
+  folder: string,
+  { hooks = REHEARSED, figures = createStoreFigures(), ...options }: TestStoreOptions = {},
+): Promise<Store> => {
+  const measured = figures.hooks
+  return openStore(folder, {
     pollMilliseconds: 0,
-    hooks: { ledger: [rehearseFreeWork()], records: [rehearseFreeWork()] },
     ...options,
+    hooks: {
+      ledger: [...measured.ledger, ...openMarks().changeHooks, ...(hooks.ledger ?? [])],
+      records: [...measured.records, ...(hooks.records ?? [])],
+    },
   })
+}
+
+const REHEARSED: StoreHooks = {
+  ledger: [rehearseFreeWork()],
+  records: [rehearseFreeWork()],
+}
 
 /** A store that is closed after the test, in a new folder or in the one that is given. */
 export const temporaryStore = async (
   t: Teardown,
   folder?: string,
-  options: CoordinatorStoreOptions = {},
+  options: TestStoreOptions = {},
 ): Promise<Store> => {
   const store = await testStore(folder ?? (await temporaryFolder(t)), options)
   t.teardown(() => store.close())

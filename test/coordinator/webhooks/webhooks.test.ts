@@ -3,11 +3,17 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { openOutward } from '../../../coordinator/assembly/outward.ts'
+import { openCoordinator } from '../../../coordinator/assembly/coordinator.ts'
 import { CoordinatorConfig } from '../../../coordinator/config.ts'
-import { createEvents } from '../../../coordinator/events/bus.ts'
-import { createQueueFigures } from '../../../coordinator/metrics/queue-figures.ts'
+import { openEvents } from '../../../coordinator/events/open.ts'
+import { openFigures } from '../../../coordinator/metrics/open.ts'
+import { openOutbound } from '../../../coordinator/outbound/open.ts'
 import { createTenant, enableTenant } from '../../../coordinator/people/tenants.ts'
+import { openQueue } from '../../../coordinator/queue/open.ts'
+import { openWorker } from '../../../coordinator/queue/open-worker.ts'
+import { openSigningKeys } from '../../../coordinator/signing/open.ts'
+import type { Store } from '../../../coordinator/store/store.ts'
+import { openWebhooks } from '../../../coordinator/webhooks/open.ts'
 import { silent } from '../../support/cell.ts'
 import { REFUSED_ADDRESSES } from '../../support/refused-addresses.ts'
 import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
@@ -19,7 +25,25 @@ interface Received {
 
 const own = { tenantId: 'one' }
 
-/** The coordinator's parts that send, and a target that answers as it is told. */
+/** The parts of the coordinator that send. */
+const openSending = (store: Store, config: CoordinatorConfig, now: () => number) =>
+  openCoordinator(
+    [
+      () => ({ store }),
+      openFigures,
+      openSigningKeys,
+      openEvents,
+      openQueue,
+      openOutbound,
+      openWebhooks,
+      openWorker,
+    ],
+    config,
+    silent,
+    { now },
+  )
+
+/** The parts that send, and a target that answers as it is told. */
 const scene = async (t: Test, settings: object = {}) => {
   const received: Received[] = []
   let statuses: number[] = []
@@ -35,23 +59,20 @@ const scene = async (t: Test, settings: object = {}) => {
   const folder = await temporaryFolder(t)
   const store = await temporaryStore(t, folder)
   for (const id of ['one', 'two']) await createTenant(store.ledger, { id, name: id }, BY)
-  const events = createEvents({ source: '/shoal/test', logger: silent })
   const config = CoordinatorConfig.parse({
     state_dir: folder,
     outbound: { allow: [`127.0.0.1:${port}`], allow_http: true },
     webhooks: { retry_first_seconds: 0.01, max_attempts: 2, ...settings },
   })
-  const figures = createQueueFigures()
   let aheadMs = 0
   const now = () => Date.now() + aheadMs
-  const isSeen = async () => true
-  const parts = { config, store, events, figures, logger: silent, now, isSeen }
-  const outward = await openOutward(parts)
-  let closed = false
-  const close = async () => {
-    if (closed) return
-    closed = true
-    await outward.close()
+  const open = () => openSending(store, config, now)
+  const { views, events, close: closeParts } = await open()
+  const { queue, webhooks } = views
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= closeParts()
+    return closing
   }
   t.teardown(close)
   const url = `http://127.0.0.1:${port}/hook/secret-path`
@@ -66,9 +87,10 @@ const scene = async (t: Test, settings: object = {}) => {
   }
   const idle = () =>
     until(async () =>
-      (await outward.queue.board(own)).every(({ state }) => !['queued', 'running'].includes(state)),
+      (await queue.board(own)).every(({ state }) => !['queued', 'running'].includes(state)),
     )
-  return { ...outward, close, parts, store, events, received, url, until, answer, idle, advance }
+  const sending = { queue, webhooks, open, close }
+  return { ...sending, store, events, received, url, until, answer, idle, advance }
 }
 
 const eventsOf = (received: Received[]) => received.map(({ body }) => JSON.parse(body))
@@ -248,7 +270,7 @@ t.test('the secret is nowhere in the clear', async t => {
 })
 
 t.test('what was heard before the end is delivered by the next process', async t => {
-  const { webhooks, events, received, url, until, answer, close, parts } = await scene(t, {
+  const { webhooks, events, received, url, until, answer, close, open } = await scene(t, {
     max_attempts: 20,
   })
   const { webhook } = await webhooks.create({ url, types: ['shoal.fleet.*'], label: '' }, own, BY)
@@ -258,7 +280,7 @@ t.test('what was heard before the end is delivered by the next process', async t
   await close()
   answer()
   received.length = 0
-  const next = await openOutward(parts)
+  const next = await open()
   t.teardown(() => next.close())
   await until(() => eventsOf(received).some(event => event.id === id))
   t.ok(eventsOf(received).some(event => event.id === eventId))

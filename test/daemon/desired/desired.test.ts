@@ -13,22 +13,22 @@ import {
   LOADING_MS,
   PROBATION_MS,
   reportOf,
-  type State,
   settingsIn,
   step,
+  type TrialState,
   type Trouble,
 } from '../../../daemon/desired/trial.ts'
-import { type DesiredOptions, desiredService } from '../../../daemon/services/desired.ts'
+import { type DesiredOptions, DesiredService } from '../../../daemon/services/desired.ts'
 import { type CellSettings, mergeDocuments, type Reported } from '../../../shared/wire/desired.ts'
 import { type Envelope, envelope } from '../../../shared/wire/envelope.ts'
 import type { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { silent } from '../../support/cell.ts'
 
 const local: CellSettings = settingsOf(DaemonConfig.parse({ name: 'n' }))
-const start: State = { good: { local, wanted: { version: 0, document: {} } } }
+const start: TrialState = { good: { local, wanted: { version: 0, document: {} } } }
 const every = (seconds: number) => ({ telemetry: { interval_seconds: seconds } })
 
-const wanted = (version: number, document: object, nowMs = 0): Event => ({
+const makeWanted = (version: number, document: object, nowMs = 0): Event => ({
   type: 'desired',
   wanted: { version, document: document as Record<string, unknown> },
   nowMs,
@@ -49,8 +49,8 @@ const reload = (seconds: number, nowMs = 0): Event => ({
   nowMs,
 })
 
-/** What comes of events, and all settings that were brought into force on the way. */
-const after = (...events: Event[]) => {
+/** State after the events, and all settings that were applied on the way. */
+const applyEvents = (...events: Event[]) => {
   let state = start
   const applied: CellSettings[] = []
   for (const event of events) {
@@ -64,84 +64,96 @@ const after = (...events: Event[]) => {
 t.test('the trial of new settings', async t => {
   for (const [title, events, state, appliedVersion, seconds] of [
     ['begins with what the file says', [], 'applied', 0, 5],
-    ['puts them on probation', [wanted(1, every(9))], 'probation', 1, 9],
+    ['puts them on probation', [makeWanted(1, every(9))], 'probation', 1, 9],
     [
       'keeps them on probation before the time is over',
-      [wanted(1, every(9)), tick(PROBATION_MS - 1, 'gone')],
+      [makeWanted(1, every(9)), tick(PROBATION_MS - 1, 'gone')],
       'probation',
       1,
       9,
     ],
     [
       'forgives what has only just gone at the end',
-      [wanted(1, every(9)), tick(PROBATION_MS, 'gone', LASTING_MS - 1)],
+      [makeWanted(1, every(9)), tick(PROBATION_MS, 'gone', LASTING_MS - 1)],
       'probation',
       1,
       9,
     ],
     [
       'keeps what held when that is there again',
-      [wanted(1, every(9)), tick(PROBATION_MS, 'gone', 0), tick(PROBATION_MS + 1000)],
+      [makeWanted(1, every(9)), tick(PROBATION_MS, 'gone', 0), tick(PROBATION_MS + 1000)],
       'applied',
       1,
       9,
     ],
     [
       'waits for an engine that loads',
-      [wanted(1, every(9)), tick(PROBATION_MS + LOADING_MS - 1, 'gone', LASTING_MS, true)],
+      [makeWanted(1, every(9)), tick(PROBATION_MS + LOADING_MS - 1, 'gone', LASTING_MS, true)],
       'probation',
       1,
       9,
     ],
     [
       'does not wait for ever for an engine that loads',
-      [wanted(1, every(9)), tick(PROBATION_MS + LOADING_MS, 'gone', LASTING_MS, true)],
+      [makeWanted(1, every(9)), tick(PROBATION_MS + LOADING_MS, 'gone', LASTING_MS, true)],
       'rolled_back',
       0,
       5,
     ],
-    ['keeps what held', [wanted(1, every(9)), tick(PROBATION_MS)], 'applied', 1, 9],
+    ['keeps what held', [makeWanted(1, every(9)), tick(PROBATION_MS)], 'applied', 1, 9],
     [
       'goes back when something does not run',
-      [wanted(1, every(9)), tick(PROBATION_MS, 'gone')],
+      [makeWanted(1, every(9)), tick(PROBATION_MS, 'gone')],
       'rolled_back',
       0,
       5,
     ],
     [
       'does not try the same again',
-      [wanted(1, every(9)), tick(PROBATION_MS, 'gone'), wanted(1, every(9), PROBATION_MS)],
+      [makeWanted(1, every(9)), tick(PROBATION_MS, 'gone'), makeWanted(1, every(9), PROBATION_MS)],
       'rolled_back',
       0,
       5,
     ],
     [
       'tries a newer one',
-      [wanted(1, every(9)), tick(PROBATION_MS, 'gone'), wanted(2, every(9), PROBATION_MS)],
+      [makeWanted(1, every(9)), tick(PROBATION_MS, 'gone'), makeWanted(2, every(9), PROBATION_MS)],
       'probation',
       2,
       9,
     ],
-    ['refuses what does not fit as a whole', [wanted(1, { ...every(9), x: 1 })], 'refused', 0, 5],
+    [
+      'refuses what does not fit as a whole',
+      [makeWanted(1, { ...every(9), x: 1 })],
+      'refused',
+      0,
+      5,
+    ],
     [
       'goes back at once when they cannot be applied',
-      [wanted(1, every(9)), { type: 'not applied', message: 'no' }],
+      [makeWanted(1, every(9)), { type: 'not applied', message: 'no' }],
       'rolled_back',
       0,
       5,
     ],
-    ['needs none for what changes nothing', [wanted(1, every(5))], 'applied', 1, 5],
-    ['ends when the old ones are wanted', [wanted(1, every(9)), wanted(2, {})], 'applied', 2, 5],
+    ['needs none for what changes nothing', [makeWanted(1, every(5))], 'applied', 1, 5],
+    [
+      'ends when the old ones are wanted',
+      [makeWanted(1, every(9)), makeWanted(2, {})],
+      'applied',
+      2,
+      5,
+    ],
     [
       'begins anew with the next ones, and the last that held stay the last that held',
-      [wanted(1, every(9)), wanted(2, every(8), 30_000), tick(90_000, 'gone')],
+      [makeWanted(1, every(9)), makeWanted(2, every(8), 30_000), tick(90_000, 'gone')],
       'rolled_back',
       0,
       5,
     ],
     [
       'has the time of the next ones',
-      [wanted(1, every(9)), wanted(2, every(8), 30_000), tick(89_999, 'gone')],
+      [makeWanted(1, every(9)), makeWanted(2, every(8), 30_000), tick(89_999, 'gone')],
       'probation',
       2,
       8,
@@ -155,30 +167,30 @@ t.test('the trial of new settings', async t => {
     ],
     [
       'lays what the coordinator wants over the own file',
-      [wanted(1, every(9)), { type: 'reload', local: { ...local, ...every(7) }, nowMs: 0 }],
+      [makeWanted(1, every(9)), { type: 'reload', local: { ...local, ...every(7) }, nowMs: 0 }],
       'probation',
       1,
       9,
     ],
   ] as [string, Event[], string, number, number][])
     t.test(title, async t => {
-      const { report } = after(...events)
+      const { report } = applyEvents(...events)
       t.match(report, { state, applied_version: appliedVersion, settings: every(seconds) })
     })
 
-  t.test('a reload does not forget what the coordinator wants in vain', async t => {
-    const refused = [wanted(1, every(9)), tick(PROBATION_MS, 'gone')]
+  t.test('a reload keeps a rejected request of the coordinator rejected', async t => {
+    const refused = [makeWanted(1, every(9)), tick(PROBATION_MS, 'gone')]
     for (const more of [
       [reload(7)],
       [reload(7), tick(2 * PROBATION_MS)],
       [reload(7), tick(2 * PROBATION_MS, 'gone')],
       [reload(7), tick(2 * PROBATION_MS), reload(7)],
     ]) {
-      const { report, state } = after(...refused, ...more)
+      const { report, state } = applyEvents(...refused, ...more)
       t.match(report, { desired_version: 1, applied_version: 0 })
-      t.equal(step(state, wanted(1, every(9))).state, state, 'it is not tried again')
+      t.equal(step(state, makeWanted(1, every(9))).state, state, 'it is not tried again')
     }
-    t.match(after(reload(7), tick(PROBATION_MS, 'gone')).report, {
+    t.match(applyEvents(reload(7), tick(PROBATION_MS, 'gone')).report, {
       desired_version: 0,
       applied_version: 0,
       state: 'rolled_back',
@@ -186,7 +198,7 @@ t.test('the trial of new settings', async t => {
   })
 
   t.test('the report says which key is wrong', async t => {
-    const { report } = after(wanted(3, { ...every(0), log: { level: 'loud' } }))
+    const { report } = applyEvents(makeWanted(3, { ...every(0), log: { level: 'loud' } }))
     t.strictSame(
       report.errors.map(({ key }) => key),
       ['telemetry.interval_seconds', 'log.level'],
@@ -201,7 +213,7 @@ const document = fc.oneof(
   fc.constant({ nonsense: true }),
 )
 const event = fc.oneof(
-  fc.tuple(fc.nat(5), document).map(([version, body]) => wanted(version, body)),
+  fc.tuple(fc.nat(5), document).map(([version, body]) => makeWanted(version, body)),
   fc.record({ type: fc.constant('tick' as const), trouble: fc.option(fc.constant('gone')) }),
   fc.constant({ type: 'not applied' as const, message: 'no' }),
   fc.integer({ min: 1, max: 20 }).map(seconds => ({
@@ -210,7 +222,7 @@ const event = fc.oneof(
   })),
 )
 
-t.test('in every order of events what is in force is what the cell says', async t => {
+t.test('the report matches the settings in force after every order of events', async t => {
   const held = fc.check(
     fc.property(fc.array(fc.tuple(event, fc.nat(PROBATION_MS)), { size: '+1' }), events => {
       let state = start
@@ -238,7 +250,7 @@ t.test('in every order of events what is in force is what the cell says', async 
 })
 
 /** A new basis with the settings that held anyway needs no proof. */
-const isHarmless = (before: State, after: State): boolean =>
+const isHarmless = (before: TrialState, after: TrialState): boolean =>
   JSON.stringify(settingsIn(before.good)) === JSON.stringify(settingsIn(after.good))
 
 t.test('documents', async t => {
@@ -258,7 +270,7 @@ t.test('documents', async t => {
     t.ok(faultsOf(hostile).length > 0)
   })
 
-  t.test('with anything that is not to be set from afar are refused', async t => {
+  t.test('with keys that cannot be set remotely are refused', async t => {
     for (const key of ['coordinator', 'state_dir', 'catalogue', 'local', 'name'])
       t.ok(faultsOf({ [key]: {} }).length > 0, key)
     t.ok(faultsOf({ inference: { gpu: 'off' } }).length > 0)
@@ -281,7 +293,7 @@ t.test('the file of what holds', async t => {
     t.equal((await startingConfig(config)).telemetry.interval_seconds, 9)
   })
 
-  t.test('makes what was on probation a failure', async t => {
+  t.test('turns settings on probation into a failure', async t => {
     const trial = { basis: { local, wanted: tried }, untilMs: 1 }
     await writeDesired(folder, { good: { local, wanted: held }, trial }, silent)
     const { good, failure } = await readDesired(folder)
@@ -299,7 +311,7 @@ t.test('the file of what holds', async t => {
       t.strictSame(await readDesired(folder), { good: { version: 0, document: {} }, highest: 0 })
     })
 
-  t.test('is readable by its owner alone, and a disk that fails costs only the memory', async t => {
+  t.test('is readable by its owner alone, and a disk error only loses it', async t => {
     await writeDesired(join(folder, 'desired.json', 'x'), start, silent)
     await writeDesired(folder, start, silent)
     t.match(JSON.parse(readFileSync(join(folder, 'desired.json'), 'utf8')), {
@@ -325,7 +337,7 @@ const rig = async (t: Test, folder: string, more: Partial<DesiredOptions> = {}) 
   }
   const listeners = new Map<string, (message: Envelope) => void>()
   let tick = () => {}
-  const service = desiredService({
+  const service = new DesiredService({
     stateDir: folder,
     uplink: {
       on: (name, listener) => {
@@ -367,7 +379,7 @@ const rig = async (t: Test, folder: string, more: Partial<DesiredOptions> = {}) 
     return service.reload(local)
   })
   /** Resolves with the next report. */
-  const reported = async (): Promise<Reported | undefined> => {
+  const lastReport = async (): Promise<Reported | undefined> => {
     const { length } = world.reports
     while (world.reports.length === length) await new Promise(resolve => setImmediate(resolve))
     return world.reports.at(-1)
@@ -375,12 +387,12 @@ const rig = async (t: Test, folder: string, more: Partial<DesiredOptions> = {}) 
   const hear = (body: object) =>
     listeners.get('desired')?.(envelope('coordinator', 1, 'desired', body))
   const want = (version: number, document: object) => {
-    const next = reported()
+    const next = lastReport()
     hear({ version, document })
     return next
   }
   const pass = (ms: number) => {
-    const next = reported()
+    const next = lastReport()
     world.ms += ms
     tick()
     return next
@@ -393,7 +405,7 @@ const rig = async (t: Test, folder: string, more: Partial<DesiredOptions> = {}) 
     for (let i = 0; i < 10; i++) await new Promise(resolve => setImmediate(resolve))
     t.equal(world.reports.length, length)
   }
-  return { world, hear, reported, want, pass, passQuietly, stop, service }
+  return { world, hear, reported: lastReport, want, pass, passQuietly, stop, service }
 }
 
 t.test('the service', async t => {
@@ -453,7 +465,7 @@ t.test('the service', async t => {
     t.match(await pass(PROBATION_MS), { state: 'applied', settings: every(7) })
   })
 
-  t.test('does not take an end on purpose for a failure', async t => {
+  t.test('does not treat a deliberate end as a failure', async t => {
     const at = folder()
     const { want, stop } = await rig(t, at)
     await want(1, every(9))
@@ -463,13 +475,13 @@ t.test('the service', async t => {
     t.strictSame(await readDesired(at), { good: { version: 0, document: {} }, highest: 1 })
   })
 
-  t.test('does not ask for what did not run before', async t => {
+  t.test('does not require services that did not run before', async t => {
     const { want, pass } = await rig(t, folder())
     await want(1, every(9))
     t.match(await pass(PROBATION_MS), { state: 'applied' })
   })
 
-  t.test('goes back at once when settings cannot be applied, and lives on', async t => {
+  t.test('rolls back at once when settings cannot be applied, and continues', async t => {
     const { world, want } = await rig(t, folder())
     world.failing = true
     t.match(await want(1, every(9)), { state: 'rolled_back', settings: every(5) })

@@ -6,7 +6,7 @@ import { DaemonConfig } from '../../../daemon/config.ts'
 import { type Believing, genuineDesired, isStale } from '../../../daemon/desired/believable.ts'
 import { OpenBirths } from '../../../daemon/desired/freshness.ts'
 import { settingsOf } from '../../../daemon/desired/settings.ts'
-import { desiredService } from '../../../daemon/services/desired.ts'
+import { DesiredService } from '../../../daemon/services/desired.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey, type Signer } from '../../../shared/signing.ts'
 import { type Desired, type Reported, signDesired } from '../../../shared/wire/desired.ts'
@@ -21,13 +21,16 @@ const every = (seconds: number) => ({ telemetry: { interval_seconds: seconds } }
 const signedFor = (cell_id: string, version: number, signer: Signer, answers?: string): Desired =>
   signDesired(
     {
-      ...{ version, document: every(version), cell_id, issued_at: 1 },
+      version,
+      document: every(version),
+      cell_id,
+      issued_at: 1,
       ...(answers !== undefined && { answers }),
     },
     signer,
   )
 
-t.test('settings are believed by their signature', async t => {
+t.test('settings are trusted by their signature', async t => {
   const good = signedFor(own, 7, coordinator, 'birth')
   const { signature, ...unsigned } = good
   const pinned: Believing = { cellId: own, trusted: [coordinator.publicKey] }
@@ -83,7 +86,7 @@ t.test('fields of later versions are signed too and do no harm', async t => {
   t.match(genuineDesired(body, { cellId: own, trusted: [coordinator.publicKey] }), { version: 1 })
 })
 
-t.test('settings are of the past', async t => {
+t.test('outdated settings are recognised', async t => {
   for (const [title, version, standing, stale] of [
     ['below what was believed', 4, { isAnswer: false, isNothingNew: false }, true],
     ['at the same version with other contents', 5, { isAnswer: false, isNothingNew: false }, true],
@@ -96,14 +99,14 @@ t.test('settings are of the past', async t => {
 
 t.test('a birth is answered once, and never after a later one', async t => {
   const births = new OpenBirths()
-  for (const id of ['a', 'b', 'c']) births.sent(id)
+  for (const id of ['a', 'b', 'c']) births.add(id)
   t.notOk(births.take(undefined))
   t.notOk(births.take('x'))
   t.ok(births.take('b'))
   t.notOk(births.take('b'))
   t.notOk(births.take('a'), 'it was kept back')
   t.ok(births.take('c'))
-  for (let i = 0; i < 100; i++) births.sent(`${i}`)
+  for (let i = 0; i < 100; i++) births.add(`${i}`)
   t.notOk(births.take('0'), 'only so many are remembered')
   t.ok(births.take('99'))
 })
@@ -117,7 +120,7 @@ const rig = async (t: Test, folder: string) => {
   const world = { ms: 0 }
   let listener: (message: Envelope) => void = () => {}
   const local = settingsOf(DaemonConfig.parse({ name: 'n' }))
-  const service = desiredService({
+  const service = new DesiredService({
     stateDir: folder,
     uplink: {
       on: (_name, heard) => {
@@ -131,7 +134,7 @@ const rig = async (t: Test, folder: string) => {
     apply: async () => {},
     health: { view: () => ({}) },
     engines: () => [],
-    believing: () => ({ cellId: own, trusted: [coordinator.publicKey] }),
+    trustedKeys: () => ({ cellId: own, trusted: [coordinator.publicKey] }),
     births,
     askAgain: () => void asked.push(world.ms),
     logger: silent,
@@ -146,12 +149,12 @@ const rig = async (t: Test, folder: string) => {
   }
   t.teardown(end)
   /** The version in force once everything that came is judged. */
-  const after = async (...bodies: Desired[]): Promise<number | undefined> => {
+  const receiveAll = async (...bodies: Desired[]): Promise<number | undefined> => {
     for (const body of bodies) listener(envelope('coordinator', 1, 'desired', body))
     await service.reload(local)
     return reports.at(-1)?.applied_version
   }
-  return { after, births, asked, world, end }
+  return { after: receiveAll, births, asked, world, end }
 }
 
 t.test('a cell that has pinned a key', async t => {
@@ -162,7 +165,7 @@ t.test('a cell that has pinned a key', async t => {
   t.equal(await first.after(captured), 5)
   t.equal(await first.after(signedFor(own, 8, coordinator)), 8)
 
-  t.test('is not set back by what was sent before, and asks', async t => {
+  t.test('is not rolled back by a replay, and asks for a new answer', async t => {
     t.equal(await first.after(captured), 8)
     t.equal(await first.after(signedFor(other, 9, coordinator)), 8)
     t.equal(await first.after(signedFor(own, 9, stranger)), 8)
@@ -172,8 +175,8 @@ t.test('a cell that has pinned a key', async t => {
     t.strictSame(first.asked, [0, 10_000])
   })
 
-  t.test('goes back when the coordinator says so now', async t => {
-    first.births.sent('now')
+  t.test('rolls back when the coordinator currently asks for it', async t => {
+    first.births.add('now')
     const answer = signedFor(own, 6, coordinator, 'now')
     t.equal(await first.after(answer), 6)
     t.equal(await first.after(signedFor(own, 8, coordinator)), 6, 'what was captured stays past')
@@ -181,11 +184,11 @@ t.test('a cell that has pinned a key', async t => {
     t.equal(await first.after(answer), 10, 'an answer counts once')
   })
 
-  t.test('knows that also after a start', async t => {
+  t.test('remembers the highest version after a restart', async t => {
     await first.end()
     const second = await rig(t, folder)
     t.not(await second.after(signedFor(own, 9, coordinator)), 9)
-    second.births.sent('again')
+    second.births.add('again')
     t.equal(await second.after(signedFor(own, 7, coordinator, 'again')), 7)
   })
 })

@@ -1,17 +1,17 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import type { Patient } from '../../../daemon/doctor/check.ts'
+import type { CheckSubject } from '../../../daemon/doctor/check.ts'
 import { bluetooth, wifi } from '../../../daemon/doctor/radio-checks.ts'
 
-/** What is found where the kernel shows these files; a path that ends in / is a folder. */
-const patientWith = (folder: string, files: Record<string, string>): Patient => {
+/** Subject with these files in place of the kernel's; a path that ends in / is a folder. */
+const patientWith = (folder: string, files: Record<string, string>): CheckSubject => {
   for (const [path, text] of Object.entries(files)) {
     const file = join(folder, 'class', path)
     mkdirSync(path.endsWith('/') ? file : dirname(file), { recursive: true })
     if (!path.endsWith('/')) writeFileSync(file, text)
   }
-  return { sysFolder: folder } as Patient
+  return { sysFolder: folder } as CheckSubject
 }
 
 for (const [title, check, files, expected] of [

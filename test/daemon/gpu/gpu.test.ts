@@ -6,7 +6,7 @@ import { readAmdGpus } from '../../../daemon/gpu/amd-sysfs.ts'
 import { chooseSampler } from '../../../daemon/gpu/choose.ts'
 import { parseProcesses, withProcesses } from '../../../daemon/gpu/nvidia-processes.ts'
 import { nvidiaSampler, parseRow } from '../../../daemon/gpu/nvidia-smi.ts'
-import { combined, type GpuSampler } from '../../../daemon/gpu/sampler.ts'
+import { combineSamplers, type GpuSampler } from '../../../daemon/gpu/sampler.ts'
 import { jetsonSampler, parseTegrastats } from '../../../daemon/gpu/tegrastats.ts'
 import { GpuFacts } from '../../../shared/wire/announce.ts'
 import { GpuSample } from '../../../shared/wire/telemetry.ts'
@@ -196,13 +196,13 @@ t.test('nvidia-smi', async t => {
       t.strictSame(sampler.sample().gpus, [])
     })
 
-  t.test('one that is not there is told', async t => {
+  t.test('a missing program is reported', async t => {
     const sampler = watch(t, nvidiaSampler({ command: '/none', intervalSeconds: 5, wait: never }))
     await until(() => sampler.sample().reason !== undefined)
     t.match(sampler.sample().reason, /^\/none cannot be run/)
   })
 
-  t.test('one that dies is started again after a pause', async t => {
+  t.test('a process that dies is restarted after a pause', async t => {
     const folder = newFolder(t)
     const command = script(
       folder,
@@ -218,7 +218,7 @@ t.test('nvidia-smi', async t => {
     t.equal(sampler.sample().reason, undefined)
   })
 
-  t.test('one that hangs is killed and started again', async t => {
+  t.test('a process that hangs is killed and restarted', async t => {
     const folder = newFolder(t)
     const command = script(
       folder,
@@ -257,7 +257,7 @@ t.test('programs that use a GPU', async t => {
     )
   })
 
-  t.test('are told with the sample, and not told any more when the list fails', async t => {
+  t.test('are part of the sample until the list fails', async t => {
     const gpu = parseRow(ROW)?.sample as GpuSample
     const gpus = [gpu, { ...gpu, id: 'GPU-2' }]
     const still: GpuSampler = { start: () => {}, facts: () => [], sample: () => ({ gpus }) }
@@ -461,5 +461,5 @@ t.test('the choice of the sampler', async t => {
     facts: () => [],
     sample: () => ({ gpus: [], reason: 'a' }),
   }
-  t.equal(combined([silent, silent]).sample().reason, 'a; a')
+  t.equal(combineSamplers([silent, silent]).sample().reason, 'a; a')
 })

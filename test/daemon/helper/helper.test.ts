@@ -265,7 +265,7 @@ const silentHelper = () => {
     now += seconds * 1000
     for (const [run, at] of timers) if (at <= now && timers.delete(run)) run()
   }
-  const helper = new Helper({ spawn, clock: { now: () => now, after } })
+  const helper = new Helper({ spawn, clock: { now: () => now, callAfter: after } })
   return { helper, orders, pass, kills: () => kills }
 }
 

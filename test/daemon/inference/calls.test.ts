@@ -4,7 +4,7 @@ import OpenAI from 'openai'
 import t from 'tap'
 import { AnswerHold } from '../../../daemon/inference/child/answer-hold.ts'
 import { CallWatch } from '../../../daemon/inference/child/call-watch.ts'
-import { Refusal } from '../../../daemon/inference/child/refusal.ts'
+import { UnservableError } from '../../../daemon/inference/child/unservable-error.ts'
 import {
   heldArguments,
   heldGrammar,
@@ -18,7 +18,7 @@ import type { CallRules } from '../../../daemon/inference/protocol.ts'
 import { type CallShape, callShapeOf } from '../../../daemon/inference/tool-syntax.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { SMALL } from './fixtures.ts'
-import { ask, CHAT, call, listen, settled, startService } from './peers.ts'
+import { ask, CHAT, call, listen, startService, waitUntilSettled } from './peers.ts'
 
 const WEATHER = {
   name: 'get_weather',
@@ -69,7 +69,7 @@ t.test('the form of calls is read from the chat template', async t => {
     t.test(title, async t => t.equal(callShapeOf(template), shape))
 })
 
-/** What is told of a text, however it is cut; contents that follow each other as one. */
+/** Parts of a text cut into pieces of this size; adjacent contents are joined. */
 const split = (shape: CallShape, text: string, size: number): string[] => {
   const splitter = new CallSplitter(['get_weather', 'get'], shape)
   const parts = []
@@ -161,7 +161,9 @@ const tested = async (llama: Llama, text: string): Promise<(text: string) => boo
   return written => grammar._testText(written)
 }
 
-/** Whether the watch takes hold, its grammar takes the rest, and lets go with the last character. */
+/**
+ * True when the watch engages, its grammar accepts the rest, and it ends with the last character.
+ */
 const isHeld = async (llama: Llama, shape: CallShape, text: string, size: number) => {
   const watch = new CallWatch(shape, rulesOf(false))
   let takes: ((text: string) => boolean) | undefined
@@ -257,7 +259,7 @@ t.test(
     const fault = new Error('eval has failed')
     t.equal(hold.grammarEvaluationState(), undefined)
     t.equal(hold.blame(fault), fault, 'nothing is held yet')
-    t.notOk(hold.blame(fault) instanceof Refusal)
+    t.notOk(hold.blame(fault) instanceof UnservableError)
   },
 )
 
@@ -291,7 +293,7 @@ t.test('a model that calls by itself', async t => {
   const file = join(t.testdir(), 'caller.gguf')
   writeRandomModel(file, { ...SMALL, words })
   const service = await startService(t, [{ id: 'one', weights: file }], { slots: 2 })
-  await settled(service)
+  await waitUntilSettled(service)
   const port = await listen(t, service)
   const tools = [{ type: 'function', function: WEATHER }]
   /** Nothing but the beginning of a call is written where anything may be. */
@@ -325,7 +327,10 @@ t.test('a model that calls by itself', async t => {
       maxRetries: 0,
     })
     const stream = client.chat.completions.stream({
-      ...{ model: 'one', messages: [{ role: 'user', content: 'hi' }], ...body, seed: 5 },
+      model: 'one',
+      messages: [{ role: 'user', content: 'hi' }],
+      ...body,
+      seed: 5,
       tools: [{ type: 'function', function: WEATHER }],
     })
     let pieces = 0

@@ -128,7 +128,7 @@ t.test('the turnstile stops others until the last worker is done', async t => {
   const turnstile = new Turnstile()
   t.equal(turnstile.closed, undefined)
   const finish: (() => void)[] = []
-  const work = () => turnstile.whileClosed(() => new Promise(resolve => finish.push(resolve)))
+  const work = () => turnstile.runClosed(() => new Promise(resolve => finish.push(resolve)))
   const first = work()
   const second = work()
   let passed = false
@@ -143,7 +143,7 @@ t.test('the turnstile stops others until the last worker is done', async t => {
   await passing
   t.equal(passed, true)
   t.equal(turnstile.closed, undefined)
-  await t.rejects(turnstile.whileClosed(() => Promise.reject(new Error('no'))))
+  await t.rejects(turnstile.runClosed(() => Promise.reject(new Error('no'))))
   t.equal(turnstile.closed, undefined, 'a failure opens it too')
 })
 
@@ -269,7 +269,7 @@ const NO_SYSTEM =
 const variables = { bos_token: '<s>', eos_token: '</s>' }
 const user = (text: string): PlainMessage => ({ role: 'user', text })
 const system = (text: string): PlainMessage => ({ role: 'system', text })
-const joined = (pieces: readonly Piece[]) => pieces.map(piece => piece.text).join('')
+const joinText = (pieces: readonly Piece[]) => pieces.map(piece => piece.text).join('')
 
 t.test('a prompt', async t => {
   const render = (template: string, messages: PlainMessage[]) =>
@@ -286,11 +286,11 @@ t.test('a prompt', async t => {
   for (const text of ['  hi \n', '\n', '', ' ', 'a', '{nonce}', '$1 $& \\1']) {
     t.test(`holds ${JSON.stringify(text)} as it is`, async t => {
       const pieces = render(CHATML, [user(text)])
-      t.equal(joined(pieces), `<|im_start|>user\n${text}<|im_end|>\n<|im_start|>assistant\n`)
+      t.equal(joinText(pieces), `<|im_start|>user\n${text}<|im_end|>\n<|im_start|>assistant\n`)
     })
   }
   t.test('lets the template trim', async t => {
-    t.equal(joined(render(TRIMMING, [user('  hi \n'), user('you')])), '[hi][you]')
+    t.equal(joinText(render(TRIMMING, [user('  hi \n'), user('you')])), '[hi][you]')
   })
   t.test('begins with the beginning token once', async t => {
     const tokenizer = {
@@ -313,14 +313,14 @@ t.test('a chat template', async t => {
   t.test('without a system role gets its text with the first question', async t => {
     const template = new ChatTemplate(NO_SYSTEM, variables)
     t.equal(
-      joined(template.render([system('be brief'), user('hi')], 'n').pieces),
+      joinText(template.render([system('be brief'), user('hi')], 'n').pieces),
       '[be brief\n\nhi]',
     )
     t.equal(foldSystem([user('hi')]), undefined)
   })
   t.test('that refuses the messages says which field is wrong', async t => {
     const template = new ChatTemplate(NO_SYSTEM, variables)
-    const expected = { name: 'Refusal', code: 'invalid_request', param: 'messages' }
+    const expected = { name: 'UnservableError', code: 'invalid_request', param: 'messages' }
     t.throws(() => template.render([user('hi'), system('late')], 'n'), expected)
   })
   t.test('that cannot be parsed is found at the start', async t => {
@@ -333,7 +333,7 @@ t.test('the length of prompt chunks follows the speed of the machine', async t =
   const lengths = (msPerToken: number) => {
     const pace = new PromptPace()
     return Array.from({ length: 6 }, () => {
-      pace.took(pace.chunkTokens, pace.chunkTokens * msPerToken)
+      pace.record(pace.chunkTokens, pace.chunkTokens * msPerToken)
       return pace.chunkTokens
     })
   }
@@ -357,18 +357,18 @@ t.test('the outbox sends one message per step, and a sign of life without events
   outbox.push({ type: 'text', job: 2, text: 'b' })
   await turn()
   t.equal(sent.length, 0, 'waits for the step')
-  outbox.stepped()
-  outbox.stepped()
+  outbox.endStep()
+  outbox.endStep()
   await turn()
   t.strictSame(
     sent.map(reply => reply.events.length),
     [2],
   )
-  outbox.stepped()
+  outbox.endStep()
   await turn()
   t.equal(sent.length, 1, 'nothing to say')
   now = 1000
-  outbox.stepped()
+  outbox.endStep()
   await turn()
   t.strictSame(sent[1]?.events, [])
   outbox.hurry()

@@ -1,9 +1,9 @@
 import t from 'tap'
-import type { Asked } from '../../../daemon/inference/admission.ts'
+import type { SlotRequest } from '../../../daemon/inference/admission.ts'
 import { TokenTrail } from '../../../daemon/inference/child/token-trail.ts'
-import type { EngineEvent, Work } from '../../../daemon/inference/jobs.ts'
+import type { EngineEvent, JobWork } from '../../../daemon/inference/jobs.ts'
 import { answerGrammar } from '../../../daemon/inference/openai/answer-grammar.ts'
-import { CallSplitter, type Part } from '../../../daemon/inference/openai/call-splitter.ts'
+import { type AnswerPart, CallSplitter } from '../../../daemon/inference/openai/call-splitter.ts'
 import { parseChatRequest } from '../../../daemon/inference/openai/chat-order.ts'
 import { Choices, type ChoicesListener } from '../../../daemon/inference/openai/choices.ts'
 import { Judge } from '../../../daemon/inference/openai/judge.ts'
@@ -12,10 +12,10 @@ import { activeTools } from '../../../daemon/inference/openai/tools.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 
 /** A part without its place. */
-type Plain = { type: 'content'; text: string } | Exclude<Part, { type: 'content' }>
+type Plain = { type: 'content'; text: string } | Exclude<AnswerPart, { type: 'content' }>
 
 /** Neighbours of one kind as one: how a text was cut does not matter. */
-const joined = (parts: readonly Part[]): Plain[] => {
+const joined = (parts: readonly AnswerPart[]): Plain[] => {
   const all: Plain[] = []
   for (const whole of parts) {
     const part = whole.type === 'content' ? content(whole.text) : whole
@@ -28,7 +28,7 @@ const joined = (parts: readonly Part[]): Plain[] => {
 }
 
 const content = (text: string): Plain => ({ type: 'content', text })
-const call = (name: string, args: string): Part[] => [
+const call = (name: string, args: string): AnswerPart[] => [
   { type: 'call', name },
   { type: 'arguments', text: args },
 ]
@@ -93,7 +93,7 @@ t.test('calls in a text, however it is cut:', async t => {
     t.test(title, async t => {
       for (const size of [1, 7, text.length]) {
         const splitter = new CallSplitter(['f', 'g'])
-        const seen: Part[] = []
+        const seen: AnswerPart[] = []
         for (let at = 0; at < text.length; at += size)
           seen.push(...splitter.push(text.slice(at, at + size)))
         t.strictSame(joined([...seen, ...splitter.end()]), parts, `in pieces of ${size}`)
@@ -174,7 +174,7 @@ t.test('a judgement', async t => {
 })
 
 t.test('several answers to one request', async t => {
-  const WORK: Work = { type: 'embed', inputs: [], contextLength: 1 }
+  const WORK: JobWork = { type: 'embed', inputs: [], contextLength: 1 }
   const setup = (count: number) => {
     const heard: unknown[] = []
     const jobs: { follows: boolean | undefined; hear: (event: EngineEvent) => void }[] = []
@@ -187,7 +187,12 @@ t.test('several answers to one request', async t => {
       onEnd: usage => heard.push(['end', usage]),
       onError: error => heard.push(['error', error.code]),
     }
-    const submit = (_: Work, __: number, hear: (event: EngineEvent) => void, how: Asked = {}) => {
+    const submit = (
+      _: JobWork,
+      __: number,
+      hear: (event: EngineEvent) => void,
+      how: SlotRequest = {},
+    ) => {
       jobs.push({ follows: how.follows, hear })
       return () => {
         cancelled++

@@ -1,14 +1,14 @@
 import t from 'tap'
 import { completionPlan } from '../../../daemon/inference/openai/completion-order.ts'
 import { Completion, CompletionChunk, CompletionRequest } from '../../../shared/wire/completions.ts'
-import { call, listen, settled, startService } from './peers.ts'
+import { call, listen, startService, waitUntilSettled } from './peers.ts'
 
 const PATH = '/v1/completions'
 
 t.test('a legacy completion', async t => {
   const service = await startService(t, [{ id: 'one', weights: 'bundled:shoal-demo-large' }])
   const port = await listen(t, service)
-  await settled(service)
+  await waitUntilSettled(service)
   const complete = (body: object, headers = {}) =>
     call(port, 'POST', PATH, { model: 'one', temperature: 0, ...body }, headers)
   const whole = async (body: object) => {

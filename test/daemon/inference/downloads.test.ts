@@ -89,7 +89,7 @@ const setup = async (t: Test, answers: Answer[], more: Partial<ModelFolderOption
     folder: modelsDir,
     maxBytes: 10 * MIB,
     stallSeconds: 60,
-    wanted: () => wanted,
+    listWanted: () => wanted,
     clock,
     freeBytes: async () => undefined,
     wait: async milliseconds => void waits.push(milliseconds),
@@ -184,8 +184,13 @@ t.test('weights of a hub', async t => {
     const hubTokenFile =
       token === undefined ? undefined : join(t.testdir({ token: `${token}\n` }), 'token')
     const folder = new ModelFolder({
-      ...{ folder: modelsDir, maxBytes: 10 * MIB, stallSeconds: 60, clock: new TestClock() },
-      ...{ wanted: () => new Set<string>(), hubTokenFile, freeBytes: async () => undefined },
+      folder: modelsDir,
+      maxBytes: 10 * MIB,
+      stallSeconds: 60,
+      clock: new TestClock(),
+      listWanted: () => new Set<string>(),
+      hubTokenFile,
+      freeBytes: async () => undefined,
       wait: async () => {},
     })
     const fetch = async (text = 'hf:o/r/q/f.gguf@v1', checked = true): Promise<Buffer> => {
@@ -271,7 +276,7 @@ t.test('a download that was cut', async t => {
       folder: at.modelsDir,
       maxBytes: 10 * MIB,
       stallSeconds: 60,
-      wanted: () => at.wanted,
+      listWanted: () => at.wanted,
       clock: at.clock,
     })
     await next.fetch(at.weights(), () => {}, new AbortController().signal)
@@ -410,10 +415,10 @@ t.test('weights are not taken', async t => {
     t.ok(approach.needBytes)
   })
 
-  t.test('when what comes is no GGUF file', async t => {
+  t.test('when the download is not a GGUF file', async t => {
     const page = serveFile({ content: Buffer.from('<html>Please sign in</html>') })
     const { fetchOnce } = await setup(t, [page])
-    await t.rejects(fetchOnce(), { again: 'never', message: 'what comes is no GGUF file' })
+    await t.rejects(fetchOnce(), { again: 'never', message: 'the download is not a GGUF file' })
   })
 
   t.test('from where a redirect leads to plain http elsewhere, or in a circle', async t => {
@@ -455,7 +460,7 @@ t.test('weights are not taken', async t => {
 })
 
 t.test('the folder', async t => {
-  const held = (modelsDir: string, name: string, at: number): string => {
+  const putFile = (modelsDir: string, name: string, at: number): string => {
     const path = join(modelsDir, `sha256-${name.repeat(64)}.gguf`)
     mkdirSync(modelsDir, { recursive: true })
     writeFileSync(path, Buffer.alloc(MIB))
@@ -465,7 +470,7 @@ t.test('the folder', async t => {
 
   t.test('loses what the catalogue names no more, the oldest first, and nothing else', async t => {
     const { fetchOnce, modelsDir, wanted } = await setup(t, [serveFile()], { maxBytes: 4.5 * MIB })
-    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name, i) => held(modelsDir, name, 10 - i))
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name, i) => putFile(modelsDir, name, 10 - i))
     writeFileSync(join(modelsDir, 'mine.gguf'), Buffer.alloc(3 * MIB))
     wanted.add(d as string)
     await fetchOnce()
@@ -504,7 +509,7 @@ t.test('the folder', async t => {
     const { fetchOnce, modelsDir, wanted, requests } = await setup(t, [serveFile()], {
       maxBytes: 1.5 * MIB,
     })
-    wanted.add(held(modelsDir, 'a', 1))
+    wanted.add(putFile(modelsDir, 'a', 1))
     await t.rejects(fetchOnce(), {
       again: 'later',
       message: /would hold 2.0 MiB of at most 1.5 MiB/,
@@ -527,10 +532,10 @@ t.test('where weights may come from', async t => {
   t.match(parseWeightsSource('bundled:x'), { kind: 'bundled', id: 'x' })
   const entry = { id: 'm', kind: 'chat', minimum_tier: 'free', context_length: 512 }
   const places = { modelsDir: '/models', hubUrl: 'https://hub.example/' }
-  const parsed = (weights: string, more: object = { unchecked: true }) =>
+  const parseWeights = (weights: string, more: object = { unchecked: true }) =>
     Catalogue.safeParse([{ ...entry, weights, ...more }])
   const url = (weights: string) => {
-    const [found] = parsed(weights).data ?? []
+    const [found] = parseWeights(weights).data ?? []
     return resolveWeights(found as Catalogue[number], places).url?.href
   }
   t.equal(
@@ -539,7 +544,7 @@ t.test('where weights may come from', async t => {
   )
   t.equal(url('https://a.example/w.gguf?token=1'), 'https://a.example/w.gguf?token=1')
   t.test('a secret in an address is not shown', async t => {
-    const [found] = parsed('https://a.example/w.gguf?token=1').data ?? []
+    const [found] = parseWeights('https://a.example/w.gguf?token=1').data ?? []
     const { label } = resolveWeights(found as Catalogue[number], places)
     t.equal(label, 'https://a.example/w.gguf')
   })
@@ -552,14 +557,14 @@ t.test('where weights may come from', async t => {
     'https://me:secret@a.example/w.gguf',
   ])
     t.test(`not ${wrong}`, async t => {
-      t.match(parsed(wrong).error?.issues, [{ path: [0, 'weights'] }])
+      t.match(parseWeights(wrong).error?.issues, [{ path: [0, 'weights'] }])
     })
   t.test('without a digest only when the operator says so', async t => {
     const weights = 'https://a.example/w.gguf'
-    t.match(parsed(weights, {}).error?.issues, [
+    t.match(parseWeights(weights, {}).error?.issues, [
       { path: [0, 'sha256'], message: /unchecked: true/ },
     ])
-    t.ok(parsed(weights, { sha256: SHA256 }).success)
-    t.ok(parsed('/srv/w.gguf', {}).success)
+    t.ok(parseWeights(weights, { sha256: SHA256 }).success)
+    t.ok(parseWeights('/srv/w.gguf', {}).success)
   })
 })

@@ -2,16 +2,16 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { Admission } from '../../../daemon/inference/admission.ts'
+import { SlotAdmission } from '../../../daemon/inference/admission.ts'
 import { InferenceConfig } from '../../../daemon/inference/config.ts'
 import { Engine } from '../../../daemon/inference/engine.ts'
 import { type ChildListener, poolThreads } from '../../../daemon/inference/engine-child.ts'
 import type { EngineOptions, EngineParts } from '../../../daemon/inference/engine-options.ts'
 import { Engines } from '../../../daemon/inference/engines.ts'
 import { gpuMayBePresent } from '../../../daemon/inference/gpu-present.ts'
-import type { EngineEvent, Work } from '../../../daemon/inference/jobs.ts'
+import type { EngineEvent, JobWork } from '../../../daemon/inference/jobs.ts'
 import { Leftovers } from '../../../daemon/inference/leftovers.ts'
-import type { Order, Reply } from '../../../daemon/inference/protocol.ts'
+import type { EngineReply, Order } from '../../../daemon/inference/protocol.ts'
 import { Restarts } from '../../../daemon/inference/restarts.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { Catalogue } from '../../../shared/catalogue.ts'
@@ -31,7 +31,7 @@ t.test('an engine process has a pool thread for each slot, but not more than CPU
 t.test('admission', async t => {
   const setup = (limits = LIMITS) => {
     const clock = new TestClock()
-    const admission = new Admission(limits, clock)
+    const admission = new SlotAdmission(limits, clock)
     const seen: string[] = []
     const enter = (name: string, bytes = 1): (() => void) =>
       admission.enter({
@@ -126,10 +126,10 @@ t.test('admission', async t => {
 
 t.test('the wait before a restart', async t => {
   const restarts = new Restarts()
-  const plans = [0, 1, 2, 3].map(at => restarts.crashed(at).waitMs)
+  const plans = [0, 1, 2, 3].map(at => restarts.planAfterCrash(at).waitMs)
   t.strictSame(plans, [1000, 2000, 4000, 8000])
-  t.strictSame(restarts.crashed(10_000), { waitMs: 590_000, open: true }, 'the fifth')
-  t.strictSame(restarts.crashed(700_000), { waitMs: 1000, open: false }, 'long after')
+  t.strictSame(restarts.planAfterCrash(10_000), { waitMs: 590_000, open: true }, 'the fifth')
+  t.strictSame(restarts.planAfterCrash(700_000), { waitMs: 1000, open: false }, 'long after')
   t.equal(restarts.total, 6)
 })
 
@@ -148,7 +148,7 @@ t.test('a GPU is looked for only where there may be one', async t => {
   )
 })
 
-const WORK: Work = {
+const WORK: JobWork = {
   type: 'chat',
   messages: [{ role: 'user', text: 'hi' }],
   contextLength: 100,
@@ -164,15 +164,15 @@ const WORK: Work = {
 }
 const COUNTS = { steps: 0, width: 0, active: 0, tokens: 0 }
 
-/** An engine whose child is a record of what it was told. */
+/** An engine with a child that records its orders. */
 const setup = async (t: Test, sha256?: string, more: Partial<EngineOptions & EngineParts> = {}) => {
   const file = join(t.testdir(), 'weights.gguf')
   writeRandomModel(file, SMALL)
   const clock = new TestClock()
   const children: { orders: Order[]; killed: boolean; listener: ChildListener }[] = []
-  /** Whether a child that is killed ends. */
+  /** Behaviour of the child when it is killed. */
   const world = { mortal: true }
-  let spawned = (): void => {}
+  let spawnFake = (): void => {}
   const states: string[] = []
   const engine: Engine = new Engine(
     {
@@ -199,7 +199,7 @@ const setup = async (t: Test, sha256?: string, more: Partial<EngineOptions & Eng
       spawn: (_slots, listener) => {
         const child = { orders: [] as Order[], killed: false, listener }
         children.push(child)
-        spawned()
+        spawnFake()
         return {
           pid: children.length,
           send: order => child.orders.push(order),
@@ -215,9 +215,9 @@ const setup = async (t: Test, sha256?: string, more: Partial<EngineOptions & Eng
   t.teardown(() => engine.stop())
   const nextChild = () =>
     new Promise<void>(resolve => {
-      spawned = resolve
+      spawnFake = resolve
     })
-  const reply = (message: Reply) => children.at(-1)?.listener.onReply(message)
+  const reply = (message: EngineReply) => children.at(-1)?.listener.onReply(message)
   const ready = () =>
     reply({ type: 'ready', slots: 1, contextLength: 2048, device: 'cpu', loadMs: 1 })
   const start = async () => {
@@ -336,8 +336,8 @@ t.test('an engine', async t => {
     t.match(engine.report(), { state: 'failed', slots_busy: 0, restarts: 1 })
     t.match(engine.report().reason, /^the engine made no step for 60 s, and cannot be ended;/)
     clock.advance(100_000)
-    t.match(engine.report(), { state: 'failed', reason: /before cannot be ended/ })
-    t.throws(submit, { code: 'cell_unavailable', message: /before cannot be ended/ })
+    t.match(engine.report(), { state: 'failed', reason: /previous process cannot be ended/ })
+    t.throws(submit, { code: 'cell_unavailable', message: /previous process cannot be ended/ })
     reply({ type: 'step', counts: COUNTS, events: [{ type: 'text', job: 1, text: 'a' }] })
     t.strictSame([children.length, events.length, states.includes('cold')], [1, 1, false])
 
@@ -359,7 +359,7 @@ t.test('an engine', async t => {
     t.equal(engine.report().state, 'loading')
     clock.advance(2000)
     await settled
-    t.match(engine.report(), { state: 'failed', reason: /before cannot be ended/ })
+    t.match(engine.report(), { state: 'failed', reason: /previous process cannot be ended/ })
     t.equal(children.length, 1)
     const spawning = nextChild()
     children[0]?.listener.onEnd('was ended by SIGKILL')
@@ -447,7 +447,7 @@ t.test('engines that are restarted are new ones with the new limits', async t =>
       return {
         pid: children.length,
         send: ({ type }) => {
-          const ready: Reply = {
+          const ready: EngineReply = {
             type: 'ready',
             slots: 3,
             device: 'cpu',

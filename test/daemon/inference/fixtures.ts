@@ -31,7 +31,7 @@ const array = (type: number, length: bigint): Buffer =>
   Buffer.concat([text('a'), u32(9), u32(type), u64(length)])
 
 /** Replaces bytes of a good file; `from` is found by its text. */
-const patched = (good: Buffer, key: string, skip: number, value: Buffer): Buffer => {
+const patchHeader = (good: Buffer, key: string, skip: number, value: Buffer): Buffer => {
   const copy = Buffer.from(good)
   value.copy(copy, copy.indexOf(key) + key.length + skip)
   return copy
@@ -61,12 +61,13 @@ export const HOSTILE: Record<string, (good: Buffer) => Buffer> = {
   'the same key twice': () =>
     file(0n, 2n, text('a'), u32(7), u32(0).subarray(0, 1), text('a'), u32(7), u32(0)),
   'no architecture': () => file(0n, 0n, Buffer.alloc(64)),
-  'a context of 0 tokens': good => patched(good, 'llama.context_length', 4, u32(0)),
-  'a context of 2^32-1 tokens': good => patched(good, 'llama.context_length', 4, u32(0xffffffff)),
-  '2^32-1 layers': good => patched(good, 'llama.block_count', 4, u32(0xffffffff)),
-  'an alignment of 3': good => patched(good, 'general.alignment', 4, u32(3)),
-  'an alignment of 2^31': good => patched(good, 'general.alignment', 4, u32(2 ** 31)),
-  '2^31 dimensions': good => patched(good, 'token_embd.weight', 0, u32(2 ** 31)),
-  'a row of 2^63 values': good => patched(good, 'token_embd.weight', 4, u64(2n ** 63n)),
-  'a tensor beyond its end': good => patched(good, 'output_norm.weight', 16, u64(2n ** 40n)),
+  'a context of 0 tokens': good => patchHeader(good, 'llama.context_length', 4, u32(0)),
+  'a context of 2^32-1 tokens': good =>
+    patchHeader(good, 'llama.context_length', 4, u32(0xffffffff)),
+  '2^32-1 layers': good => patchHeader(good, 'llama.block_count', 4, u32(0xffffffff)),
+  'an alignment of 3': good => patchHeader(good, 'general.alignment', 4, u32(3)),
+  'an alignment of 2^31': good => patchHeader(good, 'general.alignment', 4, u32(2 ** 31)),
+  '2^31 dimensions': good => patchHeader(good, 'token_embd.weight', 0, u32(2 ** 31)),
+  'a row of 2^63 values': good => patchHeader(good, 'token_embd.weight', 4, u64(2n ** 63n)),
+  'a tensor beyond its end': good => patchHeader(good, 'output_norm.weight', 16, u64(2n ** 40n)),
 }

@@ -7,7 +7,7 @@ import type { Shape } from '../../../daemon/inference/grammar/node.ts'
 import { Rules } from '../../../daemon/inference/grammar/rules.ts'
 import type { JsonSchema } from '../../../shared/wire/openai-tools.ts'
 
-/** What the engine itself makes of a grammar. */
+/** Grammar as the engine itself evaluates it. */
 interface TestedGrammar {
   _testText(text: string): boolean
 }

@@ -13,7 +13,7 @@ export interface Hub {
   url: string
   requests: IncomingMessage[]
   storage: { url: string; requests: IncomingMessage[] }
-  /** What happens to the next answers of the storage, one after the other. */
+  /** Faults of the next answers of the storage, in order. */
   faults: StorageFault[]
 }
 
@@ -23,7 +23,7 @@ export interface HubFile {
   content: Buffer
   /** Needs a token with access, as a gated repository does. */
   gated?: { token: string }
-  /** What the hub says the digest is. */
+  /** Digest that the hub reports. */
   etag?: string
   size?: number
   /** The repository has this name now. */

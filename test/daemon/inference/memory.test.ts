@@ -120,7 +120,10 @@ t.test('two engines that ask at the same time never get the same memory', async 
   const clock = new TestClock()
   const reading = { kind: 'gpu' as const, totalBytes: 100, usedBytes: 0, seenBytes: () => 0 }
   const parts = {
-    ...{ clock, engines, device: 'gpu' as const, limitPercent: 100 },
+    clock,
+    engines,
+    device: 'gpu' as const,
+    limitPercent: 100,
     logger: pino({ level: 'silent' }),
     readMemory: async () => reading,
     leftovers: new Leftovers(clock),
@@ -128,7 +131,10 @@ t.test('two engines that ask at the same time never get the same memory', async 
   const seek = (name: string) =>
     makeRoom(
       {
-        ...{ name, needBytes: 60, mayEvict: true, signal: new AbortController().signal },
+        name,
+        needBytes: 60,
+        mayEvict: true,
+        signal: new AbortController().signal,
         promise: () => promised.add(name),
       },
       parts,
@@ -154,18 +160,27 @@ t.test('room is made by what a GPU shows', async t => {
       unload: () => ended.push('idle'),
     }
     const parts = {
-      ...{ clock, engines: [idle], device: 'gpu' as const, limitPercent: 100 },
+      clock,
+      engines: [idle],
+      device: 'gpu' as const,
+      limitPercent: 100,
       logger: pino({ level: 'silent' }),
       readMemory: async () => ({
-        ...{ kind: 'gpu' as const, totalBytes: 100, usedBytes: world.usedBytes },
-        ...{ takenAt: world.takenAt, seenBytes: () => world.listedBytes },
+        kind: 'gpu' as const,
+        totalBytes: 100,
+        usedBytes: world.usedBytes,
+        takenAt: world.takenAt,
+        seenBytes: () => world.listedBytes,
       }),
       leftovers: new Leftovers(clock),
     }
     const seek = (needBytes: number) =>
       makeRoom(
         {
-          ...{ name: 'new', needBytes, mayEvict: true, promise: () => {} },
+          name: 'new',
+          needBytes,
+          mayEvict: true,
+          promise: () => {},
           signal: new AbortController().signal,
         },
         parts,

@@ -7,10 +7,10 @@ import { DownloadError } from '../../../daemon/inference/downloads/download-erro
 import type { ChildListener } from '../../../daemon/inference/engine-child.ts'
 import type { FetchWeights } from '../../../daemon/inference/engine-options.ts'
 import { Engines } from '../../../daemon/inference/engines.ts'
-import type { EngineEvent, Work } from '../../../daemon/inference/jobs.ts'
+import type { EngineEvent, JobWork } from '../../../daemon/inference/jobs.ts'
 import { createModelControl } from '../../../daemon/inference/model-control.ts'
 import { pinsFile } from '../../../daemon/inference/pins.ts'
-import type { Order, Reply } from '../../../daemon/inference/protocol.ts'
+import type { EngineReply, Order } from '../../../daemon/inference/protocol.ts'
 import { Tenure } from '../../../daemon/inference/tenure.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { Catalogue } from '../../../shared/catalogue.ts'
@@ -22,7 +22,7 @@ import { TestClock } from './test-clock.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-const WORK: Work = {
+const WORK: JobWork = {
   type: 'chat',
   messages: [{ role: 'user', text: 'hi' }],
   contextLength: 100,
@@ -40,7 +40,7 @@ const WORK: Work = {
 interface Child {
   file: string
   killed: boolean
-  reply: (reply: Reply) => void
+  reply: (reply: EngineReply) => void
   listener: ChildListener
 }
 
@@ -65,8 +65,8 @@ const setup = async (t: Test, { config = {}, quick = true, fetch, remote = false
   })
   const clock = new TestClock()
   const children: Child[] = []
-  let spawned = (): void => {}
-  /** Of what all engines share; undefined is not known. */
+  let spawnFake = (): void => {}
+  /** Memory shared by all engines; undefined when unknown. */
   const world = { totalBytes: undefined as number | undefined, usedBytes: 0 }
   const engines = new Engines(
     Catalogue.parse(entries),
@@ -90,7 +90,7 @@ const setup = async (t: Test, { config = {}, quick = true, fetch, remote = false
         return { kind: 'host', totalBytes, usedBytes, seenBytes: () => undefined }
       },
       spawn: (_slots, listener) => {
-        const reply = (message: Reply) => listener.onReply(message)
+        const reply = (message: EngineReply) => listener.onReply(message)
         const child: Child = { file: '', killed: false, reply, listener }
         children.push(child)
         return {
@@ -99,7 +99,7 @@ const setup = async (t: Test, { config = {}, quick = true, fetch, remote = false
             if (order.type !== 'load') return
             child.file = order.file
             if (quick) queueMicrotask(() => reply(READY))
-            spawned()
+            spawnFake()
           },
           kill: () => {
             child.killed = true
@@ -130,7 +130,7 @@ const setup = async (t: Test, { config = {}, quick = true, fetch, remote = false
     engines.find(model)?.engine.submit(WORK, 2, event => events.push(event))
   const spawning = () =>
     new Promise<void>(resolve => {
-      spawned = resolve
+      spawnFake = resolve
     })
   const done = (child: Child | undefined, job: number) =>
     child?.reply({
@@ -145,9 +145,15 @@ const setup = async (t: Test, { config = {}, quick = true, fetch, remote = false
   return { ...all, submit, spawning, done, childOf }
 }
 
-const READY: Reply = { type: 'ready', slots: 1, contextLength: 512, device: 'cpu', loadMs: 20_000 }
+const READY: EngineReply = {
+  type: 'ready',
+  slots: 1,
+  contextLength: 512,
+  device: 'cpu',
+  loadMs: 20_000,
+}
 
-const thrown = (run: () => unknown): ShoalError | undefined => {
+const catchError = (run: () => unknown): ShoalError | undefined => {
   try {
     run()
     return undefined
@@ -205,7 +211,7 @@ t.test('a model that may stay for a year is not looked at all the time', async t
   const waits: number[] = []
   const clock = {
     now: () => 0,
-    after: (ms: number) => {
+    callAfter: (ms: number) => {
       waits.push(ms)
       return () => {}
     },
@@ -225,7 +231,7 @@ t.test('a pinned model is loaded at the start, and engines that are made anew kn
 })
 
 t.test('memory', async t => {
-  /** So much that so many of the models fit. */
+  /** Engines with room for this number of models. */
   const room = async (models: number, world: World = {}) => {
     const at = await setup(t, world)
     await at.begin()
@@ -348,7 +354,7 @@ t.test('while a model loads', async t => {
     children[0]?.reply({ type: 'progress', percent: 3 })
     clock.advance(8000)
     children[0]?.reply({ type: 'progress', percent: 43.7 })
-    const refused = thrown(() => submit('a'))
+    const refused = catchError(() => submit('a'))
     t.match(refused, { code: 'cell_unavailable', message: 'a is loading, 43 %' })
     t.equal(refused?.retryAfterSeconds, 12)
     clock.advance(30_000)
@@ -363,7 +369,7 @@ t.test('while a model loads', async t => {
     children[0]?.reply({ type: 'progress', percent: 0 })
     clock.advance(10_000)
     children[0]?.reply({ type: 'progress', percent: 10 })
-    const refused = thrown(() => submit('a'))
+    const refused = catchError(() => submit('a'))
     t.match(refused, { message: 'a is loading, 10 %', retryAfterSeconds: 90 })
   })
   t.test('the second time it is known how long it takes', async t => {
@@ -417,7 +423,7 @@ t.test('weights that have to be fetched', async t => {
       progress_percent: 50,
       remaining_seconds: 60,
     })
-    const refused = thrown(() => submit('a'))
+    const refused = catchError(() => submit('a'))
     t.match(refused, { message: 'a is downloading, 50 %', retryAfterSeconds: 60 })
   })
   t.test('are let go when an operator unloads the model', async t => {
@@ -551,7 +557,10 @@ t.test('models that are pinned at the same time are all kept', async t => {
 
 t.test('a catalogue that a cell could not report is refused with the reason', async t => {
   const entry = (id: number, weights: string) => ({
-    ...{ id: `m${id}`, kind: 'chat' as const, minimum_tier: 'free' as const, context_length: 512 },
+    id: `m${id}`,
+    kind: 'chat' as const,
+    minimum_tier: 'free' as const,
+    context_length: 512,
     weights,
   })
   const places = { modelsDir: '/nonexistent', hubUrl: 'https://hub.example' }

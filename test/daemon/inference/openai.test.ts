@@ -115,8 +115,14 @@ t.test('a judged stream of several answers', async t => {
     const { response, written } = fakeResponse(true)
     const answer = new StreamedAnswer(response, {
       head: { id: 'chatcmpl-1', created: 1, model: 'm' },
-      ...{ asked: undefined, logprobs: false, n: 2, judgeTokens: 9, shape: CHAT_SHAPE },
-      ...{ includeUsage: false, repeat: () => () => {}, cancel: () => {} },
+      asked: undefined,
+      logprobs: false,
+      n: 2,
+      judgeTokens: 9,
+      shape: CHAT_SHAPE,
+      includeUsage: false,
+      repeat: () => () => {},
+      cancel: () => {},
     })
     answer.onStart({ maxTokens: 99, promptTokens: 1 })
     answer.onTokens(0, [{ text: 'a', logprob: -1, top: [] }])
@@ -164,8 +170,12 @@ t.test('a request that fails after its answer has begun', async t => {
           throw new Error('a fault of ours')
         },
       },
-      ...{ catalogue: [], logger: pino({ level: 'silent' }), now: Date.now, newId: () => '1' },
-      ...{ newSeed: () => 1, repeat: () => () => {} },
+      catalogue: [],
+      logger: pino({ level: 'silent' }),
+      now: Date.now,
+      newId: () => '1',
+      newSeed: () => 1,
+      repeat: () => () => {},
     })
     const request = Object.assign(Readable.from([Buffer.from(JSON.stringify(ASKED))]), {
       method: 'POST',

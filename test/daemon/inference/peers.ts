@@ -51,7 +51,7 @@ export const startService = async (
 }
 
 /** Waits until every engine is ready or has failed. */
-export const settled = (service: InferenceService): Promise<void> =>
+export const waitUntilSettled = (service: InferenceService): Promise<void> =>
   stateOf(service, reports => reports.every(({ state }) => state === 'ready' || state === 'failed'))
 
 export const stateOf = (

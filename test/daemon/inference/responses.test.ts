@@ -6,7 +6,7 @@ import { chatBodyOf, responsesParam } from '../../../daemon/inference/openai/res
 import { ShoalError } from '../../../shared/errors.ts'
 import type { ChatCompletionChunk } from '../../../shared/wire/openai.ts'
 import { ModelResponse, ResponseEvent } from '../../../shared/wire/response.ts'
-import { call, listen, settled, startService } from './peers.ts'
+import { call, listen, startService, waitUntilSettled } from './peers.ts'
 
 const parse = (more: object) => parseResponsesRequest({ model: 'm', input: 'hi', ...more })
 
@@ -319,7 +319,7 @@ t.test('a whole completion with text and calls has an item for each', async t =>
 t.test('a cell answers like the Responses API', async t => {
   const service = await startService(t, [{ id: 'one', weights: 'bundled:shoal-demo-large' }])
   const port = await listen(t, service)
-  await settled(service)
+  await waitUntilSettled(service)
   const ask = (body: object) =>
     call(port, 'POST', '/v1/responses', { model: 'one', temperature: 0, ...body })
   const whole = async (body: object): Promise<ModelResponse> => {

@@ -3,11 +3,11 @@ import t from 'tap'
 import * as z from 'zod'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { SMALL } from './fixtures.ts'
-import { ask, CHAT, call, listen, settled, startService } from './peers.ts'
+import { ask, CHAT, call, listen, startService, waitUntilSettled } from './peers.ts'
 
 const SCHEMAS = 60
 
-/** The same numbers in every run (a linear congruential generator, its high bits). */
+/** Numbers that are the same in every run (a linear congruential generator, its high bits). */
 const numbers = (seed: number) => {
   let state = seed
   return (below: number): number => {
@@ -58,7 +58,7 @@ t.test('what is written for a schema holds to it, whatever the schema', async t 
   const weights = join(t.testdir(), 'small.gguf')
   writeRandomModel(weights, SMALL)
   const service = await startService(t, [{ id: 'one', weights }], { slots: 2 })
-  await settled(service)
+  await waitUntilSettled(service)
   const port = await listen(t, service)
   let whole = 0
   for (const [index, schema] of schemas(numbers(4242)).entries()) {

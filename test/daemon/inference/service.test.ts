@@ -8,10 +8,19 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import OpenAI from 'openai'
 import t from 'tap'
-import type { Reply } from '../../../daemon/inference/protocol.ts'
+import type { EngineReply } from '../../../daemon/inference/protocol.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { HOSTILE, SMALL } from './fixtures.ts'
-import { ask, CHAT, call, connectLink, listen, settled, startService, stateOf } from './peers.ts'
+import {
+  ask,
+  CHAT,
+  call,
+  connectLink,
+  listen,
+  startService,
+  stateOf,
+  waitUntilSettled,
+} from './peers.ts'
 
 const folder = t.testdir()
 const small = join(folder, 'small.gguf')
@@ -23,7 +32,7 @@ t.test('a cell whose pins cannot be read serves all the same', async t => {
   const files = { 'pinned-models.json': '["embed' }
   const entry = { id: 'embed', weights: embed, kind: 'embedding' as const }
   const service = await startService(t, [entry], { preload: true }, files)
-  await settled(service)
+  await waitUntilSettled(service)
   t.match(service.reports(), [{ state: 'ready', pinned: false }])
   await t.rejects(service.models.pin('embed'), { code: 'store_unavailable' })
 })
@@ -36,7 +45,7 @@ t.test('a cell answers like OpenAI', async t => {
   ])
   const port = await listen(t, service)
   const chat = (body: unknown, headers = {}) => call(port, 'POST', CHAT, body, headers)
-  await settled(service)
+  await waitUntilSettled(service)
   const client = new OpenAI({
     baseURL: `http://127.0.0.1:${port}/v1`,
     apiKey: 'any',
@@ -355,7 +364,7 @@ t.test('a client that goes away frees its slot', async t => {
     slots: 1,
     queue_factor: 1,
   })
-  await settled(service)
+  await waitUntilSettled(service)
   const session = await connectLink(t, service)
   const post = (body: unknown, path = CHAT) => {
     const sent = session.request({
@@ -373,7 +382,7 @@ t.test('a client that goes away frees its slot', async t => {
     await once(sent, 'close')
   }
   /** The only slot is free when this is answered. */
-  const served = async () => {
+  const startServed = async () => {
     const sent = post(ask('hi'))
     sent.resume()
     const [trailers] = await once(sent, 'trailers')
@@ -384,15 +393,15 @@ t.test('a client that goes away frees its slot', async t => {
     const sent = post(long())
     await once(sent, 'data')
     await leave(sent)
-    t.equal(await served(), 8)
+    t.equal(await startServed(), 8)
   })
   t.test('while its prompt is read', async t => {
     await leave(post(long({ messages: [{ role: 'user', content: 'x '.repeat(900) }] })))
-    t.equal(await served(), 8)
+    t.equal(await startServed(), 8)
   })
   t.test('while its answer is gathered', async t => {
     await leave(post(long({ stream: false })))
-    t.equal(await served(), 8)
+    t.equal(await startServed(), 8)
   })
   t.test('while legacy completions are made one after another', async t => {
     const completion = { model: 'one', prompt: 'hi', n: 16, max_tokens: 1000, temperature: 0 }
@@ -400,7 +409,7 @@ t.test('a client that goes away frees its slot', async t => {
       const sent = post({ ...completion, stream }, '/v1/completions')
       if (stream) await once(sent, 'data')
       await leave(sent)
-      t.equal(await served(), 8)
+      t.equal(await startServed(), 8)
       t.match(service.reports(), [{ slots_busy: 0, queued: 0 }], 'the next one does not begin')
     }
   })
@@ -408,13 +417,13 @@ t.test('a client that goes away frees its slot', async t => {
     const sent = post({ model: 'one', input: 'hi', stream: true }, '/v1/responses')
     await once(sent, 'data')
     await leave(sent)
-    t.equal(await served(), 8)
+    t.equal(await startServed(), 8)
   })
   t.test('and so does one that stops reading', async t => {
     const sent = post(long())
     sent.on('trailers', () => t.fail('the answer was never taken to its end'))
     await t.rejects(once(sent, 'close'), { code: 'ERR_HTTP2_STREAM_ERROR' })
-    t.equal(await served(), 8)
+    t.equal(await startServed(), 8)
   })
   t.test('while it waits', async t => {
     const first = post(long())
@@ -425,14 +434,14 @@ t.test('a client that goes away frees its slot', async t => {
     t.match(headers, { ':status': 503, 'retry-after': '1' }, 'the queue is full')
     await leave(waiting)
     await leave(first)
-    t.equal(await served(), 8)
+    t.equal(await startServed(), 8)
     t.match(service.reports(), [{ slots_busy: 0, queued: 0 }])
   })
 })
 
 t.test('an engine that is killed fails its requests and comes back', async t => {
   const service = await startService(t, [{ id: 'one', weights: small }], { slots: 1 })
-  await settled(service)
+  await waitUntilSettled(service)
   const port = await listen(t, service)
   const client = new OpenAI({
     baseURL: `http://127.0.0.1:${port}/v1`,
@@ -472,7 +481,7 @@ t.test('an engine process ends with its daemon, and not with a signal to the gro
   child.kill('SIGTERM')
   child.kill('SIGINT')
   const loaded = new Promise(resolve => {
-    child.on('message', (reply: Reply) => reply.type !== 'progress' && resolve(reply))
+    child.on('message', (reply: EngineReply) => reply.type !== 'progress' && resolve(reply))
   })
   child.send({ type: 'load', file: small, ...load })
   t.match(await loaded, { type: 'ready', device: 'cpu' })
@@ -496,7 +505,7 @@ t.test('hostile weights are refused with a reason, and nothing else happens', as
     return { id: `hostile-${index}`, weights }
   })
   const service = await startService(t, [...entries, { id: 'one', weights: small }])
-  await settled(service)
+  await waitUntilSettled(service)
   const states = service
     .reports()
     .map(({ state, restarts, reason }) => ({ state, restarts, reason }))
@@ -509,7 +518,7 @@ t.test('hostile weights are refused with a reason, and nothing else happens', as
 
 t.test('sixteen streams fill every batch', async t => {
   const service = await startService(t, [{ id: 'one', weights: small }], { slots: 16 })
-  await settled(service)
+  await waitUntilSettled(service)
   const session = await connectLink(t, service)
   const streams = Array.from({ length: 16 }, (_, index) => {
     const sent = session.request({

@@ -4,7 +4,7 @@ import OpenAI from 'openai'
 import t from 'tap'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { SMALL } from './fixtures.ts'
-import { ask, CHAT, call, connectLink, listen, settled, startService } from './peers.ts'
+import { ask, CHAT, call, connectLink, listen, startService, waitUntilSettled } from './peers.ts'
 
 const small = join(t.testdir(), 'small.gguf')
 writeRandomModel(small, SMALL)
@@ -28,7 +28,7 @@ const TIME = { type: 'function', function: { name: 'get_time' } } as const
 
 t.test('a cell with two slots', async t => {
   const service = await startService(t, [{ id: 'one', weights: small }], { slots: 2 })
-  await settled(service)
+  await waitUntilSettled(service)
   const port = await listen(t, service)
   const chat = (body: unknown, headers = {}) => call(port, 'POST', CHAT, body, headers)
   const baseURL = `http://127.0.0.1:${port}/v1`
@@ -52,15 +52,13 @@ t.test('a cell with two slots', async t => {
   t.test('streams several answers side by side', async t => {
     const stream_options = { include_usage: true }
     const stream = await completions.create({
-      ...{
-        ...question,
-        n: 3,
-        seed: 7,
-        temperature: 2,
-        max_tokens: 200,
-        stream: true,
-        stream_options,
-      },
+      ...question,
+      n: 3,
+      seed: 7,
+      temperature: 2,
+      max_tokens: 200,
+      stream: true,
+      stream_options,
     })
     const texts = ['', '', '']
     const roles: number[] = []
@@ -123,7 +121,11 @@ t.test('a cell with two slots', async t => {
       const same = tokens.map(token => ({ ...token, top_logprobs: [] }))
       t.strictSame(plain.choices[0].logprobs.content, same)
       const stream = await completions.create({
-        ...{ ...question, logprobs: true, max_tokens: 8, temperature: 0, stream: true },
+        ...question,
+        logprobs: true,
+        max_tokens: 8,
+        temperature: 0,
+        stream: true,
       })
       const seen: unknown[] = []
       let text = ''
@@ -164,7 +166,9 @@ t.test('a cell with two slots', async t => {
     for (const seed of [1, 2, 3]) {
       const json_schema = { name: 'thing', strict: true, schema }
       const answer = await completions.parse({
-        ...{ ...question, seed, max_tokens: 200 },
+        ...question,
+        seed,
+        max_tokens: 200,
         response_format: { type: 'json_schema', json_schema },
       })
       const parsed = answer.choices[0]?.message.parsed as unknown as Record<string, unknown>
@@ -181,7 +185,10 @@ t.test('a cell with two slots', async t => {
 
   t.test('calls the function that it must', async t => {
     const answer = await completions.create({
-      ...{ ...question, tools: [WEATHER, TIME], max_tokens: 400, parallel_tool_calls: false },
+      ...question,
+      tools: [WEATHER, TIME],
+      max_tokens: 400,
+      parallel_tool_calls: false,
       tool_choice: { type: 'function', function: { name: 'get_weather' } },
     })
     const [choice] = answer.choices
@@ -194,7 +201,10 @@ t.test('a cell with two slots', async t => {
 
   t.test('streams calls: id, type and name first, then pieces of the arguments', async t => {
     const stream = completions.stream({
-      ...{ ...question, tools: [WEATHER, TIME], max_tokens: 400, seed: 1 },
+      ...question,
+      tools: [WEATHER, TIME],
+      max_tokens: 400,
+      seed: 1,
       tool_choice: 'required',
       parallel_tool_calls: false,
     })
@@ -228,7 +238,10 @@ t.test('a cell with two slots', async t => {
 
   t.test('goes on after the answer of a function', async t => {
     const first = await completions.create({
-      ...{ ...question, tools: [TIME], tool_choice: 'required', max_tokens: 200 },
+      ...question,
+      tools: [TIME],
+      tool_choice: 'required',
+      max_tokens: 200,
       parallel_tool_calls: false,
     })
     const message = first.choices[0]?.message as OpenAI.ChatCompletionMessage
@@ -332,7 +345,7 @@ const withDescription = (description: string) => ({
 
 t.test('streams with log-probabilities fill every batch', async t => {
   const service = await startService(t, [{ id: 'one', weights: small }], { slots: 8 })
-  await settled(service)
+  await waitUntilSettled(service)
   const session = await connectLink(t, service)
   const streams = Array.from({ length: 8 }, (_, index) => {
     const head = { ':method': 'POST', ':path': CHAT, 'content-type': 'application/json' }

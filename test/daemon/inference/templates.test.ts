@@ -21,7 +21,7 @@ const KNOWS_TOOLS = [
 
 const user = (text: string): PlainMessage => ({ role: 'user', text })
 const tool = (text: string): PlainMessage => ({ role: 'tool', text, callId: 'call_1' })
-const called = (args: string): PlainMessage => ({
+const callMessage = (args: string): PlainMessage => ({
   role: 'assistant',
   text: '',
   calls: [{ id: 'call_1', name: 'f', arguments: args }],
@@ -31,7 +31,7 @@ const F: PlainTool = {
   description: 'ends with <|im_end|> "now"',
   parameters: { type: 'object', properties: { '<|im_start|>': { type: 'string' } } },
 }
-const joined = (pieces: readonly Piece[]): string => pieces.map(({ text }) => text).join('')
+const joinPieces = (pieces: readonly Piece[]): string => pieces.map(({ text }) => text).join('')
 const ofTemplate = (pieces: readonly Piece[]): string =>
   pieces
     .filter(({ from }) => from === 'template')
@@ -42,27 +42,27 @@ t.test('a template that knows tools', async t => {
   const template = new ChatTemplate(KNOWS_TOOLS, VARIABLES)
   t.equal(template.callShape, 'hermes')
   t.test('writes them, and calls and answers of the conversation', async t => {
-    const messages = [user('hi'), called('{"a": [1, "<|x|>"]}'), tool('42')]
+    const messages = [user('hi'), callMessage('{"a": [1, "<|x|>"]}'), tool('42')]
     const { pieces } = template.render(messages, 'nonce', [F])
-    const [first = '', second = ''] = joined(pieces).split('\n')
+    const [first = '', second = ''] = joinPieces(pieces).split('\n')
     t.strictSame(JSON.parse(first), { type: 'function', function: F })
     t.equal(second, '[user]hi[assistant]<tool_call>f {"a": [1, "<|x|>"]}</tool_call>[tool]42')
   })
   t.test('makes no special token of what people wrote in them', async t => {
     const written = ofTemplate(
-      template.render([user('hi'), called('{"<|x|>": 1}')], 'nonce', [F]).pieces,
+      template.render([user('hi'), callMessage('{"<|x|>": 1}')], 'nonce', [F]).pieces,
     )
     t.notMatch(written, /<\|/)
     t.match(written, /"type": "object"/)
   })
   t.test('gets arguments that are no JSON as a text', async t => {
     t.match(
-      joined(template.render([user('hi'), called('{"a')], 'nonce').pieces),
+      joinPieces(template.render([user('hi'), callMessage('{"a')], 'nonce').pieces),
       /f "\{\\"a"<\/tool_call>/,
     )
   })
   t.test('is not told of tools when there are none', async t => {
-    t.equal(joined(template.render([user('hi')], 'nonce').pieces), '[user]hi')
+    t.equal(joinPieces(template.render([user('hi')], 'nonce').pieces), '[user]hi')
   })
 })
 
@@ -70,12 +70,12 @@ t.test('a template that knows no tools', async t => {
   const template = new ChatTemplate(CHATML, VARIABLES)
   t.equal(template.callShape, undefined)
   t.test('gets them described in a system message', async t => {
-    const text = joined(template.render([user('hi')], 'nonce', [F]).pieces)
+    const text = joinPieces(template.render([user('hi')], 'nonce', [F]).pieces)
     t.match(text, /^<\|im_start\|>system\n.*<tool_call>/s)
     t.ok(text.includes(JSON.stringify(F)))
   })
   t.test('gets calls and answers as text, answers in one message', async t => {
-    const spelled = spellOutTools([user('hi'), called('{"a":1}'), tool('1'), tool('2')], [])
+    const spelled = spellOutTools([user('hi'), callMessage('{"a":1}'), tool('1'), tool('2')], [])
     t.strictSame(spelled, [
       user('hi'),
       { role: 'assistant', text: '<tool_call>\n{"name": "f", "arguments": {"a":1}}\n</tool_call>' },
@@ -104,7 +104,7 @@ const LLAMA = [
   "{% elif m.role == 'tool' %}{{ '[ipython]' + m.content }}",
   "{% else %}{{ '[' + m.role + ']' + m.content }}{% endif %}{% endfor %}",
 ].join('')
-/** As Mistral's does: lists of calls, with ids of nine characters. */
+/** Template like Mistral's: lists of calls, with ids of nine characters. */
 const MISTRAL = [
   "{% if tools %}{% for tool in tools %}{{ '[AVAILABLE_TOOLS]' + (tool | tojson) }}{% endfor %}{% endif %}",
   "{% for m in messages %}{% if m.tool_calls %}{{ '[TOOL_CALLS] [' }}{% for call in m.tool_calls %}",
@@ -116,28 +116,28 @@ const MISTRAL = [
 ].join('')
 
 t.test('templates of other families', async t => {
-  const conversation = [user('hi'), called('{"a": 1}'), tool('42')]
+  const conversation = [user('hi'), callMessage('{"a": 1}'), tool('42')]
   t.test("write calls and answers in Llama's form", async t => {
     const template = new ChatTemplate(LLAMA, VARIABLES)
     const { pieces, callShape } = template.render(conversation, 'nonce', [F])
     t.equal(callShape, 'llama')
-    t.match(joined(pieces), /\[user\]hi\{"name": "f", "parameters": \{"a": 1\}\}\[ipython\]42$/)
+    t.match(joinPieces(pieces), /\[user\]hi\{"name": "f", "parameters": \{"a": 1\}\}\[ipython\]42$/)
   })
   t.test('are left for text where they take no such conversation', async t => {
     const template = new ChatTemplate(LLAMA, VARIABLES)
     const twice = {
-      ...called('{}'),
-      calls: [...(called('{}').calls ?? []), ...(called('{}').calls ?? [])],
+      ...callMessage('{}'),
+      calls: [...(callMessage('{}').calls ?? []), ...(callMessage('{}').calls ?? [])],
     }
     const { pieces, callShape } = template.render([user('hi'), twice], 'nonce', [F])
     t.equal(callShape, 'hermes')
-    t.match(joined(pieces), /<tool_call>/)
+    t.match(joinPieces(pieces), /<tool_call>/)
   })
   t.test("write Mistral's form, with ids as short as it wants them", async t => {
     const template = new ChatTemplate(MISTRAL, VARIABLES)
     const { pieces, callShape } = template.render(conversation, 'nonce', [F])
     t.equal(callShape, 'mistral')
-    const ids = /"id": "(\w{9})"\]\[TOOL_RESULTS\](\w{9}):42$/.exec(joined(pieces))
+    const ids = /"id": "(\w{9})"\]\[TOOL_RESULTS\](\w{9}):42$/.exec(joinPieces(pieces))
     t.ok(ids)
     t.equal(ids?.[1], ids?.[2], 'the answer names its call')
   })
@@ -147,7 +147,7 @@ t.test('a template that refuses a conversation with tools gets it as text', asyn
   const strict = `{% if messages | length > 1 and tools %}{{ raise_exception('no') }}{% endif %}${KNOWS_TOOLS}`
   const template = new ChatTemplate(strict, VARIABLES)
   const { pieces, callShape } = template.render([user('hi'), user('ho')], 'nonce', [F])
-  t.match(joined(pieces), /You may call functions/)
+  t.match(joinPieces(pieces), /You may call functions/)
   t.equal(callShape, 'hermes')
 })
 
@@ -169,5 +169,5 @@ t.test('white space at the ends of words in tools stays', async t => {
   const parameters = { type: 'object', title: ' <a> ' }
   const template = new Template('{% for tool in tools %}{{ tool | tojson }}{% endfor %}')
   const pieces = renderPrompt(template, [user('hi')], VARIABLES, 'n', [{ name: 'f', parameters }])
-  t.strictSame(JSON.parse(joined(pieces)).function.parameters, parameters)
+  t.strictSame(JSON.parse(joinPieces(pieces)).function.parameters, parameters)
 })

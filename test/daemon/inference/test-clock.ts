@@ -7,7 +7,7 @@ export class TestClock implements Clock {
 
   now = (): number => this.#now
 
-  after = (ms: number, run: () => void): (() => void) => {
+  callAfter = (ms: number, run: () => void): (() => void) => {
     const timer = { at: this.#now + ms, run }
     this.#timers.add(timer)
     return () => this.#timers.delete(timer)

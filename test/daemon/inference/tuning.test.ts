@@ -7,7 +7,7 @@ import { InferenceConfig } from '../../../daemon/inference/config.ts'
 import { type ChildListener, engineSpawner } from '../../../daemon/inference/engine-child.ts'
 import { Engines } from '../../../daemon/inference/engines.ts'
 import type { MeasureOrder, Order } from '../../../daemon/inference/protocol.ts'
-import { candidatesFor, chooseLimits } from '../../../daemon/inference/tuning/choose.ts'
+import { chooseLimits, tuningCandidates } from '../../../daemon/inference/tuning/choose.ts'
 import { keep, readKept } from '../../../daemon/inference/tuning/kept.ts'
 import { measureEngine } from '../../../daemon/inference/tuning/measure-engine.ts'
 import { LEAST_BYTES, Tuner, type TuningRequest } from '../../../daemon/inference/tuning/tuner.ts'
@@ -34,7 +34,7 @@ t.test('what is tried', async t => {
     },
   ])
     t.test(title, async t => {
-      const tried = candidatesFor(fixed, cores)
+      const tried = tuningCandidates(fixed, cores)
       t.strictSame([tried.slots.length, tried.threads], [slots, threads])
     })
 })
@@ -59,15 +59,15 @@ t.test('what is chosen', async t => {
 t.test('what was found is kept', async t => {
   const file = join(t.testdir(), 'state', 'tuning.json')
   t.equal(await readKept(file, 'a'), undefined)
-  const found = (measured_at: number) => ({ slots: 2, threads: 1, measured_at })
-  await keep(file, 'a', found(0))
-  t.strictSame(await readKept(file, 'a'), found(0))
-  for (let at = 1; at <= 64; at++) await keep(file, `b${at}`, found(at))
+  const makeFound = (measured_at: number) => ({ slots: 2, threads: 1, measured_at })
+  await keep(file, 'a', makeFound(0))
+  t.strictSame(await readKept(file, 'a'), makeFound(0))
+  for (let at = 1; at <= 64; at++) await keep(file, `b${at}`, makeFound(at))
   t.equal(await readKept(file, 'a'), undefined, 'the oldest is forgotten')
   writeFileSync(file, '{"b1":{"slots":')
   t.equal(await readKept(file, 'b1'), undefined, 'a broken file counts as empty')
-  await keep(file, 'c', found(1))
-  t.strictSame(await readKept(file, 'c'), found(1))
+  await keep(file, 'c', makeFound(1))
+  t.strictSame(await readKept(file, 'c'), makeFound(1))
 })
 
 /** Engine processes that answer a measurement as the test says. */
@@ -106,14 +106,14 @@ const setup = (t: Test, bytes: number) => {
     threads: undefined,
     timeoutSeconds: 60,
   }
-  const failing = () => {
+  const makeFailing = () => {
     const { spawn: fail } = fakeSpawn((order, listener) => {
       orders.push(order)
       listener.onReply({ type: 'failed', reason: 'no memory', transient: true })
     })
     return new Tuner({ file: join(folder, 'tuning.json'), again: false }, { ...parts, spawn: fail })
   }
-  return { orders, tuner, request, failing }
+  return { orders, tuner, request, failing: makeFailing }
 }
 
 t.test('a tuner', async t => {
@@ -169,9 +169,9 @@ t.test('a tuner in the life of a model', async t => {
     /** Time passes only while somebody waits for a look at the memory. */
     const clock = {
       now: time.now,
-      after: (ms: number, run: () => void) => {
+      callAfter: (ms: number, run: () => void) => {
         if (ms === 1000) setImmediate(() => time.advance(ms))
-        return time.after(ms, run)
+        return time.callAfter(ms, run)
       },
     }
     const reads: string[] = []
@@ -185,7 +185,11 @@ t.test('a tuner in the life of a model', async t => {
         else if (order.type === 'load')
           queueMicrotask(() =>
             listener.onReply({
-              ...{ type: 'ready', slots: 4, contextLength: 64, device: 'cpu', loadMs: 1 },
+              type: 'ready',
+              slots: 4,
+              contextLength: 64,
+              device: 'cpu',
+              loadMs: 1,
             } as const),
           )
       },
@@ -199,7 +203,10 @@ t.test('a tuner in the life of a model', async t => {
     const totalBytes = 2 ** 40
     const config = InferenceConfig.parse({ gpu: 'off' })
     const engines = new Engines(Catalogue.parse([entry]), config, {
-      ...{ spawn, clock, logger, tuner },
+      spawn,
+      clock,
+      logger,
+      tuner,
       fetch: async () => {},
       readMemory: async () => {
         reads.push('read')
@@ -271,7 +278,8 @@ t.test('a real engine', async t => {
     const entry = { id: 'one', kind: 'chat', minimum_tier: 'free', context_length: 256, weights }
     const config = InferenceConfig.parse({ gpu: 'off' })
     const engines = new Engines(Catalogue.parse([entry]), config, {
-      ...{ ...parts, tuner },
+      ...parts,
+      tuner,
       fetch: async () => {},
       readMemory: async () => undefined,
       places: { modelsDir: folder, hubUrl: 'http://127.0.0.1:1' },

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { Admission } from '../../../daemon/inference/admission.ts'
+import { SlotAdmission } from '../../../daemon/inference/admission.ts'
 import { engineMetrics } from '../../../daemon/inference/engine-metrics.ts'
 import { JobFigures } from '../../../daemon/inference/job-figures.ts'
-import { Jobs, type Work } from '../../../daemon/inference/jobs.ts'
+import { Jobs, type JobWork } from '../../../daemon/inference/jobs.ts'
 import { cellMetrics } from '../../../daemon/metrics/cell-metrics.ts'
 import { prometheusText } from '../../../daemon/metrics/prometheus-text.ts'
 import { withMetrics } from '../../../daemon/metrics/with-metrics.ts'
@@ -57,7 +57,7 @@ t.test('the text is as Prometheus has it', async t => {
   )
 })
 
-const WORK: Work = {
+const WORK: JobWork = {
   type: 'chat',
   messages: [],
   contextLength: 10,
@@ -78,9 +78,9 @@ const oneSlot = () => {
   const figures = new JobFigures()
   const limits = { slots: 1, queue: 1, queueBytes: 1000, queueTimeoutSeconds: 10 }
   const timers: (() => void)[] = []
-  const admission = new Admission(limits, {
+  const admission = new SlotAdmission(limits, {
     now: () => clock.ms,
-    after: (_ms, run) => {
+    callAfter: (_ms, run) => {
       timers.push(run)
       return () => {}
     },
@@ -128,7 +128,7 @@ t.test(
   },
 )
 
-t.test('requests that end otherwise are counted by how', async t => {
+t.test('requests are counted by outcome', async t => {
   const { jobs, timers, ends } = oneSlot()
   const cancel = jobs.submit(WORK, 0, () => {})
   jobs.submit(WORK, 0, () => {})
@@ -158,7 +158,7 @@ const report: EngineReport = {
   restarts: 3,
 }
 
-t.test('a cell tells of its engines, its GPUs and itself', async t => {
+t.test('a cell reports metrics of its engines, its GPUs and itself', async t => {
   const engine = {
     report: () => report,
     figures: new JobFigures(),
@@ -195,7 +195,7 @@ t.test('a cell tells of its engines, its GPUs and itself', async t => {
   )
 })
 
-t.test('only GET /metrics is answered with them, everything else goes on', async t => {
+t.test('only GET /metrics returns metrics; other requests are passed on', async t => {
   const up: Metric = {
     name: 'up',
     type: 'gauge',

@@ -2,7 +2,7 @@ import t from 'tap'
 import { tellOutcome } from '../../../daemon/services/inference.ts'
 import type { EngineReport, ModelState } from '../../../shared/wire/telemetry.ts'
 
-t.test('what the log says once nothing more is loaded', async t => {
+t.test('the log states which models are loaded', async t => {
   for (const [title, states, expected] of [
     ['all are loaded', ['ready', 'ready'], 'info: models are loaded'],
     ['one has failed', ['ready', 'failed'], 'warn: not all models are loaded'],

@@ -84,7 +84,7 @@ t.test('link', async t => {
     t.match(answers[0]?.trailers, { 'x-shoal-usage': '{}' })
   })
 
-  t.test('a request body that is not read stops no other', async t => {
+  t.test('an unread request body does not block other requests', async t => {
     const coordinator = await standIn()
     const handle = (request: HttpRequest, response: HttpResponse) => {
       if (request.url !== '/stuck') echo(request, response)
@@ -100,7 +100,7 @@ t.test('link', async t => {
     t.equal(text.length, 100_006)
   })
 
-  t.test('clients that leave by the thousand do not end it', async t => {
+  t.test('a thousand clients that disconnect do not end the link', async t => {
     const coordinator = await standIn()
     const cancelled = new Set<HttpRequest>()
     const handle = (request: HttpRequest, response: HttpResponse) => {
@@ -143,7 +143,7 @@ t.test('link', async t => {
     t.equal((await ask(coordinator, '/again', '')).text, '/again ')
   })
 
-  t.test('a coordinator that answers no ping is left', async t => {
+  t.test('the link to a coordinator that answers no ping is closed', async t => {
     const coordinator = await standIn()
     coordinator.server.removeAllListeners('upgrade')
     let dialled = 0
@@ -171,7 +171,7 @@ t.test('link', async t => {
     t.equal(coordinator.links.length, 0)
   })
 
-  t.test('does not wait any longer when another connection is up', async t => {
+  t.test('the link retries at once when another connection is up', async t => {
     const coordinator = await standIn()
     const body = JSON.stringify({ error: { message: 'no', code: 'auth_required' } })
     coordinator.state.refuse = { status: 401, body }

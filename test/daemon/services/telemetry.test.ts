@@ -34,7 +34,7 @@ const run = async (t: { teardown: (done: () => void) => unknown }, fails = false
   const service = telemetryService({
     uplink: {
       offer: sample => sent.push(sample),
-      dropped: () => 3,
+      countDropped: () => 3,
       onReady: listener => {
         listeners.add(listener)
         return () => listeners.delete(listener)
@@ -54,7 +54,7 @@ const run = async (t: { teardown: (done: () => void) => unknown }, fails = false
     },
     intervalSeconds: 5,
     now: () => 42,
-    after: (milliseconds, call) => {
+    callAfter: (milliseconds, call) => {
       const timer = { milliseconds, call, cancelled: false }
       timers.push(timer)
       return () => {
@@ -88,7 +88,7 @@ t.test('telemetry', async t => {
     t.equal(timers[1]?.milliseconds, 5000)
   })
 
-  t.test('a connect and changes of the engines are told soon, many of them at once', async t => {
+  t.test('a connect and engine changes are reported soon and combined', async t => {
     const { sent, timers, change } = await run(t)
     await until(() => sent.length === 1)
     for (let i = 0; i < 10; i++) change()
@@ -105,7 +105,7 @@ t.test('telemetry', async t => {
     t.equal(timers.at(-1)?.milliseconds, 100)
   })
 
-  t.test('a new interval holds at once, and does not delay what is hurried', async t => {
+  t.test('a new interval applies at once and does not delay urgent samples', async t => {
     const { sent, timers, change, service, stop } = await run(t)
     await until(() => sent.length === 1)
     service.setIntervalSeconds(5)
@@ -129,7 +129,7 @@ t.test('telemetry', async t => {
     t.ok(timers.every(({ cancelled, milliseconds }) => cancelled || milliseconds < 30_000))
   })
 
-  t.test('a failure is told to the supervisor', async t => {
+  t.test('a failure is reported to the supervisor', async t => {
     const { failures } = await run(t, true)
     await until(() => failures.length === 1)
     t.equal(failures[0]?.message, 'broken')
@@ -144,7 +144,7 @@ t.test('telemetry', async t => {
 
   t.test('no reason for GPUs is no field', async t => {
     const sample = await takeSample({
-      uplink: { offer: () => {}, dropped: () => 0, onReady: () => () => {} },
+      uplink: { offer: () => {}, countDropped: () => 0, onReady: () => () => {} },
       gpus: { sample: () => ({ gpus: [] }) },
       host: { sample: async () => host },
       engines: () => [],

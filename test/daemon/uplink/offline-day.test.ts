@@ -11,7 +11,7 @@ import { logger } from '../stand-in.ts'
 const SAMPLES = (24 * 60 * 60) / 5
 const CAP_BYTES = 4 * 1024 * 1024
 
-/** About 1 KB, as that of a cell with one GPU. */
+/** Sample of about 1 KB, as of a cell with one GPU. */
 const sample = (index: number): string => JSON.stringify({ index, filler: 'x'.repeat(1000) })
 
 const bytesOnDisk = (folder: string): number =>
@@ -29,11 +29,11 @@ t.test('a cell that is away for 24 hours', async t => {
   for (let index = 0; index < SAMPLES; index++) {
     spool.append(sample(index))
     if (index % 100 === 99) {
-      await spool.settled()
+      await spool.flush()
       most = Math.max(most, bytesOnDisk(folder))
     }
   }
-  await spool.settled()
+  await spool.flush()
   t.ok(most <= CAP_BYTES, `never took more than its share of the disk: ${most} bytes`)
 
   const kept: number[] = []
@@ -54,13 +54,13 @@ t.test('a cell that is away for 24 hours', async t => {
   t.comment(`${kept.length} of ${SAMPLES} kept in ${batches} messages`)
 })
 
-/** What came of commands, one each minute; the same for findings, which are kept as well. */
+/** Results of commands, one a minute; findings are kept in the same way. */
 const MINUTES = 24 * 60
 const RATE_BYTES = 32 * 1024
 /** Longest time between two connections after which everything is sent. */
 const WINDOW_MS = 10_000
 
-t.test('after 24 hours what must be kept is there, and all goes out at a steady speed', async t => {
+t.test('all durable messages survive 24 hours and are sent at a steady rate', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-day-'))
   const open = (name: string, how: object) =>
     Spool.open({ folder: join(folder, name), maxBytes: CAP_BYTES / 4, logger, ...how })
@@ -78,7 +78,7 @@ t.test('after 24 hours what must be kept is there, and all goes out at a steady 
     await acks.keep(JSON.stringify({ index: minute, filler: 'a'.repeat(400) }))
     await findings.keep(JSON.stringify({ index: minute, filler: 'f'.repeat(300) }))
     for (let i = 0; i < 12; i++) history.append(sample(minute * 12 + i))
-    await history.settled()
+    await history.flush()
   }
 
   const clock = { ms: 0 }
@@ -134,7 +134,7 @@ t.test('after 24 hours what must be kept is there, and all goes out at a steady 
   t.ok(clock.ms < 600_000, `everything is sent within ten minutes: ${Math.round(clock.ms)} ms`)
 })
 
-t.test('what was kept is sent at a steady speed, not at once', async t => {
+t.test('stored samples are sent at a steady rate', async t => {
   const clock = { ms: 0 }
   const bucket = new TokenBucket(1000, () => clock.ms)
   let sent = 0

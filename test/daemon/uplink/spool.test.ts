@@ -36,7 +36,7 @@ const openSpool = async (folder: string, maxBytes = 64 * 1024): Promise<Spool> =
 const fill = async (spool: Spool, all: string[]): Promise<void> => {
   for (const text of all) {
     spool.append(text)
-    await spool.settled()
+    await spool.flush()
   }
 }
 
@@ -46,7 +46,7 @@ const takeAll = async (spool: Spool): Promise<string[]> => {
     all.push(...batch.texts)
     spool.done(batch)
   }
-  await spool.settled()
+  await spool.flush()
   return all
 }
 
@@ -69,12 +69,12 @@ t.test('records', async t => {
 })
 
 t.test('spool', async t => {
-  t.test('with a smaller bound keeps the newest that fit, and goes on', async t => {
+  t.test('keeps the newest records that fit a smaller limit', async t => {
     const folder = newFolder(t)
     const spool = await openSpool(folder)
     await fill(spool, texts(1000))
     spool.limit(8 * 1024)
-    await spool.settled()
+    await spool.flush()
     t.ok(onDisk(folder) <= 8 * 1024)
     t.ok(spool.dropped > 0)
     await fill(spool, texts(10, 1000))
@@ -95,14 +95,14 @@ t.test('spool', async t => {
     await spool.close()
   })
 
-  t.test('keeps what was not done for the next process, and only that', async t => {
+  t.test('keeps only unacknowledged records for the next process', async t => {
     const folder = newFolder(t)
     const before = await openSpool(folder)
     for (const text of texts(70)) before.append(text)
     const first = await before.next()
     await before.next()
     if (first) before.done(first)
-    await before.settled()
+    await before.flush()
     const after = await openSpool(folder)
     after.append('new')
     t.strictSame(await takeAll(after), [...texts(20, 50), 'new'])
@@ -116,7 +116,7 @@ t.test('spool', async t => {
     await before.next()
     const second = await before.next()
     if (second) before.done(second)
-    await before.settled()
+    await before.flush()
     t.strictSame((await takeAll(await openSpool(folder))).slice(0, 50), texts(50))
   })
 
@@ -134,7 +134,7 @@ t.test('spool', async t => {
     }
   })
 
-  t.test('garbage in its folder is survived', async t => {
+  t.test('garbage in its folder is ignored', async t => {
     const folder = newFolder(t)
     const before = await openSpool(folder)
     before.append('a')
@@ -170,7 +170,7 @@ t.test('spool', async t => {
     t.ok(after.dropped > 0)
   })
 
-  t.test('that nothing makes way in refuses what is new, until there is room', async t => {
+  t.test('refuses new records when it must not drop old ones', async t => {
     const folder = newFolder(t)
     const how = { folder, maxBytes: 4096, makesRoom: 'nothing', batchRecords: 10, logger } as const
     const spool = await Spool.open(how)
@@ -193,7 +193,7 @@ t.test('spool', async t => {
     t.strictSame(await takeAll(again), ['new'])
   })
 
-  t.test('gives a batch up only after so many connections as it was told', async t => {
+  t.test('gives up a batch after the configured number of connections', async t => {
     const folder = newFolder(t)
     const spool = await Spool.open({ folder, maxBytes: 4096, maxAttempts: 5, logger })
     opened.push(spool)
@@ -201,14 +201,14 @@ t.test('spool', async t => {
     for (let connection = 0; connection < 5; connection++) {
       const batch = await spool.next()
       t.strictSame(batch?.texts, ['a'], `connection ${connection}`)
-      if (batch) spool.sending(batch)
+      if (batch) spool.markSent(batch)
       spool.release()
     }
     t.equal(await spool.next(), undefined)
     t.equal(spool.dropped, 1)
   })
 
-  t.test('a full disk is counted, and what comes later is kept', async t => {
+  t.test('records lost to a full disk are counted, and later ones are kept', async t => {
     const folder = newFolder(t)
     let full = true
     const spool = await Spool.open({
@@ -221,7 +221,7 @@ t.test('spool', async t => {
       },
     })
     spool.append('lost')
-    await spool.settled()
+    await spool.flush()
     t.equal(spool.dropped, 1)
     full = false
     spool.append('kept')
@@ -261,7 +261,7 @@ t.test('spool', async t => {
     for (const attempt of [0, 1, 2]) {
       const batch = await spool.next()
       t.equal(batch?.attempts, attempt)
-      if (batch) spool.sending(batch)
+      if (batch) spool.markSent(batch)
       spool.release()
     }
     t.equal(spool.dropped, 50)
@@ -294,7 +294,7 @@ t.test('spool', async t => {
         const got: number[] = []
         for (const step of steps) {
           if (step === 'crash') {
-            await spool.settled()
+            await spool.flush()
             await spool.close()
             spool = await Spool.open({ folder, maxBytes: 8192, logger })
           } else if (step === 'release') spool.release()
@@ -305,7 +305,7 @@ t.test('spool', async t => {
               spool.done(batch)
             }
           } else spool.append(`${count++} ${'x'.repeat(step.append)}`)
-          await spool.settled()
+          await spool.flush()
           if (onDisk(folder) > 8192) return false
         }
         await spool.close()

@@ -117,7 +117,7 @@ const heardOf = (coordinator: StandIn, topic: string) =>
   coordinator.heard.filter(heard => heard.topic === topic)
 
 t.test('uplink', async t => {
-  t.test('says what it is, then that it is ready, then sends telemetry', async t => {
+  t.test('sends its birth, then the ready state, then telemetry', async t => {
     const coordinator = await standIn()
     const { uplink, identity, state } = await cell(t, coordinator)
     await until(() => state() === 'running')
@@ -138,7 +138,7 @@ t.test('uplink', async t => {
     t.strictSame(coordinator.heard[2]?.message.body, sample(1))
   })
 
-  t.test('obeys nothing that the broker kept from an earlier time', async t => {
+  t.test('ignores retained messages', async t => {
     const coordinator = await standIn()
     const { identity, state, uplink } = await cell(t, coordinator)
     const heard: string[] = []
@@ -168,7 +168,7 @@ t.test('uplink', async t => {
     t.strictSame(heard, ['new', 'newer'])
   })
 
-  t.test('says again what it is when asked and when that changes', async t => {
+  t.test('repeats its birth on request and on change', async t => {
     const coordinator = await standIn()
     const { identity, state, change } = await cell(t, coordinator)
     await until(() => state() === 'running')
@@ -220,7 +220,7 @@ t.test('uplink', async t => {
     t.equal(states[1]?.message.epoch, 7)
   })
 
-  t.test('an end on purpose says so first and leaves no last will', async t => {
+  t.test('a deliberate end announces itself and leaves no last will', async t => {
     const coordinator = await standIn()
     const { stop, state } = await cell(t, coordinator)
     await until(() => state() === 'running')
@@ -234,7 +234,7 @@ t.test('uplink', async t => {
     )
   })
 
-  t.test('a cell that is leaving does not say again that it is ready', async t => {
+  t.test('a draining cell does not report ready again', async t => {
     const coordinator = await standIn()
     const { uplink, leave, state } = await cell(t, coordinator)
     await until(() => state() === 'running')
@@ -265,7 +265,7 @@ t.test('uplink', async t => {
       taken(),
       Array.from({ length: 230 }, (_, i) => i),
     )
-    t.equal(uplink.dropped(), 0)
+    t.equal(uplink.countDropped(), 0)
   })
 
   t.test('history that a cut interrupts is sent again with the same id', async t => {
@@ -284,7 +284,7 @@ t.test('uplink', async t => {
     await until(() => heardOf(coordinator, 'history').length === 2)
     t.equal(new Set(ids).size, 2)
     t.ok(ids.length > 2)
-    t.equal(uplink.dropped(), 0)
+    t.equal(uplink.countDropped(), 0)
   })
 
   t.test(
@@ -300,9 +300,9 @@ t.test('uplink', async t => {
       coordinator.state.accept = (topic, message) =>
         !topic.endsWith('/history') || !isPoison(message)
       coordinator.state.refuse = undefined
-      await until(() => uplink.dropped() > 0)
+      await until(() => uplink.countDropped() > 0)
       await until(() => heardOf(coordinator, 'history').length >= 3)
-      t.equal(uplink.dropped(), 50)
+      t.equal(uplink.countDropped(), 50)
       const taken = new Set(
         heardOf(coordinator, 'history').flatMap(({ message }) =>
           HistoryBody.parse(message.body).samples.map(({ taken_at }) => taken_at),
@@ -312,7 +312,7 @@ t.test('uplink', async t => {
     },
   )
 
-  t.test('what must not get lost outlives an outage and the process, and goes first', async t => {
+  t.test('a durable message outlives an outage and the process, and is sent first', async t => {
     const outbox = { folder: mkdtempSync(join(tmpdir(), 'shoal-outbox-')), maxBytes: 1024 * 1024 }
     t.teardown(() => rmSync(outbox.folder, { recursive: true, force: true }))
     const ids = Array.from({ length: 25 }, () => newId('cmd'))
@@ -343,10 +343,10 @@ t.test('uplink', async t => {
     coordinator.heard.length = 0
     await uplink.deliver('ack', { command_id: 'live' }, ids[0])
     await until(() => coordinator.heard.some(({ message }) => message.type === 'ack'))
-    t.equal(uplink.dropped(), 0)
+    t.equal(uplink.countDropped(), 0)
   })
 
-  t.test('without a connection and a disk the caller learns that nothing is kept', async t => {
+  t.test('a durable message is rejected without a connection and a disk', async t => {
     const coordinator = await standIn()
     coordinator.state.refuse = { status: 503, body: '' }
     const { uplink } = await cell(t, coordinator)
@@ -385,7 +385,7 @@ t.test('uplink', async t => {
       },
     )
 
-  t.test('without a disk it connects all the same', async t => {
+  t.test('the uplink connects without a disk', async t => {
     const coordinator = await standIn()
     coordinator.state.refuse = { status: 503, body: '' }
     const spool = { folder: '/dev/null/spool', maxBytes: 1024 * 1024, drainBytesPerSecond: 1e9 }
@@ -396,7 +396,7 @@ t.test('uplink', async t => {
     await until(() => state() === 'running')
     uplink.offer(sample(2))
     await until(() => heardOf(coordinator, 'telemetry').length === 1)
-    t.equal(uplink.dropped(), 1)
+    t.equal(uplink.countDropped(), 1)
     t.match(health.view().spool, { state: 'waiting', reason: /ENOTDIR/ })
   })
 })

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { DaemonConfig } from '../../../daemon/config.ts'
-import { daemon, type Inference } from '../../../daemon/daemon.ts'
+import { daemon } from '../../../daemon/daemon.ts'
+import type { Inference } from '../../../daemon/daemon-parts.ts'
 import { endWithUsage, type HttpResponse } from '../../../daemon/inference/openai/http.ts'
 import type { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { silent } from '../../support/cell.ts'

@@ -5,10 +5,13 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { A2A_PUSH, a2aPush } from '../../../../coordinator/a2a/push/a2a-push.ts'
 import { MAX_WAITING } from '../../../../coordinator/a2a/push/push-queue.ts'
+import type { Open } from '../../../../coordinator/base/open-all.ts'
 import { Outbound } from '../../../../coordinator/outbound/outbound-config.ts'
 import { createSender } from '../../../../coordinator/outbound/sender.ts'
+import { openWorker } from '../../../../coordinator/queue/open-worker.ts'
 import { a2aScene, caller, type Json, message, until } from '../../../support/a2a.ts'
 import { testSkills } from '../../../support/a2a-skills.ts'
+import { nothing } from '../../../support/coordinator.ts'
 import { REFUSED_ADDRESSES } from '../../../support/refused-addresses.ts'
 import { BY } from '../../store/temporary.ts'
 
@@ -28,6 +31,8 @@ const startTarget = async (t: Pick<Test, 'teardown'>) => {
   const outbound = { allow: [`127.0.0.1:${port}`], allow_http: true }
   return { got, statuses, outbound, url: `http://127.0.0.1:${port}/hook` }
 }
+
+const withoutWorker = new Map([[openWorker as Open, nothing]])
 
 const scene = async (
   t: Test,
@@ -142,8 +147,7 @@ t.test('what is given up is a dead letter of the tenant, without a secret in it'
 
 t.test('what a stop has left is sent by the next process', async t => {
   const target = await startTarget(t)
-  const first = await scene(t, target)
-  await first.outward.close()
+  const first = await scene(t, target, { swaps: withoutWorker })
   const taskId = await first.begin()
   await until(first.jobs, rows => rows.length > 0)
   await first.close()
@@ -172,8 +176,7 @@ t.test('a hook that was taken away gets nothing more', async t => {
 
 t.test('the line of one hook is bounded', async t => {
   const target = await startTarget(t)
-  const { ask, begin, jobs, outward } = await scene(t, target)
-  await outward.close()
+  const { ask, begin, jobs, work } = await scene(t, target, { swaps: withoutWorker })
   const taskId = await begin()
   const [job] = await until(jobs, rows => rows.length > 0)
   const lane = `${A2A_PUSH}:${taskId}/hook`
@@ -182,7 +185,7 @@ t.test('the line of one hook is bounded', async t => {
   const working = async () => (await ask.rpc('GetTask', { id: taskId })).result.status.message
   await until(working, said => said?.parts[0].data.progress?.done === 2)
   for (let at = (await jobs()).length; at < MAX_WAITING; at++)
-    await outward.queue.add({ kind: A2A_PUSH, payload, tenantId: 'demo', lane })
+    await work.queue.add({ kind: A2A_PUSH, payload, tenantId: 'demo', lane })
   const cancelled = await ask.rpc('CancelTask', { id: taskId })
   t.equal(cancelled.result.status.state, 'TASK_STATE_CANCELED')
   t.equal((await jobs()).length, MAX_WAITING)

@@ -1,0 +1,120 @@
+import { type Command, CommanderError } from 'commander'
+import { errorBody, exitCode, ShoalError } from '../../shared/errors.ts'
+import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
+import { rewordWrongValue } from '../../shared/wrong-value.ts'
+import { argumentTerm, pathOf, quoteWord } from './command-example.ts'
+import { helpForField } from './field-help.ts'
+import { listOf } from './known-ids.ts'
+import { type About, nextStep } from './next-step.ts'
+
+/** Context of a failed command. */
+export interface Scene extends About {
+  format: 'text' | 'json'
+  /** Deepest command that the arguments lead to. */
+  command: Command
+}
+
+/** An error of this program with a remedy that does not follow from its code. */
+export class Guided extends ShoalError {
+  readonly step: string
+
+  constructor(code: ConstructorParameters<typeof ShoalError>[0], message: string, step: string) {
+    super(code, message)
+    this.step = step
+  }
+}
+
+/** Text for standard error and exit code of an error. */
+export const describeFailure = (error: unknown, scene: Scene): { text: string; code: number } => {
+  const known =
+    error instanceof CommanderError ? usageOf(error, scene.command) : toShoalError(error)
+  const steps = stepsOf(known, scene).map(clean)
+  const code = exitCode(known.code)
+  if (scene.format === 'json') {
+    const { error: body } = errorBody(known)
+    const next = steps.length === 0 ? {} : { next: steps.join('\n') }
+    const shown = { error: { ...body, message: clean(body.message), ...next } }
+    return { text: `${escapeHiddenInJson(JSON.stringify(shown))}\n`, code }
+  }
+  const first = `shoal: ${clean(escapeHidden(known.message))} (${known.code})`
+  return { text: `${[first, ...steps].join('\n')}\n`, code }
+}
+
+/** Any other error is a fault of this program or of the answer it received. */
+const toShoalError = (error: unknown): ShoalError =>
+  error instanceof ShoalError
+    ? error
+    : new Guided(
+        'internal',
+        `this program has failed: ${error instanceof Error ? error.message : String(error)}`,
+        'run it with SHOAL_DEBUG=1 for details, or run shoal doctor',
+      )
+
+const stepsOf = (error: ShoalError, scene: Scene): string[] => {
+  if (error instanceof Guided) return [error.step]
+  const step =
+    listStep(error, scene.command) ?? showStep(error, scene.command) ?? nextStep(error, scene)
+  return [...helpForField(scene.command, error.param), ...(step === undefined ? [] : [step])]
+}
+
+/** For something that does not exist: the command that lists what does. */
+const listStep = ({ code, param }: ShoalError, command: Command): string | undefined => {
+  const name = param?.endsWith('_id') === true ? param : command.registeredArguments.at(-1)?.name()
+  if (code !== 'not_found' || name === undefined) return undefined
+  const words = listOf(name)
+  const list = commandOf(rootOf(command), words)
+  return list.name() === words.at(-1) ? `${pathOf(list)} lists the existing ids` : undefined
+}
+
+/** For something in a conflicting state: the command that shows its state. */
+const showStep = ({ code }: ShoalError, command: Command): string | undefined => {
+  if (code !== 'conflict') return undefined
+  const show =
+    command.parent?.commands.find(each => each.name() === 'get') ??
+    groupOf(command).commands.find(each => each.name() === 'show')
+  const given = command.registeredArguments.map(argument => argument.name())
+  const places = show?.registeredArguments.map(argument => given.indexOf(argument.name())) ?? []
+  const words = places.map(place => command.args[place])
+  if (show === undefined || words.length === 0 || words.includes(undefined)) return undefined
+  return `${[pathOf(show), ...words.map(word => quoteWord(word ?? ''))].join(' ')} shows its state`
+}
+
+/** `shoal cells` of `shoal cells config set`. */
+const groupOf = (command: Command): Command => {
+  const above = command.parent
+  return above === null || above.parent === null ? command : groupOf(above)
+}
+
+const rootOf = (command: Command): Command =>
+  command.parent === null ? command : rootOf(command.parent)
+
+/** No key is shown, such as one that was given as something else. */
+const clean = (text: string): string => text.replaceAll(/svc-dev-[\w-]+/g, 'svc-dev-[key]')
+
+const usageOf = (error: CommanderError, command: Command): ShoalError => {
+  const path = pathOf(command)
+  const all = `${path} --help lists the choices`
+  if (error.code.startsWith('commander.help')) {
+    const names = command.commands.filter(isShown).map(each => each.name())
+    return new Guided('wrong_usage', `${path} needs one more word`, `one of: ${names.join(', ')}`)
+  }
+  const [line = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
+  const first = error.code === 'commander.invalidArgument' ? rewordWrongValue(line) : line
+  const similar = rest.map(line => line.replace(/^\(Did you mean (.*)\?\)$/, 'did you mean $1?'))
+  const more = error.code === 'commander.missingArgument' ? [usageLine(command)] : []
+  return new Guided('wrong_usage', first, [...similar, ...more, all].join('\n'))
+}
+
+const isShown = (command: Command): boolean => !command.name().startsWith('_')
+
+const usageLine = (command: Command): string =>
+  `usage: ${pathOf(command)} ${command.registeredArguments.map(argumentTerm).join(' ')}`
+
+/** The deepest command that these words lead to. */
+export const commandOf = (program: Command, words: readonly string[]): Command => {
+  const [word, ...rest] = words
+  const next = program.commands.find(
+    each => each.name() === word || (word !== undefined && each.aliases().includes(word)),
+  )
+  return next === undefined ? program : commandOf(next, rest)
+}

@@ -1,0 +1,80 @@
+import type { Base } from '../base/base.ts'
+import type { CoordinatorConfig } from '../config.ts'
+import type { Events } from '../events/bus.ts'
+import type { TaskViews, Views } from '../operations/context.ts'
+import type { Pipeline } from '../operations/invoke/invoke.ts'
+import type { Operation } from '../operations/operation.ts'
+import { createOperationTasks, type OperationTasks } from '../operations/operation-tasks.ts'
+import { type ReaderOf, taskReaders } from '../operations/task-readers.ts'
+import type { OpenQueue } from '../queue/open.ts'
+import type { Store } from '../store/store.ts'
+import { createTasks, type Tasks } from '../tasks/tasks.ts'
+import type { PushConfigs } from './push/push-configs.ts'
+import { pushQueue } from './push/push-queue.ts'
+
+/** What each caller sees of tasks. */
+export const openReaders = ({
+  callable,
+}: {
+  callable: readonly Operation[]
+}): { readerOf: ReaderOf } => ({ readerOf: taskReaders(callable) })
+
+export interface TaskDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
+  config: Pick<CoordinatorConfig, 'a2a'>
+  store: Store
+  events: Events
+  /** Operations and skills. */
+  callable: readonly Operation[]
+  readerOf: ReaderOf
+  /** Complete when all parts are open: tasks run operations, and operations see tasks. */
+  views: object
+  push: PushConfigs
+  pipeline: Pick<Pipeline, 'perform'>
+  work: Pick<OpenQueue, 'queue'>
+}
+
+/** Tasks: what they run, what operations see of them, and who is notified. */
+export const openTasks = (
+  parts: TaskDomainParts,
+): { tasks: Tasks; operationTasks: OperationTasks; views: TaskViews } => {
+  const { config, store, events, callable, readerOf, push, work, stack, logger, now } = parts
+  const tasks = createTasks({
+    store,
+    publish: events.publish,
+    hooks: pushQueue({ configs: push, queue: work.queue, logger }),
+    logger,
+    now,
+  })
+  stack.defer(() => tasks.close())
+  const operationTasks = createOperationTasks({
+    tasks,
+    readerOf,
+    views: () => parts.views as Views,
+    perform: parts.pipeline.perform,
+    operations: callable,
+    events,
+    keptDays: config.a2a.task_days,
+    logger,
+  })
+  stack.defer(() => operationTasks.close())
+  // the pipeline begins tasks
+  const seen: TaskViews['tasks'] & Pick<OperationTasks, 'begin'> = {
+    ...tasks,
+    get: (taskId, by) => tasks.get(taskId, readerOf(by)),
+    list: (request, by) => tasks.list(request, readerOf(by)),
+    begin: operationTasks.begin,
+    cancel: operationTasks.cancel,
+    hooks: push,
+  }
+  return { tasks, operationTasks, views: { tasks: seen } }
+}
+
+/** Goes on with the tasks of a process that is gone; every view is there by now. */
+export const recoverTasks = async ({
+  operationTasks,
+}: {
+  operationTasks: OperationTasks
+}): Promise<object> => {
+  await operationTasks.recover()
+  return {}
+}

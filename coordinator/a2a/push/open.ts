@@ -1,0 +1,39 @@
+import type { Base } from '../../base/base.ts'
+import type { Keys } from '../../keys/keys.ts'
+import type { ReaderOf } from '../../operations/task-readers.ts'
+import type { Sender } from '../../outbound/sender.ts'
+import { isTenantDisabled } from '../../people/tenants.ts'
+import type { OpenQueue } from '../../queue/open.ts'
+import type { Sealing } from '../../signing/sealing.ts'
+import type { Store } from '../../store/store.ts'
+import { a2aPush, type PushParts } from './a2a-push.ts'
+import { hookAccess } from './hook-access.ts'
+import { createPushConfigs, type PushConfigs } from './push-configs.ts'
+
+export interface PushDomainParts extends Pick<Base, 'now'> {
+  config: { webhooks: PushParts['config'] }
+  store: Pick<Store, 'ledger'>
+  keys: Pick<Keys, 'asNow'>
+  readerOf: ReaderOf
+  sealing: Sealing
+  sender: Sender
+  work: Pick<OpenQueue, 'addKind'>
+}
+
+/** Notifications of what happens to tasks, sent as jobs of the queue. */
+export const openPush = (parts: PushDomainParts): { push: PushConfigs } => {
+  const { config, store, keys, readerOf, sealing, sender, work, now } = parts
+  const { ledger } = store
+  const push = createPushConfigs({ ledger, sealing, sender })
+  work.addKind(
+    a2aPush({
+      config: config.webhooks,
+      configs: push,
+      sender,
+      isSeen: hookAccess({ ledger, keys, readerOf }),
+      isShut: tenantId => isTenantDisabled(ledger.read, tenantId),
+      now,
+    }),
+  )
+  return { push }
+}

@@ -1,0 +1,26 @@
+import type { Base } from '../base/base.ts'
+import type { Events } from '../events/bus.ts'
+import type { OpenLeader } from '../leader/open.ts'
+import type { Store } from '../store/store.ts'
+import { type Agents, createAgents } from './agents.ts'
+import type { AgentsConfig } from './config.ts'
+
+/** Sessions of agents, and the peers that stand in for operators. */
+export interface AgentViews {
+  agents: Agents
+}
+
+export interface AgentDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'> {
+  config: { agents: AgentsConfig }
+  store: Pick<Store, 'ledger'>
+  events: Pick<Events, 'publish'>
+}
+
+const SWEEP_SECONDS = 15
+
+export const openAgents = (parts: AgentDomainParts): { views: AgentViews } => {
+  const { config, store, events, leaderWork, now } = parts
+  const agents = createAgents({ store, config: config.agents, publish: events.publish, now })
+  leaderWork.every('sessions.sweep', SWEEP_SECONDS, agents.sessions.sweep)
+  return { views: { agents } }
+}

@@ -1,0 +1,95 @@
+import type { Logger } from 'pino'
+import type { A2aParts } from '../a2a/a2a-routes.ts'
+import { openReaders, openTasks, recoverTasks } from '../a2a/open.ts'
+import { openPush } from '../a2a/push/open.ts'
+import type { Base } from '../base/base.ts'
+import { type Open, type Opened, openAll } from '../base/open-all.ts'
+import { Timers } from '../base/timers.ts'
+import type { CoordinatorConfig } from '../config.ts'
+import { domains } from '../domains.ts'
+import { openAskModel } from '../http/open-ask-model.ts'
+import { createCallViews } from '../operations/call-views.ts'
+import { operations } from '../operations/index.ts'
+import { openPipeline } from '../operations/invoke/open.ts'
+import { openWorker } from '../queue/open-worker.ts'
+import { skills } from '../skills/index.ts'
+import type { Skill } from '../skills/skill.ts'
+import { openSpeakers } from '../speakers/open.ts'
+import { openUpgrades } from './cell-ports.ts'
+import { openRoutes } from './open-routes.ts'
+
+export interface CoordinatorOptions {
+  /** Unix time, milliseconds. */
+  now?: () => number
+  /** Monotonic milliseconds. */
+  nowMs?: () => number
+  /** Skills beside those of the catalogue. */
+  moreSkills?: readonly Skill[]
+  /** Answers A2A in place of the skills. */
+  fixture?: A2aParts['fixture']
+  env?: Record<string, string | undefined>
+}
+
+/** What the first part is opened with. */
+const createBeginning = (
+  config: CoordinatorConfig,
+  logger: Logger,
+  stack: AsyncDisposableStack,
+  options: CoordinatorOptions,
+) => {
+  const { now = Date.now, nowMs = () => performance.now() } = options
+  const { moreSkills = [], fixture, env = process.env } = options
+  const base: Base = {
+    logger,
+    now,
+    nowMs,
+    stack,
+    schedules: new Timers({ stack, logger }),
+  }
+  const offered = [...skills, ...moreSkills]
+  return {
+    ...base,
+    config,
+    env,
+    skills: offered,
+    moreSkills,
+    callable: [...operations, ...offered],
+    fixture,
+    views: createCallViews(offered, now),
+  }
+}
+
+/** Every part of the coordinator but its ports, in the order in which they open. */
+export const parts = [
+  ...domains,
+  openReaders,
+  openPush,
+  openWorker,
+  openPipeline,
+  openTasks,
+  openAskModel,
+  openSpeakers,
+  openRoutes,
+  openUpgrades,
+  recoverTasks,
+] as const
+
+/**
+ * Opens the parts of a list, in production as in tests. `close` closes them in reverse order; when
+ * one cannot be opened, those before it are closed and its failure is thrown.
+ */
+export const openCoordinator = async <const List extends readonly Open[]>(
+  list: List,
+  config: CoordinatorConfig,
+  logger: Logger,
+  options: CoordinatorOptions = {},
+): Promise<Opened<ReturnType<typeof createBeginning>, List> & { close: () => Promise<void> }> => {
+  const stack = new AsyncDisposableStack()
+  try {
+    const opened = await openAll(createBeginning(config, logger, stack, options), list)
+    return { ...opened, close: () => stack.disposeAsync() }
+  } catch (error) {
+    await stack.disposeAsync().catch(also => logger.error({ err: also }, 'a part did not close'))
+    throw error
+  }
+}

@@ -1,0 +1,60 @@
+import type { Registry } from 'prom-client'
+import type { A2aParts } from '../a2a/a2a-routes.ts'
+import type { GuardedAudit } from '../audit/open.ts'
+import type { Base } from '../base/base.ts'
+import type { OpenEnrolment } from '../enrolment/open.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { RunningMonitor } from '../fleet/monitor.ts'
+import { notReady } from '../http/readiness.ts'
+import type { Running } from '../http/running.ts'
+import type { Views } from '../operations/context.ts'
+import type { Signing } from '../signing/signing.ts'
+import type { StoreProbe } from '../store/probe.ts'
+import { type AppParts, addRoutes } from './app.ts'
+
+export interface RouteParts
+  extends Pick<Base, 'logger' | 'now'>,
+    Pick<AppParts, 'config' | 'keys' | 'quota' | 'usage' | 'figures' | 'events' | 'moreSkills'>,
+    Required<Pick<AppParts, 'lanes' | 'pipeline'>>,
+    Omit<A2aParts, 'fixture'> {
+  fixture: A2aParts['fixture'] | undefined
+  app: Parameters<typeof addRoutes>[0]
+  running: Running
+  fleet: Fleet
+  registry: Registry
+  signing: Pick<Signing, 'trust'>
+  cells: Pick<OpenEnrolment['cells'], 'renew'>
+  admission: OpenEnrolment['admission']
+  monitor: Pick<RunningMonitor, 'degraded'>
+  bus: { connected(): boolean }
+  audit: Pick<GuardedAudit, 'trouble'>
+  probe: StoreProbe
+  views: Views
+}
+
+/** Every route on the server; what is still missing is a port. */
+export const openRoutes = async (
+  parts: RouteParts,
+): Promise<{ storeProblem: () => string | undefined }> => {
+  const { app, running, admission, cells, signing, monitor, bus, audit, probe, now } = parts
+  // an audit that was tampered with stops all writing, and nothing else
+  const storeProblem = () => (audit.trouble() === undefined ? probe.trouble() : undefined)
+  const { tasks, operationTasks, readerOf, push, fixture } = parts
+  await addRoutes(app, {
+    ...parts,
+    enrol: admission.enrol,
+    cellSelf: {
+      authenticate: admission.authenticate,
+      arrived: admission.arrived,
+      renew: cells.renew,
+      leave: admission.leave,
+      trust: signing.trust,
+      now,
+    },
+    a2a: { tasks, operationTasks, readerOf, push, ...(fixture && { fixture }) },
+    degraded: monitor.degraded,
+    notReady: () =>
+      notReady({ draining: running.draining, brokerConnected: bus.connected, storeProblem }),
+  })
+  return { storeProblem }
+}

@@ -1,0 +1,111 @@
+import type { AuditHead } from '../../shared/wire/audit-head.ts'
+import type { Base } from '../base/base.ts'
+import { Listeners } from '../base/listeners.ts'
+import type { Events } from '../events/bus.ts'
+import type { OpenLeader } from '../leader/open.ts'
+import type { Signing } from '../signing/signing.ts'
+import type { AuditRow } from '../store/audit-tables.ts'
+import type { Scope } from '../store/scope.ts'
+import type { Store } from '../store/store.ts'
+import type { Head } from './audit.ts'
+import { guardAudit } from './guard.ts'
+import { type AuditFilter, queryAudit, readAuditRow } from './query.ts'
+import { keepRetention } from './retention.ts'
+import { againstWitness, type Verdict, verifyOnce } from './verify.ts'
+
+export interface AuditViews {
+  audit: {
+    query(filter: AuditFilter, scope: Scope): Promise<AuditRow[]>
+    row(seq: number, scope: Scope): Promise<AuditRow | undefined>
+    /** Checks the whole chain, and that a head seen before is part of it. */
+    verify(witness?: Head): Promise<Verdict>
+    /** Whether the store refuses to change or delete rows. */
+    isAppendOnly(): Promise<boolean>
+    /** The newest row that was signed; undefined before the first. */
+    head(): AuditHead | undefined
+    /** How long rows are kept, days. */
+    retentionDays: number
+  }
+}
+
+/** The chain under guard, for the other parts. */
+export interface GuardedAudit {
+  /** Compares a head that a cell has kept with the chain. */
+  witnessed(head: AuditHead, cellId: string): void
+  /** Reports every head that is signed. Returns how to stop that. */
+  onHead(listener: (head: AuditHead) => void): () => void
+  /** What is wrong with the audit; undefined while nothing is. */
+  trouble(): string | undefined
+}
+
+export interface AuditParts
+  extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'>,
+    Pick<OpenLeader, 'leader'> {
+  config: { state_dir: string; audit: { retention_days: number } }
+  store: Pick<Store, 'ledger'>
+  signing: Signing
+  events: Pick<Events, 'publish'>
+}
+
+export const openAudit = (parts: AuditParts): { audit: GuardedAudit; views: AuditViews } => {
+  const { config, signing, logger, now, nowMs, stack } = parts
+  const { ledger } = parts.store
+  const guardClosing = new AbortController()
+  const heads = new Listeners<[AuditHead]>()
+  const guard = guardAudit({
+    ledger,
+    signer: signing,
+    stateDir: config.state_dir,
+    broadcast: heads.notify,
+    publish: parts.events.publish,
+    logger,
+    signal: guardClosing.signal,
+    now,
+  })
+  // after every part that writes has closed, so that the head that it signs covers every row
+  stack.defer(() => {
+    guardClosing.abort()
+    return guard.ended
+  })
+  const { retention_days: retentionDays } = config.audit
+  const closing = new AbortController()
+  const retaining = keepRetention({
+    ledger,
+    signer: signing,
+    guard,
+    leader: parts.leader,
+    logger,
+    now,
+    nowMs,
+    signal: closing.signal,
+    retentionDays,
+  })
+  stack.defer(() => {
+    closing.abort()
+    return retaining
+  })
+
+  const witnessed: GuardedAudit['witnessed'] = (head, cellId) => {
+    guard
+      .witnessed(head, cellId)
+      .catch(error => logger.warn({ err: error }, 'a witness was not heard'))
+  }
+  const { endorses } = signing
+  const verify: AuditViews['audit']['verify'] = async witness => {
+    const whole = await verifyOnce(ledger, endorses)
+    return witness === undefined ? whole : againstWitness(ledger, whole, { witness, endorses })
+  }
+  return {
+    audit: { witnessed, onHead: heads.add, trouble: guard.trouble },
+    views: {
+      audit: {
+        query: (filter, scope) => queryAudit(ledger, filter, scope),
+        row: (seq, scope) => readAuditRow(ledger, seq, scope),
+        verify,
+        isAppendOnly: () => ledger.isAppendOnly('audit'),
+        head: guard.head,
+        retentionDays,
+      },
+    },
+  }
+}

@@ -1,0 +1,23 @@
+import type { Logger } from 'pino'
+
+/** Work that a part repeats. */
+export interface Schedules {
+  /**
+   * Runs `run` every so many seconds until the stack closes; closing waits for a run under way. A
+   * failed run is logged and the next one happens; a run is skipped while the one before it, a
+   * promise, is pending. Throws TypeError for a name that is taken.
+   */
+  every(name: string, seconds: number, run: () => unknown): void
+}
+
+/** What every part is opened with. */
+export interface Base {
+  logger: Logger
+  /** Unix time, milliseconds. */
+  now: () => number
+  /** Monotonic milliseconds. */
+  nowMs: () => number
+  /** Closings of the parts; they run in reverse order. */
+  stack: AsyncDisposableStack
+  schedules: Schedules
+}

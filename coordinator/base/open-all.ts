@@ -1,0 +1,52 @@
+/** Opens one part with those before it; what it gives is there for those after it. */
+export type Open = (parts: never) => object | Promise<object>
+
+/**
+ * Everything there is after the parts of a list have been opened in its order. An entry that needs
+ * what none before it gives makes it `{ unmet: … }`, which nothing accepts.
+ */
+export type Opened<Parts, List extends readonly Open[]> = List extends readonly [
+  infer First,
+  ...infer Rest extends readonly Open[],
+]
+  ? First extends (parts: Parts) => infer Given
+    ? Opened<Parts & Awaited<Given>, Rest>
+    : { unmet: First extends (parts: infer Needs) => unknown ? Unmet<Needs, Parts> : never }
+  : Parts
+
+/** Members of what a part needs that are not there, or are of another type. */
+type Unmet<Needs, Parts> = {
+  [Name in keyof Needs as Parts extends Pick<Needs, Name> ? never : Name]: Needs[Name]
+}
+
+/** The views that the parts of a list give to operations. */
+export type ViewsOf<List extends readonly Open[]> = Intersection<GivenViews<List[number]>>
+
+type GivenViews<One extends Open> = One extends Open
+  ? Awaited<ReturnType<One>> extends { views: infer Views }
+    ? Views
+    : never
+  : never
+
+type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
+  all: infer All,
+) => void
+  ? All
+  : never
+
+/**
+ * Opens parts one after another. `views` is one object that every part adds its own to, so that a
+ * part may hold it and look into it once all parts are open.
+ */
+export const openAll = async <Parts extends { views: object }, const List extends readonly Open[]>(
+  parts: Parts,
+  list: List,
+): Promise<Opened<Parts, List>> => {
+  let opened: Parts = parts
+  for (const open of list) {
+    const { views, ...given } = (await open(opened as never)) as { views?: object }
+    Object.assign(parts.views, views)
+    opened = { ...opened, ...given }
+  }
+  return opened as Opened<Parts, List>
+}

@@ -1,0 +1,42 @@
+import type { GuardedAudit } from '../audit/open.ts'
+import type { Base } from '../base/base.ts'
+import type { ControlEars } from '../control/control.ts'
+import type { Epochs } from '../enrolment/epochs.ts'
+import type { FleetIdentity } from '../enrolment/fleet-identity.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import { createWitnesses } from './audit-witnesses.ts'
+import type { Bus, BusParts } from './bus.ts'
+import { createInbox, type InboxParts } from './inbox.ts'
+import type { OpenBroker } from './open.ts'
+
+export interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
+  arrivals: OpenBroker['arrivals']
+  busEnd: OpenBroker['busEnd']
+  bus: Pick<Bus, 'publish'>
+  fleet: Fleet
+  identity: Pick<FleetIdentity, 'greeted'>
+  audit: Pick<GuardedAudit, 'witnessed' | 'onHead'>
+  epochs: Pick<Epochs, 'note'>
+  ears: ControlEars
+  figures: {
+    broker: {
+      heard(receive: BusParts['receive']): BusParts['receive']
+      dropped: NonNullable<InboxParts['dropped']>
+    }
+  }
+}
+
+/** Hears the cells, and gives them each new head of the audit. */
+export const openInbox = (parts: InboxDomainParts): object => {
+  const { arrivals, bus, fleet, identity, audit, epochs, ears, figures, stack, logger } = parts
+  const { heard, dropped } = figures.broker
+  stack.use(parts.busEnd.move())
+  const born: InboxParts['born'] = (cellId, epoch, announce) => {
+    identity.greeted(cellId, announce.coordinator_key)
+    if (announce.audit_head !== undefined) audit.witnessed(announce.audit_head, cellId)
+    epochs.note(cellId, epoch)
+  }
+  arrivals.listen(heard(createInbox({ fleet, logger, born, control: ears, dropped })))
+  stack.defer(audit.onHead(createWitnesses({ bus, fleet, logger })))
+  return {}
+}

@@ -1,0 +1,78 @@
+import type { TopicName } from '../../shared/wire/topics.ts'
+import { atMostEvery } from '../base/at-most-every.ts'
+import type { Base } from '../base/base.ts'
+import type { CoordinatorConfig } from '../config.ts'
+import type { Admission } from '../enrolment/admission.ts'
+import type { Events } from '../events/bus.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { FleetListeners } from '../fleet/open.ts'
+import type { Bus, BusParts } from './bus.ts'
+import { openBus } from './open-bus.ts'
+
+type Receive = BusParts['receive']
+
+/** Messages of cells. Those that arrive before somebody listens are kept in their order. */
+export class Arrivals {
+  #kept: [TopicName, string, Buffer][] = []
+  #receive: Receive = (...message) => void this.#kept.push(message)
+
+  receive: Receive = (...message) => this.#receive(...message)
+
+  /** From now on every message goes to the listener, beginning with those kept. */
+  listen(listener: Receive): void {
+    this.#receive = listener
+    for (const message of this.#kept) listener(...message)
+    this.#kept = []
+  }
+}
+
+export interface BrokerParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'> {
+  config: CoordinatorConfig
+  fleet: Pick<Fleet, 'seen'>
+  fleetListeners: Pick<FleetListeners, 'unannounced'>
+  admission: Pick<Admission, 'authenticate'>
+  onDropped(listener: (cellId: string) => void): () => void
+  events: Pick<Events, 'publish'>
+  figures: { broker: { watch(bus: Bus): Bus } }
+}
+
+export interface OpenBroker {
+  bus: Bus
+  arrivals: Arrivals
+  /** Closes the bus; the inbox takes it over, so that all is heard before anything is settled. */
+  busEnd: AsyncDisposableStack
+}
+
+/** A birth that was lost or did not fit is asked for again, not with every sample. */
+const BIRTH_QUESTION_MS = 10_000
+
+export const openBroker = async (parts: BrokerParts): Promise<OpenBroker> => {
+  const { config, fleet, admission, events, figures, stack, logger, now, nowMs } = parts
+  const arrivals = new Arrivals()
+  const opened = await openBus(config, {
+    logger,
+    nowMs,
+    // the upgrade has admitted the connection; CONNECT repeats the credential
+    authenticate: async (cellId, credential) =>
+      (await admission.authenticate(cellId, credential)) !== undefined,
+    epoch: Math.floor(now() / 1000),
+    seen: cellId => fleet.seen(cellId),
+    receive: arrivals.receive,
+    takeover: (cellId, from) => {
+      logger.warn({ cell: cellId, ...from }, 'cell connected twice')
+      events.publish('shoal.cell.takeover', from, cellId)
+    },
+  })
+  const busEnd = stack.use(new AsyncDisposableStack())
+  busEnd.defer(opened.close)
+  const bus = figures.broker.watch(opened)
+
+  parts.onDropped(bus.disconnect)
+  const askForBirth = atMostEvery(BIRTH_QUESTION_MS, nowMs, ({ id }) => {
+    bus
+      .publish('rebirth', id, 'rebirth', {})
+      .catch(error => logger.warn({ err: error, cell: id }, 'birth not asked for'))
+  })
+  parts.fleetListeners.unannounced.add(id => askForBirth({ id }))
+  return { bus, arrivals, busEnd }
+}

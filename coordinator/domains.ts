@@ -1,0 +1,66 @@
+import { openAgents } from './agents/open.ts'
+import { openAudit } from './audit/open.ts'
+import type { ViewsOf } from './base/open-all.ts'
+import { openBroker } from './broker/open.ts'
+import { openInbox } from './broker/open-inbox.ts'
+import { openControl } from './control/open.ts'
+import { openEnrolment } from './enrolment/open.ts'
+import { openIdentity } from './enrolment/open-identity.ts'
+import { openEvents } from './events/open.ts'
+import { openFleet } from './fleet/open.ts'
+import { openMonitor } from './fleet/open-monitor.ts'
+import { openGates } from './gates/open.ts'
+import { openServer } from './http/open.ts'
+import { openIdempotency, openMarks } from './idempotency/open.ts'
+import { openKeys } from './keys/open.ts'
+import { openLeader } from './leader/open.ts'
+import { openFigures } from './metrics/open.ts'
+import { openVitals } from './metrics/open-vitals.ts'
+import { openOutbound } from './outbound/open.ts'
+import { openPeople } from './people/open.ts'
+import { openQueue } from './queue/open.ts'
+import { openQuota } from './quota/open.ts'
+import { openRecurring } from './schedules/open.ts'
+import { openSigningKeys } from './signing/open.ts'
+import { openStorePart } from './store/open.ts'
+import { openTls } from './tls/open.ts'
+import { openVisitors } from './visitors/open.ts'
+import { openWebhooks } from './webhooks/open.ts'
+
+/**
+ * The parts of the coordinator that know nothing of operations, in the order in which they open;
+ * they close in reverse. A new domain is one line here.
+ */
+export const domains = [
+  openFigures,
+  openTls,
+  openMarks,
+  openStorePart,
+  openLeader,
+  openSigningKeys,
+  openEvents,
+  openAudit,
+  openPeople,
+  openKeys,
+  openVisitors,
+  openIdempotency,
+  openGates,
+  openQuota,
+  openAgents,
+  openQueue,
+  openRecurring,
+  openOutbound,
+  openWebhooks,
+  openServer,
+  openFleet,
+  openEnrolment,
+  openMonitor,
+  openBroker,
+  openIdentity,
+  openControl,
+  openInbox,
+  openVitals,
+] as const
+
+/** What operations see of the domains. */
+export type DomainViews = ViewsOf<typeof domains>

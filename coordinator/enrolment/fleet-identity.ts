@@ -1,0 +1,98 @@
+import type { Logger } from 'pino'
+import { ShoalError } from '../../shared/errors.ts'
+import { DAY_MS } from '../../shared/time.ts'
+import type { Endorsement, TrustBody } from '../../shared/wire/trust.ts'
+import { type Actor, createAudit } from '../audit/audit.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { Signing } from '../signing/signing.ts'
+import type { Store } from '../store/store.ts'
+
+/** What the coordinator proves itself with towards cells, and how cells learn of changes. */
+export interface FleetIdentity {
+  trust(): TrustBody
+  /** True for the key that signs now, and for one that vouches for it, step by step. */
+  endorses(key: string): boolean
+  /**
+   * A new signing key; every cell that is connected is told at once, the others when they come.
+   * Throws `rate_limited` for more than some in a day.
+   */
+  rotateKey(by: Actor): Promise<TrustBody>
+  /** A cell has told which key it has pinned. */
+  greeted(cellId: string, pinnedKey: string | undefined): void
+  askToRenew(cellId: string, by: Actor): Promise<void>
+  /** Fingerprint of our own certificate authority, for join tokens; undefined without one. */
+  fingerprint(): string | undefined
+}
+
+export interface FleetIdentityParts {
+  signing: Signing
+  store: Pick<Store, 'ledger'>
+  /** Where cells are told. */
+  bus: {
+    publish(name: 'trust' | 'renew', cellId: string, type: string, body: unknown): Promise<void>
+  }
+  fleet: Pick<Fleet, 'cells'>
+  fingerprint: () => string | undefined
+  logger: Pick<Logger, 'warn'>
+  /** Monotonic milliseconds. */
+  nowMs?: () => number
+}
+
+/**
+ * Of all its steps a key keeps the newest thousand (`MAX_ENDORSEMENTS`): so many new keys in a day
+ * that the older ones fall out would make void what was signed and pinned before.
+ */
+const ROTATIONS_A_DAY = 24
+
+export const createFleetIdentity = (parts: FleetIdentityParts): FleetIdentity => {
+  const { signing, store, bus, fleet, fingerprint, logger, nowMs = () => performance.now() } = parts
+  const audit = createAudit(store)
+  /** When the key was replaced, oldest first. */
+  let rotatedMs: number[] = []
+
+  /** Throws `rate_limited`. Counts before anything is done, as many may ask at once. */
+  const countRotation = (): number => {
+    const at = nowMs()
+    rotatedMs = rotatedMs.filter(each => each > at - DAY_MS)
+    const [first = at] = rotatedMs
+    if (rotatedMs.length >= ROTATIONS_A_DAY)
+      throw new ShoalError('rate_limited', `${ROTATIONS_A_DAY} new signing keys a day are enough`, {
+        retryAfterSeconds: Math.ceil((first + DAY_MS - at) / 1000),
+      })
+    rotatedMs.push(at)
+    return at
+  }
+
+  const tell = (cellId: string, pinnedKey: string | undefined): void => {
+    bus
+      .publish('trust', cellId, 'trust', signing.trust(pinnedKey))
+      .catch(error => logger.warn({ err: error, cell: cellId }, 'the cell was not told our key'))
+  }
+
+  return {
+    trust: () => signing.trust(),
+    endorses: key => signing.endorses(key),
+    rotateKey: async by => {
+      const countedMs = countRotation()
+      const entry = { ...by, action: 'signing_key.rotate', subject: 'coordinator' }
+      // the row first, so that an audit in doubt refuses it; the old key has signed what it says
+      const endorsed = ({ previous, ...step }: Endorsement) =>
+        audit.append({ ...entry, outcome: 'done', details: { replaces: previous, ...step } })
+      const trust = await signing.rotate({ endorsed }).catch(error => {
+        rotatedMs = rotatedMs.toSpliced(rotatedMs.indexOf(countedMs), 1)
+        throw error
+      })
+      for (const { id, announce } of fleet.cells())
+        if (announce !== undefined) tell(id, announce.coordinator_key)
+      return trust
+    },
+    greeted: (cellId, pinnedKey) => {
+      if (pinnedKey !== signing.publicKey) tell(cellId, pinnedKey)
+    },
+    askToRenew: async (cellId, by) => {
+      await audit.append({ ...by, action: 'cell.renew', subject: cellId, outcome: 'done' })
+      await bus.publish('renew', cellId, 'renew', {})
+    },
+    fingerprint,
+  }
+}

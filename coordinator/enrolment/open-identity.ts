@@ -1,0 +1,31 @@
+import type { Base } from '../base/base.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { Signing } from '../signing/signing.ts'
+import type { Store } from '../store/store.ts'
+import {
+  createFleetIdentity,
+  type FleetIdentity,
+  type FleetIdentityParts,
+} from './fleet-identity.ts'
+
+/** The keys with which the coordinator proves itself to cells. */
+export interface IdentityViews {
+  identity: Omit<FleetIdentity, 'greeted'>
+}
+
+export interface IdentityParts extends Pick<Base, 'logger' | 'nowMs'> {
+  signing: Signing
+  store: Pick<Store, 'ledger'>
+  bus: FleetIdentityParts['bus']
+  fleet: Pick<Fleet, 'cells'>
+  /** Certificate of the listener; undefined on plain loopback. */
+  shown: { fingerprint?: string | undefined } | undefined
+}
+
+export const openIdentity = ({
+  shown,
+  ...parts
+}: IdentityParts): { identity: FleetIdentity; views: IdentityViews } => {
+  const identity = createFleetIdentity({ ...parts, fingerprint: () => shown?.fingerprint })
+  return { identity, views: { identity } }
+}

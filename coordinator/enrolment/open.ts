@@ -1,0 +1,147 @@
+import type { Actor } from '../audit/audit.ts'
+import type { Base } from '../base/base.ts'
+import { Listeners } from '../base/listeners.ts'
+import type { Events } from '../events/bus.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { Owner, Router } from '../fleet/router.ts'
+import type { Signing } from '../signing/signing.ts'
+import type { SealedTrx, Store } from '../store/store.ts'
+import { type Admission, createAdmission } from './admission.ts'
+import { type CellSettingsStore, createCellSettings } from './cell-settings.ts'
+import { type Cells, createCells } from './cells.ts'
+import { createClones } from './clones.ts'
+import { createEpochs, type Epochs } from './epochs.ts'
+import {
+  addToken,
+  createToken,
+  type IssuedToken,
+  type JoinToken,
+  listTokens,
+  type NewToken,
+  revokeToken,
+} from './join-tokens.ts'
+
+/** Who is a cell, and what operators decided about it. */
+export interface EnrolmentViews {
+  cells: Pick<Cells, 'list' | 'get' | 'revoke' | 'release'>
+  settings: CellSettingsStore
+  tokens: {
+    create(token: NewToken, by: Actor): Promise<IssuedToken>
+    /** The same in the transaction that uses an approval. */
+    createWithin(trx: SealedTrx, token: NewToken, by: Actor): Promise<IssuedToken>
+    /** Oldest first. */
+    list(): Promise<JoinToken[]>
+    /** Cells that joined with it stay. Throws `not_found`. */
+    revoke(id: string, by: Actor): Promise<JoinToken>
+  }
+}
+
+export interface EnrolmentParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'> {
+  store: Store
+  signing: Pick<Signing, 'publicKey'>
+  events: Pick<Events, 'publish'>
+  fleet: Fleet
+  router: Pick<Router, 'assign'>
+}
+
+export interface OpenEnrolment {
+  cells: Cells
+  admission: Admission
+  /** Reports every cell whose connections must end. */
+  onDropped(listener: (cellId: string) => void): () => void
+  epochs: Epochs
+  views: EnrolmentViews
+}
+
+export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolment> => {
+  const { store, signing, events, fleet, router, stack, logger, nowMs } = parts
+  const cells = createCells({ store, logger })
+  stack.defer(() => cells.close())
+  const settings = createCellSettings(store)
+  const epochs = createEpochs({ noteEpoch: cells.noteEpoch, logger })
+  stack.defer(() => epochs.flush())
+
+  const enrolled = await cells.list()
+  for (const cell of enrolled)
+    if ((cell.revokedAt ?? cell.quarantinedAt) === undefined) fleet.admit(cell.id, cell.epoch)
+  const apply = () => applySettings(settings, fleet, router)
+  await apply()
+
+  const dropped = new Listeners<[cellId: string]>()
+  const admission = createAdmission({
+    cells,
+    enrolled,
+    fleet,
+    clones: createClones(nowMs),
+    drop: cellId => {
+      fleet.forget(cellId)
+      dropped.notify(cellId)
+    },
+    signing,
+    events,
+    logger,
+  })
+  const follow = async (): Promise<void> => {
+    await admission.dropEnded()
+    await apply()
+  }
+  stack.defer(
+    cells.onChange(() => {
+      follow().catch(error => logger.error({ err: error }, 'changes of cells could not be read'))
+    }),
+  )
+  const release: Cells['release'] = async (cellId, by) => {
+    const cell = await admission.release(cellId, by)
+    await apply()
+    return cell
+  }
+  return {
+    cells,
+    admission,
+    onDropped: dropped.add,
+    epochs,
+    views: {
+      cells: { ...cells, revoke: admission.revoke, release },
+      settings: { ...settings, ...createSetters(settings, fleet, apply) },
+      tokens: createTokenViews(store),
+    },
+  }
+}
+
+/** What operators decided of cells, at the start and when another process changed it. */
+const applySettings = async (
+  settings: CellSettingsStore,
+  fleet: Fleet,
+  router: Pick<Router, 'assign'>,
+): Promise<void> => {
+  const own = await settings.list()
+  for (const cell of fleet.cells()) fleet.drain(cell.id, own.get(cell.id)?.drainedAt !== undefined)
+  const owners = new Map<string, Owner>()
+  for (const [cellId, { owner }] of own) if (owner !== undefined) owners.set(cellId, owner)
+  router.assign(owners)
+}
+
+/** Settings that take effect in this process as soon as they are kept. */
+const createSetters = (
+  settings: CellSettingsStore,
+  fleet: Fleet,
+  apply: () => Promise<void>,
+): Pick<CellSettingsStore, 'setDrained' | 'setOwner'> => ({
+  setDrained: async (cellId, drained, by) => {
+    const changed = await settings.setDrained(cellId, drained, by)
+    fleet.drain(cellId, drained)
+    return changed
+  },
+  setOwner: async (cellId, owner, by) => {
+    const changed = await settings.setOwner(cellId, owner, by)
+    await apply()
+    return changed
+  },
+})
+
+export const createTokenViews = ({ ledger }: Store): EnrolmentViews['tokens'] => ({
+  create: (token, by) => createToken(ledger, token, by),
+  createWithin: (trx, token, by) => addToken(trx, token, by),
+  list: () => listTokens(ledger),
+  revoke: (id, by) => revokeToken(ledger, id, by),
+})

@@ -1,0 +1,95 @@
+import { ShoalError } from '../../shared/errors.ts'
+import { type Actor, createAudit } from '../audit/audit.ts'
+import type { Base } from '../base/base.ts'
+import type { Events } from '../events/bus.ts'
+import type { Store } from '../store/store.ts'
+import type { Alert } from './alerts.ts'
+import type { Fleet } from './fleet.ts'
+import { createMonitor, type Monitor, type RunningMonitor } from './monitor.ts'
+import type { FleetListeners } from './open.ts'
+
+/** What is derived from the cells. */
+export interface MonitorViews {
+  monitor: Omit<Monitor, 'acknowledge'> & {
+    /**
+     * The person looks after an alert, or, without a note, nobody does any more. Alerts are gone
+     * after a restart, so this is kept in the audit, before it takes effect. Throws `not_found`
+     * and, for an alert that was cleared, `conflict`.
+     */
+    acknowledge(
+      alertId: string,
+      personId: string,
+      note: string | undefined,
+      by: Actor,
+    ): Promise<Alert>
+  }
+}
+
+export interface MonitorDomainParts
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
+  store: Pick<Store, 'ledger' | 'records'>
+  fleet: Pick<Fleet, 'cells'>
+  fleetListeners: FleetListeners
+  admission: { quarantined(): Iterable<string> }
+  usage: { onRecorded(listener: (row: { status: string; at: number }) => void): () => void }
+  events: Pick<Events, 'publish'>
+}
+
+const TICK_SECONDS = 1
+
+export const openMonitor = async (
+  parts: MonitorDomainParts,
+): Promise<{ monitor: RunningMonitor; views: MonitorViews }> => {
+  const { store, fleet, fleetListeners, admission, usage, events, stack, schedules } = parts
+  const { logger, now, nowMs } = parts
+  const monitor = await createMonitor({
+    records: store.records,
+    logger,
+    cells: () => fleet.cells(),
+    quarantined: admission.quarantined,
+    now,
+    nowMs,
+    publish: events.publish,
+  })
+  stack.defer(() => monitor.close())
+  fleetListeners.changed.add(monitor.changed)
+  fleetListeners.forgotten.add(monitor.forgotten)
+  fleetListeners.sampled.add(monitor.sampled)
+  fleetListeners.late.add(monitor.late)
+  usage.onRecorded(({ status, at }) => {
+    if (status === 'ok') monitor.completed(at)
+  })
+  schedules.every('fleet.watch', TICK_SECONDS, () => monitor.tick())
+  return { monitor, views: { monitor: createMonitorView(monitor, store) } }
+}
+
+/** The monitor for operations, whose acknowledgements are audited. */
+export const createMonitorView = (
+  monitor: Monitor,
+  store: Pick<Store, 'ledger'>,
+): MonitorViews['monitor'] => {
+  const { points, utilization, alerts, degraded } = monitor
+  return { points, utilization, alerts, degraded, acknowledge: createAcknowledge(monitor, store) }
+}
+
+const createAcknowledge = (
+  monitor: Monitor,
+  store: Pick<Store, 'ledger'>,
+): MonitorViews['monitor']['acknowledge'] => {
+  const audit = createAudit(store)
+  return async (alertId, personId, note, by) => {
+    const found = monitor.alerts().find(({ id }) => id === alertId)
+    if (found === undefined) throw new ShoalError('not_found', `no alert ${alertId}`)
+    const { id, rule, cellId = null, clearedAt } = found
+    if (clearedAt !== undefined)
+      throw new ShoalError('conflict', `alert ${id} was cleared: there is nothing to look after`)
+    await audit.append({
+      ...by,
+      subject: id,
+      outcome: 'done',
+      action: note === undefined ? 'alert.reopen' : 'alert.acknowledge',
+      details: { rule, cell_id: cellId, ...(note && { note }) },
+    })
+    return monitor.acknowledge(id, note === undefined ? undefined : { by: personId, note })
+  }
+}

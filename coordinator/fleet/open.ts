@@ -1,0 +1,139 @@
+import type { Logger } from 'pino'
+import type { Catalogue } from '../../shared/catalogue.ts'
+import type { Sample } from '../../shared/wire/telemetry.ts'
+import { atMostEvery } from '../base/at-most-every.ts'
+import type { Base } from '../base/base.ts'
+import { Listeners } from '../base/listeners.ts'
+import type { Events } from '../events/bus.ts'
+import { type Cell, placesLeft } from './cell.ts'
+import { Fleet } from './fleet.ts'
+import { createLanes, type Lanes } from './lane.ts'
+import type { Presence } from './presence.ts'
+import { Router } from './router.ts'
+import { createTrails } from './trails.ts'
+import { WaitQueue } from './wait-queue.ts'
+
+/** Cells, and where requests go. */
+export interface FleetViews {
+  fleet: Pick<Fleet, 'cell' | 'cells' | 'serves'>
+  /** `nowMs` is monotonic. */
+  routing: {
+    router: Pick<Router, 'all' | 'pools'>
+    queue: Pick<WaitQueue, 'lengths'>
+    nowMs: () => number
+  }
+  catalogue: Catalogue
+}
+
+/** What happens to cells, for the parts that follow it. */
+export interface FleetListeners {
+  changed: Listeners<[cell: Cell, from: Presence]>
+  forgotten: Listeners<[cellId: string]>
+  /** An enrolled cell sends something before its birth was heard. */
+  unannounced: Listeners<[cellId: string]>
+  sampled: Listeners<[cell: Cell, sample: Sample]>
+  late: Listeners<[cell: Cell, samples: Sample[], clockAheadMs: number]>
+}
+
+export interface FleetDomainParts
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
+  config: { presence: PresenceConfig; routing: RoutingConfig; catalogue: Catalogue }
+  events: Pick<Events, 'publish'>
+}
+
+interface PresenceConfig {
+  suspect_after_seconds: number
+  dead_after_seconds: number
+}
+interface RoutingConfig {
+  queue_length: number
+  queue_max_wait_seconds: number
+  queue_restart_seconds: number
+}
+
+export interface OpenFleet {
+  fleet: Fleet
+  fleetListeners: FleetListeners
+  router: Router
+  lanes: Lanes
+  waiting: WaitQueue
+  views: FleetViews
+}
+
+/** Seconds between two looks for silent cells. */
+const SWEEP_SECONDS = 0.25
+const EPOCH_WARNING_MS = 60_000
+
+export const openFleet = (parts: FleetDomainParts): OpenFleet => {
+  const { config, events, stack, schedules, logger, nowMs } = parts
+  const router = new Router(Math.random, nowMs)
+  const waiting = openWaitQueue(config.routing, router, nowMs)
+  stack.defer(() => waiting.close())
+  const lanes = createLanes({ router, queue: waiting, trails: createTrails(nowMs), nowMs })
+
+  const listeners = newListeners()
+  listeners.changed.add((cell, from) => {
+    logger.info({ cell: cell.id, from, to: cell.presence }, 'cell changed')
+    events.publish(`shoal.cell.${cell.presence}`, { from }, cell.id)
+  })
+  const fleet = new Fleet({
+    router,
+    routed: ({ engines }) => {
+      for (const engine of engines.values()) waiting.offer(engine, placesLeft(engine))
+    },
+    limits: {
+      suspectAfterMs: config.presence.suspect_after_seconds * 1000,
+      deadAfterMs: config.presence.dead_after_seconds * 1000,
+    },
+    nowMs,
+    changed: listeners.changed.notify,
+    forgotten: listeners.forgotten.notify,
+    setBack: warnOfEpoch(logger, nowMs),
+    unannounced: listeners.unannounced.notify,
+    sampled: listeners.sampled.notify,
+    late: listeners.late.notify,
+  })
+  stack.defer(() => {
+    for (const cell of fleet.cells()) cell.link?.close()
+  })
+  schedules.every('fleet.sweep', SWEEP_SECONDS, () => fleet.sweep())
+  return {
+    fleet,
+    fleetListeners: listeners,
+    router,
+    lanes,
+    waiting,
+    views: {
+      fleet,
+      routing: { router, queue: waiting, nowMs },
+      catalogue: config.catalogue,
+    },
+  }
+}
+
+const newListeners = (): FleetListeners => ({
+  changed: new Listeners(),
+  forgotten: new Listeners(),
+  unannounced: new Listeners(),
+  sampled: new Listeners(),
+  late: new Listeners(),
+})
+
+const openWaitQueue = (config: RoutingConfig, router: Router, nowMs: () => number): WaitQueue =>
+  new WaitQueue({
+    limits: {
+      length: config.queue_length,
+      maxWaitMs: config.queue_max_wait_seconds * 1000,
+      restartMs: config.queue_restart_seconds * 1000,
+    },
+    router,
+    nowMs,
+  })
+
+const warnOfEpoch = (logger: Pick<Logger, 'warn'>, nowMs: () => number): ((cell: Cell) => void) =>
+  atMostEvery(EPOCH_WARNING_MS, nowMs, ({ id, staleEpoch, epoch }: Cell) => {
+    logger.warn(
+      { cell: id, epoch: staleEpoch, highest: epoch },
+      'the cell has an older epoch than before and is not heard; if it was restored, release it',
+    )
+  })

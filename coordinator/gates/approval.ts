@@ -1,0 +1,50 @@
+import type { Approval as SignedApproval } from '../../shared/wire/approval.ts'
+import type { Caller, Trx } from './asking.ts'
+import type { GateKeeper } from './gates.ts'
+
+export interface ApprovedUse {
+  requestId: string
+  /** What the approval covers; it must be what was approved. */
+  plan: unknown
+  caller: Caller
+}
+
+/** A yes of people to one exact plan, which one call may use once. */
+export class Approval {
+  readonly requestId: string
+  readonly #gates: Pick<GateKeeper, 'consume'>
+  readonly #use: ApprovedUse
+  #isUsed = false
+
+  constructor(gates: Pick<GateKeeper, 'consume'>, use: ApprovedUse) {
+    this.requestId = use.requestId
+    this.#gates = gates
+    this.#use = use
+  }
+
+  /** Person, or visitor, who asked for it and may use it. */
+  get requesterId(): string {
+    return this.#use.caller.person.personId
+  }
+
+  get isUsed(): boolean {
+    return this.#isUsed
+  }
+
+  /**
+   * Does the work in the transaction that uses up the approval, so that neither happens without the
+   * other; `signed` is what a cell can check by itself. Throws `forbidden` when the approval does not cover the plan now.
+   */
+  async use<R>(work: (trx: Trx, signed: SignedApproval) => Promise<R>): Promise<R> {
+    const { requestId, plan, caller } = this.#use
+    let result: R | undefined
+    await this.#gates.consume(requestId, caller, {
+      plan,
+      within: async (trx, signed) => {
+        result = await work(trx, signed)
+      },
+    })
+    this.#isUsed = true
+    return result as R
+  }
+}

@@ -1,0 +1,65 @@
+import type { Base } from '../base/base.ts'
+import type { Events } from '../events/bus.ts'
+import type { OpenLeader } from '../leader/open.ts'
+import type { Signing } from '../signing/signing.ts'
+import type { PolicyRow } from '../store/gate-tables.ts'
+import type { Store } from '../store/store.ts'
+import type { Declarations } from './compliance/report.ts'
+import type { Gates } from './definition.ts'
+import { createGates, type GateKeeper } from './gates.ts'
+import { configuredPolicy, openPolicies, type Policies } from './policies.ts'
+import { policyRow, readPolicies } from './policy-store.ts'
+
+/** Rules, and the people who decide what the rules leave to them. */
+export interface GateViews {
+  gates: GateKeeper
+  policies: Omit<Policies, 'close'> & {
+    /** Those that took the place of the configured one, newest first. */
+    history(page: { before?: number | undefined; limit: number }): Promise<PolicyRow[]>
+    byNumber(number: number): Promise<PolicyRow | undefined>
+  }
+  /** Statements of the operator about controls that shoal cannot see. */
+  declarations: Declarations
+}
+
+export interface GateParts
+  extends Pick<Base, 'stack' | 'logger' | 'now'>,
+    Pick<OpenLeader, 'leaderWork'> {
+  config: { policy_file?: string | undefined; gates: Gates; compliance: Declarations }
+  store: Pick<Store, 'ledger' | 'revisions'>
+  signing: Signing
+  events: Pick<Events, 'publish'>
+}
+
+const SWEEP_SECONDS = 5
+
+export const openGates = async (parts: GateParts): Promise<{ views: GateViews }> => {
+  const { config, store, signing, events, stack, leaderWork, logger, now } = parts
+  const { read } = store.ledger
+  const { publish } = events
+  const configured = configuredPolicy(config.policy_file, config.gates)
+  const policies = await openPolicies({ store, configured, gates: config.gates, publish, logger })
+  stack.defer(() => policies.close())
+  const gates = createGates({
+    store,
+    get definitions() {
+      return policies.current().gates
+    },
+    requireCurrent: policies.requireCurrent,
+    signer: signing,
+    publish,
+    now,
+  })
+  leaderWork.every('gates.sweep', SWEEP_SECONDS, () => gates.sweep())
+  return {
+    views: {
+      gates,
+      policies: {
+        ...policies,
+        history: page => readPolicies(read, page),
+        byNumber: number => policyRow(read, number),
+      },
+      declarations: config.compliance,
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import type { Base } from '../base/base.ts'
+import type { CoordinatorConfig } from '../config.ts'
+import { type AskModel, createAskModel } from './ask-model.ts'
+import { createInference, type InferenceParts } from './inference.ts'
+
+export interface AskModelParts
+  extends Pick<Base, 'logger' | 'now'>,
+    Pick<InferenceParts, 'lanes' | 'fleet' | 'quota' | 'usage' | 'running'> {
+  config: CoordinatorConfig
+  keys: { hold: InferenceParts['hold'] }
+  figures: { inference: InferenceParts['figures'] }
+}
+
+/** Asks models inside the process as the inference routes do, with the limits of a key. */
+export const openAskModel = (parts: AskModelParts): { askModel: AskModel } => {
+  const { config, keys, figures, lanes, fleet, quota, usage, running, logger, now } = parts
+  const { catalogue, tiers, cascade, routing } = config
+  const infer = createInference({
+    catalogue,
+    tiers,
+    cascade,
+    fleet,
+    lanes,
+    affinityPrefixChars: routing.affinity_prefix_chars,
+    quota,
+    usage,
+    running,
+    figures: figures.inference,
+    hold: keys.hold,
+    logger,
+    now,
+    // they stay inside: the limits of the key are in the answer to the whole message
+    answerHeaders: () => ({}),
+  })
+  return { askModel: createAskModel(infer) }
+}

@@ -1,0 +1,79 @@
+import type { Socket } from 'node:net'
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
+import type { Logger } from 'pino'
+import type { Base } from '../base/base.ts'
+import type { CoordinatorConfig } from '../config.ts'
+import { endWithError, parserError, sendError, toShoalError } from './errors.ts'
+import { createRunning, type Running } from './running.ts'
+import { newRequestId, serverLimits } from './safety.ts'
+
+export interface ServerParts {
+  config: CoordinatorConfig
+  logger: Logger
+  /** Certificate chain and private key, PEM; plain HTTP without. */
+  shown?: { cert: string; key: string } | undefined
+}
+
+/**
+ * The server of all surfaces, without routes. It opens before the parts that keep connections and
+ * streams, because closing it waits until they have ended those.
+ */
+export const openServer = (
+  parts: ServerParts & Pick<Base, 'stack'>,
+): { app: FastifyInstance; running: Running } => {
+  const app = createServer(parts)
+  parts.stack.defer(() => app.close())
+  return { app, running: createRunning() }
+}
+
+export const createServer = ({ config, logger, shown }: ServerParts): FastifyInstance => {
+  const limits = serverLimits(config)
+  const app: FastifyInstance = Fastify({
+    ...limits,
+    // Fastify ignores its `http` options when `https` is given
+    ...(shown && { https: { ...limits.http, cert: shown.cert, key: shown.key } }),
+    loggerInstance: warningsOnly(logger),
+    // one logger for all requests: a child of it for each costs more than most requests say
+    childLoggerFactory: logger => logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    clientErrorHandler: (error, socket) => void refuseSocket(app, error, socket as Socket),
+    frameworkErrors: (error, request, reply) => void refuseRequest(app, error, request, reply),
+  }) as unknown as FastifyInstance
+  return app
+}
+
+/** Fastify's own words are of no use to an operator; failures are. */
+const warningsOnly = (logger: Logger): Logger =>
+  logger.isLevelEnabled('info') ? logger.child({}, { level: 'warn' }) : logger
+
+/** A request that could not be read: its answer has the same headers as any other. */
+const refuseSocket = async (
+  app: FastifyInstance,
+  failure: NodeJS.ErrnoException,
+  socket: Socket,
+): Promise<void> => {
+  if (failure.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const asker = { id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }
+  const { error, status } = parserError(failure)
+  endWithError(socket, error, await app.answerHeaders(asker), status)
+}
+
+/** A URL that cannot be decoded never reaches a hook. */
+const refuseRequest = async (
+  app: FastifyInstance,
+  failure: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> => {
+  const asker = { id: newRequestId(), ip: request.ip, key: undefined }
+  sendError(reply.headers(await app.answerHeaders(asker)), toShoalError(failure))
+}

@@ -1,0 +1,34 @@
+import type { Base } from '../base/base.ts'
+import type { Store } from '../store/store.ts'
+import { createKeys, type Keys } from './keys.ts'
+
+/** Keys, and who may act with them. */
+export interface KeyViews {
+  keys: Pick<
+    Keys,
+    | 'asNow'
+    | 'get'
+    | 'list'
+    | 'rotate'
+    | 'retire'
+    | 'revoke'
+    | 'foundTenant'
+    | 'enablePerson'
+    | 'enableTenant'
+  >
+}
+
+export interface KeyParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
+  store: Store
+}
+
+export const openKeys = ({
+  stack,
+  store,
+  logger,
+  now,
+}: KeyParts): { keys: Keys; views: KeyViews } => {
+  const keys = createKeys({ store, logger, now })
+  stack.defer(() => keys.close())
+  return { keys, views: { keys } }
+}

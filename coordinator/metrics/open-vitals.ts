@@ -1,0 +1,33 @@
+import type { Registry } from 'prom-client'
+import type { Base } from '../base/base.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { StoreProbe } from '../store/probe.ts'
+import { coordinatorMetrics, type Figures } from './figures.ts'
+import { addProcessMetrics, metricRegistry } from './registry.ts'
+import { createVitals, type Vitals } from './vitals.ts'
+
+/** How the process of the coordinator is. */
+export interface VitalViews {
+  vitals: Omit<Vitals, 'close'>
+}
+
+export interface VitalParts extends Pick<Base, 'stack' | 'nowMs'> {
+  config: { state_dir: string }
+  figures: Figures
+  fleet: Pick<Fleet, 'cells'>
+  probe: StoreProbe
+  bus: { connected(): boolean }
+}
+
+export const openVitals = (parts: VitalParts): { registry: Registry; views: VitalViews } => {
+  const { config, figures, fleet, probe, bus, stack, nowMs } = parts
+  const vitals = createVitals({
+    store: probe,
+    stateDir: config.state_dir,
+    brokerConnected: bus.connected,
+    nowMs,
+  })
+  stack.defer(() => vitals.close())
+  const registry = addProcessMetrics(metricRegistry(coordinatorMetrics({ figures, fleet, vitals })))
+  return { registry, views: { vitals } }
+}

@@ -1,0 +1,119 @@
+import type * as z from 'zod'
+import type { SizeUnit } from '../../shared/probes/units.ts'
+import type { Role } from '../keys/key.ts'
+
+/** Callers that are let in: everybody, any key, or a key with one of the roles. */
+export type Access = 'none' | 'key' | 'operator'
+
+/** Effect of a call: it reads, changes data of the coordinator, or acts on the world by a plan. */
+export type Effect = 'read' | 'write' | 'gated'
+
+/** Notice that an operation will be removed. Dates are whole days, UTC: `2027-01-31`. */
+export interface Deprecation {
+  since: string
+  /** At least six months later. */
+  sunset: string
+  /** Path of the successor, or of its documentation. */
+  use: string
+}
+
+/**
+ * How a caller waits: for the answer, for the id of a task that goes on by itself (REST: 202), or
+ * for the answer with progress before it (REST: events, for a client that accepts them).
+ */
+export type Mode = 'sync' | 'task' | 'stream'
+
+/**
+ * The facts of an operation, without its behaviour: schema in, schema out, access and effect. Every
+ * surface is a projection of the list of them; none knows an operation by name.
+ */
+export interface Declaration<I extends z.ZodObject = z.ZodObject, O extends z.ZodType = z.ZodType> {
+  /** Wire id, also the name of its file: `cells-list`. */
+  id: string
+  /** Folder of its file, set where the list is loaded; the toolset it belongs to. */
+  group?: string
+  /** One sentence for readers of a list of tools. */
+  description: string
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** REST path; `{name}` takes the input field of that name. */
+  path: string
+  access: Access
+  /** With access `operator`: any one of these; every operator role when absent. */
+  roles?: readonly Role[]
+  effect: Effect
+  /** False keeps the operation away from language models: MCP has no tool of it. */
+  tool?: false
+  /** True when the call may reach beyond the fleet; gated operations always may. */
+  openWorld?: boolean
+  /** Snake case with units in the names; includes the fields of the path. */
+  input: I
+  output: O
+  /** Valid inputs without the fields of the path; the first one is shown in the API document. */
+  examples?: readonly object[]
+  /** Time limit of a call; the default depends on the mode. */
+  timeoutSeconds?: number
+  /** Status of an answer on REST; 200 when absent. */
+  status?: 201
+  /** Data of the events that a call sends while it runs, to clients that accept `text/event-stream`. */
+  events?: z.ZodType
+  /** `sync` when absent. A2A makes a task of each. */
+  mode?: Mode
+  /** True when a task that a restart cut off may be started again with the same input. */
+  resumable?: boolean
+  /** True when the caller may name a cell beside the input: `?cell=`, `metadata.cell`. */
+  onCell?: boolean
+  /**
+   * Id of the request at a gate that an output still waits for. Tasks wait for the decision and
+   * make the call again after an approval.
+   */
+  waitsFor?: (output: z.output<O>) => string | undefined
+  /** Place on the command line, where that does not follow from the id. */
+  cli?: {
+    group: string
+    verb: string
+    /** Input field that is the text of a file, which is the last argument there. */
+    file?: string
+    /** Fields of the answer that are sizes and do not say so by their names, with their unit. */
+    units?: Readonly<Record<string, SizeUnit>>
+  }
+  /**
+   * REST sends the field `body` as it is, with the field `type` as its media type, unless that is
+   * null. A non-null `next.field` is the start of the next page: the value of the input `next.input`.
+   */
+  text?: { body: string; type: string; next?: { field: string; input: string } }
+  deprecated?: Deprecation
+  /** Exit codes of the command line for values of one field of the answer; 0 for others. */
+  exit?: { field: string; codes: Readonly<Record<string, number>> }
+}
+
+/** The facts of a skill: an operation that is on the agent card. */
+export interface SkillFacts extends Declaration {
+  /** Display name on the card. */
+  name: string
+  tags: readonly string[]
+  /** Shown in the catalogue and the documents, not on the card. */
+  examples: readonly object[]
+  /** False keeps the schema off the card; the input is validated all the same. */
+  publishesInput: boolean
+  /** Further fields of the card. */
+  card: { examples?: readonly string[]; endpoints?: Readonly<Record<string, string>> }
+}
+
+/** The names in a path template: `/v1/cells/{cell_id}` has `cell_id`. */
+export const pathFields = (path: string): string[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, field = '']) => field)
+
+/** Place on the command line: `cells-list` is `shoal cells list`. */
+export const cliOf = ({
+  id,
+  cli,
+}: Pick<Declaration, 'id' | 'cli'>): NonNullable<Declaration['cli']> => {
+  const [group = id, ...verb] = id.split('-')
+  return cli ?? { group, verb: verb.join(' ') || 'show' }
+}
+
+/** True for an operation that is a tool of MCP. */
+export const isTool = ({ tool }: Pick<Declaration, 'tool'>): boolean => tool !== false
+
+/** True for a call that leaves a trace in the audit: one that does more than read. */
+export const isAudited = ({ effect }: Pick<Declaration, 'effect'>): boolean => effect !== 'read'

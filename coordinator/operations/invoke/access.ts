@@ -1,0 +1,31 @@
+import { ShoalError } from '../../../shared/errors.ts'
+import { type Key, OPERATOR_ROLES } from '../../keys/key.ts'
+import type { Declaration } from '../declaration.ts'
+
+type Guarded = Pick<Declaration, 'access' | 'roles'>
+type Roles = Pick<Key, 'roles'>
+
+/** Throws `auth_required` or `forbidden` unless the key may call the operation. */
+export const requireAccess = (operation: Guarded, key: Roles | undefined): void => {
+  const fault = accessFault(operation, key)
+  if (fault !== undefined)
+    throw new ShoalError(key === undefined ? 'auth_required' : 'forbidden', fault)
+}
+
+/** Reason why the key may not call the operation; undefined when it may. */
+export const accessFault = (operation: Guarded, key: Roles | undefined): string | undefined => {
+  if (mayCall(operation, key)) return undefined
+  if (key === undefined) return 'this needs a key'
+  const { roles = OPERATOR_ROLES } = operation
+  return `this needs a key with the role ${roles.join(' or ')}`
+}
+
+/** True when the key may call the operation. */
+export const mayCall = (
+  { access, roles = OPERATOR_ROLES }: Guarded,
+  key: Roles | undefined,
+): boolean => {
+  if (access === 'none') return true
+  if (key === undefined) return false
+  return access === 'key' || key.roles.some(role => (roles as readonly string[]).includes(role))
+}

@@ -1,0 +1,43 @@
+import { ShoalError } from '../../../shared/errors.ts'
+import type { CountCall } from '../../quota/call-limits.ts'
+import type { Admission, Quota } from '../../quota/quota.ts'
+import type { TaskCaller } from '../context.ts'
+
+export interface CountParts {
+  countCall: CountCall
+  quota: Pick<Quota, 'admit'>
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
+export type Count = (caller: Pick<TaskCaller, 'key' | 'address'>) => Admission | Promise<Admission>
+
+/**
+ * Counts one request: those of a key against its minute, those without a key against the allowance
+ * of their network. Throws `rate_limited` or `tier_exceeded`.
+ */
+export const countingWith =
+  ({ countCall, quota, now }: CountParts): Count =>
+  ({ key, address = '' }) => {
+    if (key === undefined)
+      return quota.admit({ id: `address:${address}`, tier: 'anonymous' }, now())
+    countCall(key.id, key)
+    return KEPT
+  }
+
+/** A key keeps what it has used, refused or not. */
+const KEPT: Admission = { refund: () => {} }
+
+/** Does the work of a request that was counted, and takes the count back when it was refused. */
+export const refunding = async <T>(admission: Admission, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work()
+  } catch (error) {
+    if (isRefusal(error)) admission.refund()
+    throw error
+  }
+}
+
+/** A call that took its time, or whose caller has left, was not refused. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof ShoalError && error.code !== 'request_timeout' && error.code !== 'client_closed'

@@ -1,0 +1,66 @@
+import { Approval } from '../../gates/approval.ts'
+import type { Caller } from '../../gates/asking.ts'
+import { ownSubject } from '../../gates/own-subject.ts'
+import type { GateRequest } from '../../gates/request.ts'
+import type { Context } from '../context.ts'
+import { callerOf } from '../gates/gate-view.ts'
+import type { Operation } from '../operation.ts'
+import { Pending } from '../pending.ts'
+import type { Planned } from '../plan.ts'
+
+type AnyGated = Operation & { effect: 'gated' }
+
+/**
+ * Plans, and carries the plan out when it may be: at once without a gate, with its approval
+ * otherwise. The answer is `Pending` while the approval is missing.
+ */
+export const carryOut = async (
+  { id, plan, show, run }: AnyGated,
+  input: object,
+  context: Context,
+): Promise<unknown> => {
+  const planned = await plan(input as never, context)
+  if (show !== undefined && (input as { dry_run?: boolean }).dry_run === true)
+    return show(planned.plan)
+  const { gate } = planned
+  if (gate === undefined) {
+    if (run === undefined) throw new TypeError(`${id} has a plan that nothing carries out`)
+    return run(planned.plan, context, undefined)
+  }
+  const requester = planned.requester ?? callerOf(context)
+  const request = planned.request ?? (await askAt(gate, planned, requester, context))
+  if (request.state !== 'approved' || run === undefined) return pendingOf(request, planned)
+  const use = { requestId: request.id, plan: coveredBy(planned), caller: requester }
+  const approval = new Approval(context.gates, use)
+  const answer = await run(planned.plan, context, approval)
+  if (approval.isUsed) return answer
+  throw new TypeError(`${id} has not used the approval ${request.id}`)
+}
+
+const coveredBy = ({ plan, covers = plan }: Planned<unknown>): unknown => covers
+
+/** The same plan again finds its request; another one with its subject supersedes it. */
+const askAt = async (
+  gateId: string,
+  planned: Planned<unknown>,
+  requester: Caller,
+  { gates }: Context,
+): Promise<GateRequest> => {
+  const { summary, evidence, abandon } = planned
+  const plan = coveredBy(planned)
+  const subject = ownSubject(plan, planned.subject)
+  try {
+    return await gates.request({ gateId, subject, summary, plan, evidence }, requester)
+  } catch (error) {
+    await abandon?.()
+    throw error
+  }
+}
+
+const pendingOf = (request: GateRequest, planned: Planned<unknown>): Pending => {
+  const { next, difference, claimToken } = planned
+  return new Pending(request, next?.(request), {
+    ...(difference === undefined ? {} : { difference }),
+    ...(claimToken === undefined ? {} : { claim_token: claimToken }),
+  })
+}

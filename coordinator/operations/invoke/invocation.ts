@@ -1,0 +1,36 @@
+import type { Progress, TaskCaller, Tell } from '../context.ts'
+import type { Operation } from '../operation.ts'
+
+/** Receives what a call reports while it runs. */
+export interface Listener {
+  progress?: ((progress: Progress) => void) | undefined
+  tell?: Tell | undefined
+}
+
+/** Input of a call as the caller sent it, and the cell that was named beside it. */
+export interface Asked {
+  input: unknown
+  cellId?: string | undefined
+}
+
+/** One call, in the words of no surface. */
+export interface Invocation {
+  operation: Operation
+  caller: TaskCaller
+  /** Reads the input; called when the caller was admitted. Throws `invalid_request`. */
+  read: () => Asked | Promise<Asked>
+  /** The idempotency key, if there is one, and its name on this surface. */
+  repeat?: { callKey: unknown; param: string } | undefined
+  /** Each ends the call when it aborts. */
+  signals: readonly AbortSignal[]
+  listener?: Listener | undefined
+  /** True for a call inside another one that was counted for both. */
+  isCounted?: boolean | undefined
+}
+
+/** A call that was admitted and read. */
+export interface Call extends Asked {
+  operation: Operation
+  caller: TaskCaller
+  listener?: Listener | undefined
+}

@@ -1,0 +1,36 @@
+import type { Base } from '../../base/base.ts'
+import type { Idempotency } from '../../idempotency/idempotency.ts'
+import type { Keys } from '../../keys/keys.ts'
+import { type CountCall, createCallLimits } from '../../quota/call-limits.ts'
+import type { Quota } from '../../quota/quota.ts'
+import type { Views } from '../context.ts'
+import type { Operation } from '../operation.ts'
+import type { OperationTasks } from '../operation-tasks.ts'
+import { createPipeline, type Pipeline } from './invoke.ts'
+
+export interface PipelinePartParts extends Pick<Base, 'now'> {
+  logger: Pick<Base['logger'], 'warn'>
+  skills: readonly Operation[]
+  quota: Pick<Quota, 'admit'>
+  keys: Pick<Keys, 'hold'>
+  idempotency: Idempotency
+  /** Limits of a test in place of the product's. */
+  countCall?: CountCall
+  /** Complete when all parts are open: calls see every view, and some begin tasks. */
+  views: object
+}
+
+/** The way from every surface, and from tasks, to the operations. */
+export const openPipeline = (parts: PipelinePartParts): { pipeline: Pipeline } => ({
+  pipeline: createPipeline({
+    skills: parts.skills,
+    views: () => parts.views as Views,
+    tasks: () => (parts.views as { tasks?: Pick<OperationTasks, 'begin'> }).tasks,
+    countCall: parts.countCall ?? createCallLimits(),
+    quota: parts.quota,
+    idempotency: parts.idempotency,
+    hold: parts.keys.hold,
+    logger: parts.logger,
+    now: parts.now,
+  }),
+})

@@ -1,0 +1,68 @@
+import { hash } from 'node:crypto'
+import { canonicalJson } from '../../../shared/canonical-json.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import type { Idempotency } from '../../idempotency/idempotency.ts'
+import type { Declaration } from '../declaration.ts'
+import { Pending } from '../pending.ts'
+import type { Call, Invocation } from './invocation.ts'
+import { timeLimitSeconds } from './time.ts'
+
+/** draft-ietf-httpapi-idempotency-key-header-07; quotes around it are part of it. */
+const KEY = /^[\x21-\x7e]{1,255}$/
+
+/** True for an operation that changes something: calling it twice differs from calling it once. */
+export const isMutation = ({ method, effect }: Pick<Declaration, 'method' | 'effect'>): boolean =>
+  method !== 'GET' && effect !== 'read'
+
+interface Repeatable {
+  idempotency: Idempotency | undefined
+  repeat: Invocation['repeat']
+}
+
+/**
+ * Runs a mutation that carries an idempotency key once; a repetition gets the answer of the first.
+ * A pending answer is not kept: the same call again is how an approved plan is carried out.
+ *
+ * The claim lasts as long as the work does, also past the time limit of its call: until then a
+ * repetition is refused with `conflict`, and afterwards it gets the late answer. So a call that
+ * timed out can be repeated with its key without doing anything twice.
+ */
+export const runOnce = async (
+  call: Call,
+  { idempotency, repeat }: Repeatable,
+  run: () => Promise<unknown>,
+): Promise<{ answer: unknown; replayed: boolean }> => {
+  const { operation, caller } = call
+  if (repeat?.callKey === undefined || !isMutation(operation))
+    return { answer: await run(), replayed: false }
+  const { callKey, param } = repeat
+  if (typeof callKey !== 'string' || !KEY.test(callKey))
+    throw new ShoalError('invalid_request', 'it takes 1 to 255 visible characters', { param })
+  if (caller.key === undefined || idempotency === undefined)
+    throw new ShoalError('invalid_request', 'an Idempotency-Key needs an API key', { param })
+  const repeatable = {
+    scope: caller.key.id,
+    callKey,
+    fingerprint: fingerprintOf(call),
+    timeoutSeconds: answerSeconds(operation),
+  }
+  return idempotency.once(repeatable, run, isKept)
+}
+
+const isKept = (answer: unknown): boolean => !(answer instanceof Pending)
+
+/** A task only has to begin within the call. */
+const answerSeconds = (operation: Pick<Declaration, 'timeoutSeconds' | 'mode'>): number =>
+  timeLimitSeconds(operation.mode === 'task' ? {} : operation)
+
+/** Throws `invalid_request` for text that is none in Unicode: it has no bytes to compare. */
+const fingerprintOf = ({ operation, caller, input, cellId }: Call): string => {
+  try {
+    const asked = { operation: operation.id, tenant: caller.tenantId, input, cell: cellId }
+    return hash('sha256', canonicalJson(asked))
+  } catch (cause) {
+    throw new ShoalError('invalid_request', 'the input has text with half of a character', {
+      cause,
+    })
+  }
+}

@@ -1,0 +1,33 @@
+import type * as z from 'zod'
+import type { Caller } from '../gates/asking.ts'
+import type { GateRequest } from '../gates/request.ts'
+
+/** A plan of an operation, with what its gate needs to know. */
+export interface Planned<P> {
+  plan: P
+  /** One line for approvers. */
+  summary: string
+  /** Gate that must approve the plan; absent when this plan needs no approval. */
+  gate?: string
+  /** A newer request with the same subject supersedes an older one; the plan itself by default. */
+  subject?: string
+  /**
+   * JSON that the approval covers, where that is not the whole plan: what is resolved and bounded,
+   * without readings that change from call to call.
+   */
+  covers?: unknown
+  /** Supporting evidence for approvers. */
+  evidence?: unknown
+  /** Changes the plan would make, for the requester. */
+  difference?: z.core.util.JSONType
+  /** Requester at the gate, where that is not the person of the calling key: a visitor. */
+  requester?: Caller
+  /** An existing request that this call carries out; without it the call makes or finds its own. */
+  request?: GateRequest
+  /** Next step of the requester, in words; by default to make the same call again. */
+  next?: (request: GateRequest) => string
+  /** Lets a requester without a key come back; part of the answer while the request is pending. */
+  claimToken?: string
+  /** Takes back what planning has reserved, when the request could not be made. */
+  abandon?: () => Promise<void>
+}

@@ -1,0 +1,30 @@
+import type { Actor } from '../audit/audit.ts'
+import type { Scope } from '../store/scope.ts'
+import type { Store } from '../store/store.ts'
+import { createPerson, getPerson, listPeople, type NewPerson, type Person } from './people.ts'
+import { getTenant, type Tenant } from './tenants.ts'
+
+/** People and tenants; who may no longer act is decided with their keys. */
+export interface PeopleViews {
+  people: {
+    create(person: NewPerson, by: Actor): Promise<Person>
+    get(id: string, scope: Scope): Promise<Person | undefined>
+    list(scope: Scope): Promise<Person[]>
+    tenant(id: string): Promise<Tenant | undefined>
+  }
+}
+
+export const openPeople = ({
+  store: { ledger },
+}: {
+  store: Pick<Store, 'ledger'>
+}): { views: PeopleViews } => ({
+  views: {
+    people: {
+      create: (person, by) => createPerson(ledger, person, by),
+      get: (id, scope) => getPerson(ledger, id, scope),
+      list: scope => listPeople(ledger, scope),
+      tenant: id => getTenant(ledger, id),
+    },
+  },
+})

@@ -1,0 +1,43 @@
+import { newId } from '../../shared/ids.ts'
+import type { Base } from '../base/base.ts'
+import type { Events } from '../events/bus.ts'
+import type { Store } from '../store/store.ts'
+import { countJobs } from './job-query.ts'
+import type { OpenQueue } from './open.ts'
+import { startWorker, type WorkerParts } from './worker.ts'
+
+type Counted = Awaited<ReturnType<typeof countJobs>>
+
+export interface WorkerDomainParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'> {
+  store: Pick<Store, 'ledger'>
+  work: Pick<OpenQueue, 'kinds' | 'onWork'>
+  events: Pick<Events, 'publish'>
+  figures: {
+    queue: { attempted: NonNullable<WorkerParts['ended']>; counted(jobs: Counted): void }
+  }
+}
+
+const COUNT_SECONDS = 15
+
+/** Runs the work of every kind that was added before, in this process. */
+export const openWorker = async (parts: WorkerDomainParts): Promise<object> => {
+  const { store, work, events, figures, stack, schedules, logger, now } = parts
+  const { ledger } = store
+  const worker = startWorker({
+    ledger,
+    kinds: work.kinds,
+    logger,
+    now,
+    id: newId('worker'),
+    ended: figures.queue.attempted,
+    gaveUp: ({ id, kind, tenantId }, reason) =>
+      events.publish('shoal.job.dead', { kind, reason, tenant_id: tenantId ?? null }, id),
+  })
+  stack.defer(() => worker.close())
+  stack.defer(work.onWork(worker.wake))
+
+  const count = async (): Promise<void> => figures.queue.counted(await countJobs(ledger.read))
+  await count()
+  schedules.every('queue.count', COUNT_SECONDS, count)
+  return {}
+}

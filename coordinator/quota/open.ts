@@ -1,0 +1,71 @@
+import type { Base } from '../base/base.ts'
+import { Listeners } from '../base/listeners.ts'
+import type { OpenLeader } from '../leader/open.ts'
+import type { Store } from '../store/store.ts'
+import { createQuota, type Quota } from './quota.ts'
+import type { TierSettings } from './tiers.ts'
+import { createUsage, type NewUsage } from './usage.ts'
+import { type JournaledUsage, journalUsage } from './usage-journal.ts'
+import { createUsageKeeper } from './usage-keeper.ts'
+import { readUsage, type UsageLine, type UsageQuestion } from './usage-query.ts'
+
+/** Allowances and what was used of them. */
+export interface QuotaViews {
+  tiers: TierSettings
+  usage: {
+    /** Sums up to this moment. Rejects with `store_unavailable` while some cannot be written. */
+    read(question: UsageQuestion): Promise<UsageLine[]>
+  }
+}
+
+/** Usage for the parts that answer requests. */
+export interface RecordedUsage extends Pick<JournaledUsage, 'record'> {
+  /** Reports every row after it was recorded. Returns how to stop that. */
+  onRecorded(listener: (row: NewUsage) => void): () => void
+}
+
+export interface QuotaParts
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
+    Pick<OpenLeader, 'leaderWork'> {
+  config: {
+    state_dir: string
+    tiers: TierSettings
+    usage: { row_days: number; bucket_days: number }
+  }
+  store: Store
+  figures: { quota: { watch(quota: Quota): Quota } }
+}
+
+const SWEEP_SECONDS = 10
+const TIDY_SECONDS = 60
+
+export const openQuota = async (
+  parts: QuotaParts,
+): Promise<{ quota: Quota; usage: RecordedUsage; views: QuotaViews }> => {
+  const { config, store, figures, stack, schedules, leaderWork, logger } = parts
+  const { records } = store
+  const keeper = createUsageKeeper({ records, retention: config.usage, now: parts.now })
+  leaderWork.every('usage.tidy', TIDY_SECONDS, () => keeper.tidy())
+  stack.defer(() => keeper.close())
+
+  const quota = figures.quota.watch(createQuota({ store, tiers: config.tiers, logger }))
+  stack.defer(() => quota.close())
+  schedules.every('quota.sweep', SWEEP_SECONDS, () => quota.sweep())
+
+  const journal = await journalUsage(createUsage(store), { stateDir: config.state_dir, logger })
+  stack.defer(() => journal.close())
+  const recorded = new Listeners<[NewUsage]>()
+  const record: RecordedUsage['record'] = async row => {
+    await journal.record(row)
+    recorded.notify(row)
+  }
+  const read: QuotaViews['usage']['read'] = async question => {
+    await journal.settle()
+    return readUsage(records, question)
+  }
+  return {
+    quota,
+    usage: { record, onRecorded: recorded.add },
+    views: { tiers: config.tiers, usage: { read } },
+  }
+}

@@ -1,0 +1,86 @@
+import { ShoalError } from '../../shared/errors.ts'
+import type { CoordinatorConfig } from '../config.ts'
+import { callerKey, type Said, type Turn } from '../conversations/speaker.ts'
+import { chatLines } from '../conversations/transcript.ts'
+import { AUTO_MODEL } from '../fleet/cascade-steps.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { AskModel } from '../http/ask-model.ts'
+import { catalogueById, requireModel } from '../http/model-access.ts'
+import type { Key } from '../keys/key.ts'
+import type { Context } from '../operations/context.ts'
+import type { Quota } from '../quota/quota.ts'
+import { modelsOfTier } from '../quota/tier-models.ts'
+
+/** Characters of a token: fewer than texts have, so that what is sent mostly fits at once. */
+const CHARS_PER_TOKEN = 3
+/** Attempts with half of the text each, where a model says that it is too long. */
+const ATTEMPTS = 4
+const RETRY_AFTER_SECONDS = 15
+
+export interface ModelSpeakerParts {
+  config: Pick<CoordinatorConfig, 'conversations' | 'catalogue' | 'tiers'>
+  askModel: AskModel
+  fleet: Pick<Fleet, 'serves'>
+  quota: Pick<Quota, 'standing'>
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
+/** Has models answer as they answer a chat completion of the same key. */
+export const createModelSpeaker = ({ config, askModel, fleet, quota, now }: ModelSpeakerParts) => {
+  const { catalogue, conversations } = config
+  const byId = catalogueById(catalogue)
+
+  /** Tokens that every model which may answer has room for. */
+  const contextOf = (id: string, { tier }: Key): number => {
+    if (id !== AUTO_MODEL) return requireModel(byId, id, 'chat', tier).context_length
+    const chats = modelsOfTier(catalogue, tier).filter(({ kind }) => kind === 'chat')
+    if (chats.length === 0) requireModel(byId, id, 'chat', tier)
+    return Math.min(...chats.map(({ context_length }) => context_length))
+  }
+
+  const ready = async (id: string, key: Key): Promise<void> => {
+    contextOf(id, key)
+    const chats = modelsOfTier(catalogue, key.tier).filter(({ kind }) => kind === 'chat')
+    const served = id === AUTO_MODEL ? chats.some(each => fleet.serves(each.id)) : fleet.serves(id)
+    if (!served)
+      throw new ShoalError('cell_unavailable', `no cell serves ${id} now; see /v1/health`)
+    const { burst, remaining } = await quota.standing({ id: key.id, tier: key.tier }, now())
+    if (remaining === 0)
+      throw new ShoalError('tier_exceeded', 'the requests of this month are used up')
+    if (burst === 0)
+      throw new ShoalError('rate_limited', 'the requests of this minute are used up', {
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      })
+  }
+
+  const speak = async (turn: Turn, context: Context): Promise<Said> => {
+    const { conversation, participant, messages, signal, delta } = turn
+    const key = callerKey(context)
+    const length = contextOf(participant.id, key)
+    const tierTokens = config.tiers[key.tier].max_tokens
+    const replyTokens = Math.min(conversations.reply_tokens, tierTokens, Math.floor(length / 4))
+    let chars = (length - replyTokens) * CHARS_PER_TOKEN
+    for (let attempt = 1; ; attempt++) {
+      const lines = chatLines(conversation, messages, participant, chars)
+      try {
+        const { text, usage } = await askModel({
+          body: { model: participant.id, messages: lines, max_tokens: replyTokens },
+          ...{ key, tenantId: context.tenantId ?? key.tenantId, signal, delta },
+          requestId: context.requestId,
+        })
+        return { content: text, tokens: usage?.total_tokens ?? tokensOf(lines, text) }
+      } catch (error) {
+        const isTooLong = error instanceof ShoalError && error.code === 'context_length_exceeded'
+        if (!isTooLong || attempt === ATTEMPTS) throw error
+        chars = Math.floor(chars / 2)
+      }
+    }
+  }
+
+  return { admit: contextOf, ready, speak }
+}
+
+/** Where a cell could not tell. */
+const tokensOf = (lines: readonly { content: string }[], text: string): number =>
+  Math.ceil([...lines.map(({ content }) => content), text].join('').length / CHARS_PER_TOKEN)

@@ -1,0 +1,63 @@
+import type { Base } from '../base/base.ts'
+import type { CoordinatorConfig } from '../config.ts'
+import { openAgentCredentials } from '../conversations/agent-credentials.ts'
+import { Conversations } from '../conversations/conversations.ts'
+import { RemoteAgents } from '../conversations/remote-agent.ts'
+import type { Events } from '../events/bus.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import type { AskModel } from '../http/ask-model.ts'
+import type { Running } from '../http/running.ts'
+import type { OpenLeader } from '../leader/open.ts'
+import type { QueueFigures } from '../metrics/queue-figures.ts'
+import type { ConversationViews } from '../operations/context.ts'
+import { ownAddresses } from '../outbound/open.ts'
+import { createSender } from '../outbound/sender.ts'
+import type { Quota } from '../quota/quota.ts'
+import type { Skill } from '../skills/skill.ts'
+import type { Store } from '../store/store.ts'
+import { createSpeakers } from './speakers.ts'
+
+export interface ConversationParts
+  extends Pick<Base, 'stack' | 'logger' | 'now'>,
+    Pick<OpenLeader, 'leaderWork'> {
+  config: CoordinatorConfig
+  /** Environment of the process, which may hold credentials for agents. */
+  env: Record<string, string | undefined>
+  store: Store
+  events: Pick<Events, 'publish'>
+  running: Running
+  figures: { queue: Pick<QueueFigures, 'sent'> }
+  quota: Pick<Quota, 'standing'>
+  fleet: Pick<Fleet, 'serves'>
+  skills: readonly Skill[]
+  askModel: AskModel
+}
+
+/** Conversations in which models, skills and agents of other services speak. */
+export const openSpeakers = async (
+  parts: ConversationParts,
+): Promise<{ views: ConversationViews }> => {
+  const { config, store, events, running, figures, stack, leaderWork, logger, now } = parts
+  const { outbound, conversations } = config
+  const sender = createSender({
+    config: { ...outbound, answer_seconds: conversations.agent_seconds },
+    own: ownAddresses,
+    ended: figures.queue.sent,
+  })
+  const credentials = await openAgentCredentials(conversations.agent_credentials, parts.env)
+  const agents = new RemoteAgents({ sender, config: conversations, credentials })
+  stack.defer(() => agents.close())
+  const speakers = createSpeakers({ ...parts, agents })
+  const opened = await Conversations.open({
+    config: conversations,
+    store,
+    speakers,
+    events,
+    running,
+    leaderWork,
+    logger,
+    now,
+  })
+  stack.defer(() => opened.close())
+  return { views: { conversations: opened } }
+}

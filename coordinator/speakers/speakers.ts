@@ -1,0 +1,107 @@
+import { ShoalError } from '../../shared/errors.ts'
+import type { SkillFacts } from '../conversations/choose.ts'
+import type { Participant } from '../conversations/conversation.ts'
+import { leadingObject } from '../conversations/mention.ts'
+import type { RemoteAgents } from '../conversations/remote-agent.ts'
+import { callerKey, type Said, type Speakers, type Turn } from '../conversations/speaker.ts'
+import { transcript } from '../conversations/transcript.ts'
+import { parseJsonBody } from '../http/json-body.ts'
+import type { Context } from '../operations/context.ts'
+import type { SkillFacts as DeclaredSkill } from '../operations/declaration.ts'
+import { requireAccess } from '../operations/invoke/access.ts'
+import { bodyOf } from '../operations/invoke/outcome.ts'
+import type { Pending } from '../operations/pending.ts'
+import { createModelSpeaker, type ModelSpeakerParts } from './model-speaker.ts'
+
+export interface SpeakerParts extends ModelSpeakerParts {
+  skills: readonly DeclaredSkill[]
+  agents: RemoteAgents
+}
+
+/** It would wait for itself. */
+const CONVERSATION_SKILL = 'multi-agent-conversation'
+const AGENT_TEXT_CHARS = 64_000
+
+/**
+ * How participants are brought to speak: a model by the inference plane, a skill as on any surface,
+ * an agent of others over A2A. All of it is done with the key of who sent the message.
+ */
+export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
+  const { agents } = parts
+  const skills = new Map(parts.skills.map(skill => [skill.id, skill]))
+  const facts = new Map(parts.skills.map(skill => [skill.id, factsOf(skill)]))
+  const models = createModelSpeaker(parts)
+
+  const admitSkill = ({ id }: Participant, { key }: Context): void => {
+    const skill = skills.get(id)
+    if (skill === undefined) throw wrong(`there is no skill ${id}`)
+    if (id === CONVERSATION_SKILL) throw wrong(`${id} cannot take part in a conversation`)
+    requireAccess(skill, key)
+  }
+  const admitAgent = ({ id, url }: Participant): void => {
+    if (url === undefined) throw wrong(`agent ${id} needs the url of its card`, 'url')
+    agents.admit(url)
+  }
+
+  const speakSkill = async (
+    { participant, argument, signal }: Turn,
+    { callSkill }: Context,
+  ): Promise<Said> => {
+    const outcome = await callSkill(participant.id, { input: inputOf(argument), ends: signal })
+    const content =
+      outcome.kind === 'pending' ? waits(outcome.pending) : JSON.stringify(bodyOf(outcome))
+    return { content, tokens: 0 }
+  }
+
+  const speakAgent = async ({ conversation, participant, messages, signal }: Turn) => {
+    const text = transcript(conversation, messages, AGENT_TEXT_CHARS)
+    return { content: await agents.ask(participant.url ?? '', text, signal), tokens: 0 }
+  }
+
+  return {
+    admit: (participant, context) => {
+      const { id, type, url } = participant
+      if (url !== undefined && type !== 'agent')
+        throw wrong(`${id}: only an agent has a url`, 'url')
+      if (type === 'model') models.admit(id, callerKey(context))
+      if (type === 'skill') admitSkill(participant, context)
+      if (type === 'agent') admitAgent(participant)
+    },
+    ready: (participant, context) => {
+      if (participant.type === 'model') return models.ready(participant.id, callerKey(context))
+      if (participant.type === 'agent') admitAgent(participant)
+      return undefined
+    },
+    speak: (turn, context) => {
+      if (turn.participant.type === 'model') return models.speak(turn, context)
+      if (turn.participant.type === 'skill') return speakSkill(turn, context)
+      return speakAgent(turn)
+    },
+    requireSkill: (id, { key }) => {
+      const skill = skills.get(id)
+      if (skill !== undefined) requireAccess(skill, key)
+    },
+    skill: id => facts.get(id),
+  }
+}
+
+const factsOf = ({ id, name, description, effect, input }: DeclaredSkill): SkillFacts => ({
+  id,
+  name,
+  description,
+  reads: effect === 'read',
+  needsNothing: input.safeParse({}).success,
+})
+
+/** The JSON object behind the name; none is no input. */
+const inputOf = (argument: string | undefined): unknown => {
+  const text = leadingObject(argument ?? '')
+  return text === undefined ? {} : parseJsonBody(Buffer.from(text))
+}
+
+const waits = ({ view }: Pending): string =>
+  `Not done: ${view.summary}. It waits for approval at ${view.gate_id} until ${view.expires_at}, ` +
+  `request ${view.request_id}; ${view.next}.`
+
+const wrong = (message: string, param = 'id'): ShoalError =>
+  new ShoalError('invalid_request', message, { param })

@@ -1,0 +1,22 @@
+import { type CoordinatorConfig, isLoopback } from '../config.ts'
+import type { ServerIdentity } from './own-certificate.ts'
+import { loadServerIdentity } from './server-identity.ts'
+
+/** Where the coordinator listens, and whether with TLS. */
+export interface ListenerViews {
+  listens: { loopbackOnly: boolean; encrypted: boolean }
+}
+
+/** What the listener proves itself with; undefined on plain loopback. */
+export const openTls = async ({
+  config,
+}: {
+  config: CoordinatorConfig
+}): Promise<{ shown: ServerIdentity | undefined; views: ListenerViews }> => {
+  const shown = await loadServerIdentity(config)
+  const listens = {
+    loopbackOnly: isLoopback(config.http.host),
+    encrypted: shown !== undefined,
+  }
+  return { shown, views: { listens } }
+}

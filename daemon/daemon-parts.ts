@@ -1,0 +1,44 @@
+import type { Logger } from 'pino'
+import type { Metric } from '../shared/metrics/metric.ts'
+import type { CellSettings } from '../shared/wire/desired.ts'
+import type { EngineReport } from '../shared/wire/telemetry.ts'
+import type { Verb } from './commands/verb.ts'
+import type { DaemonConfig } from './config.ts'
+import type { GpuSampler } from './gpu/sampler.ts'
+import type { EngineLimits } from './inference/engines.ts'
+import type { ModelControl } from './inference/model-control.ts'
+import type { Service } from './service.ts'
+import type { Handle } from './services/link.ts'
+
+/** Inference as the daemon uses it. */
+export interface Inference extends Service {
+  reports(): EngineReport[]
+  onChange(listener: () => void): () => void
+  /** Ends the engines and starts them again, where there are some. */
+  restart?(limits?: EngineLimits): Promise<void>
+  /** Gives the sampler from which the memory of the GPUs is read. */
+  watchGpus?(gpus: Pick<GpuSampler, 'sample'>): void
+  /** Load, unload and pin of single models. */
+  models?: ModelControl
+  handle: Handle
+  /** Prometheus metrics of the engines, where there are some. */
+  metrics?(): Metric[]
+}
+
+export interface DaemonParts {
+  /** Configuration, including the settings that the coordinator made before. */
+  config: DaemonConfig
+  /** Settings of the cell's own file; those of `config` by default. */
+  local?: CellSettings
+  /** Registers a listener for the settings of the cell's own file after each reload. */
+  onReload?: (listener: (local: CellSettings) => void) => void
+  env: Record<string, string | undefined>
+  inference: Inference
+  /** Verbs of this cell besides those that every cell has. */
+  verbs?: readonly Verb[]
+  logger: Logger
+  /** Stops the daemon once its running answers have ended; the promise then resolves. */
+  leave?: AbortSignal
+  /** Stops it at once. */
+  signal: AbortSignal
+}

@@ -1,0 +1,267 @@
+import { join } from 'node:path'
+import { openSigner } from '../shared/signing.ts'
+import { PROTOCOL_VERSION, VERSION } from '../shared/version.ts'
+import type { Announce, HostFacts } from '../shared/wire/announce.ts'
+import { CAPABILITY } from '../shared/wire/capability.ts'
+import type { Envelope } from '../shared/wire/envelope.ts'
+import { createBuiltInVerbs } from './commands/built-in-verbs.ts'
+import { CoordinatorClock } from './commands/clock.ts'
+import { openJournalFile } from './commands/journal-file.ts'
+import { createModelVerbs } from './commands/model-verbs.ts'
+import { toVerbFacts, type Verb } from './commands/verb.ts'
+import type { DaemonParts } from './daemon-parts.ts'
+import { genuineDesired } from './desired/believable.ts'
+import { OpenBirths } from './desired/freshness.ts'
+import { settingsOf } from './desired/settings.ts'
+import type { GpuSampler } from './gpu/sampler.ts'
+import type { Health } from './health.ts'
+import { createSpawner } from './helper/helper-child.ts'
+import { Helpers } from './helper/helpers.ts'
+import { readHostFacts } from './host/facts.ts'
+import { createHostSampler } from './host/sampler.ts'
+import { beginEpoch, type Identity, signingKeyFile } from './identity.ts'
+import type { EngineLimits } from './inference/engines.ts'
+import { LiveSettings, spoolLimits } from './live-settings.ts'
+import { type OwnIdentity, ownIdentity } from './own-identity.ts'
+import { createHostProbes } from './probes/host-probes.ts'
+import { createHostQuestion } from './probes/host-question.ts'
+import { withQuestions } from './questions/with-questions.ts'
+import type { Service } from './service.ts'
+import { announceService } from './services/announce.ts'
+import { commandsService } from './services/commands.ts'
+import { credentialService, settleAtStart } from './services/credential.ts'
+import { DesiredService } from './services/desired.ts'
+import { linkService } from './services/link.ts'
+import { telemetryService } from './services/telemetry.ts'
+import { witnessService } from './services/witness.ts'
+import { Nudge } from './uplink/nudge.ts'
+import { quarantineNotice } from './uplink/quarantine-notice.ts'
+import { Uplink } from './uplink/uplink.ts'
+import { openWitness, type Witness } from './witness.ts'
+
+/** A cell that belongs to a fleet, for its services. */
+interface FleetCell {
+  parts: DaemonParts
+  identity: OwnIdentity
+  url: string
+  clock: CoordinatorClock
+  live: LiveSettings
+  witness: Witness
+  births: OpenBirths
+  /** Public keys of the coordinator that this cell has pinned. */
+  trusted: () => readonly string[]
+  health: Health
+  gpus: GpuSampler
+}
+
+/** Services of a cell that belongs to a fleet. The epoch grows before any peer learns of this start. */
+export const fleetServices = async (
+  stored: Identity,
+  health: Health,
+  gpus: GpuSampler,
+  parts: DaemonParts,
+): Promise<Service[]> => {
+  const cell = await openCell(stored, health, gpus, parts)
+  const { witness } = cell
+  const { config, inference, logger } = parts
+  const reach = reachOf(cell)
+  const uplink = openUplink(cell, reach)
+  const announcement = { again: async (): Promise<void> => {} }
+  const verbs = listVerbs(parts, announcement)
+  const announce = announceService({
+    uplink,
+    describe: await describeCell(cell, verbs),
+    intervalSeconds: config.telemetry.interval_seconds,
+    onChange: listener => inference.onChange(listener),
+    leaving: parts.leave ? AbortSignal.any([parts.leave, parts.signal]) : parts.signal,
+    logger,
+  })
+  announcement.again = () => announce.again()
+  const askAgain = () =>
+    void announce.again().catch(error => logger.debug({ reason: error.message }, 'not announced'))
+  const telemetry = openTelemetry(cell, uplink)
+  return [
+    announce,
+    openDesired(cell, { uplink, telemetry, askAgain }),
+    await openCommands(cell, uplink, verbs),
+    uplink,
+    telemetry,
+    linkService({ ...reach, handle: withQuestions([openHostProbes(parts)], inference.handle) }),
+    witnessService({ witness, uplink, logger }),
+    credentialService({
+      ...reach,
+      uplink,
+      credentialDays: config.coordinator.credential_days,
+      // messages that were signed with the new key before it was pinned are sent again
+      onTrustChange: askAgain,
+      logger,
+    }),
+  ]
+}
+
+const openCell = async (
+  stored: Identity,
+  health: Health,
+  gpus: GpuSampler,
+  parts: DaemonParts,
+): Promise<FleetCell> => {
+  const { config, logger, signal } = parts
+  const url = config.coordinator.url ?? stored.coordinator_url
+  const begun = await beginEpoch(config.state_dir, { ...stored, coordinator_url: url })
+  const identity = ownIdentity(config.state_dir, begun)
+  logger.info({ cell_id: identity.cell_id, epoch: identity.epoch, coordinator: url }, 'this cell')
+  const connectTimeoutSeconds = config.coordinator.connect_timeout_seconds
+  await settleAtStart({ identity, url, connectTimeoutSeconds, logger }, signal)
+  const trusted = () => (identity.coordinator_key === undefined ? [] : [identity.coordinator_key])
+  return {
+    parts,
+    identity,
+    url,
+    clock: new CoordinatorClock(() => performance.now()),
+    live: new LiveSettings(config),
+    witness: await openWitness({ stateDir: config.state_dir, trusted, logger }),
+    births: new OpenBirths(),
+    trusted,
+    health,
+    gpus,
+  }
+}
+
+/** What the connections to the coordinator share. */
+const reachOf = ({ parts, identity, url, health }: FleetCell) => ({
+  identity,
+  url,
+  connectTimeoutSeconds: parts.config.coordinator.connect_timeout_seconds,
+  health,
+  nudge: new Nudge(),
+  quarantine: quarantineNotice(identity.cell_id, parts.logger),
+})
+
+const openUplink = (cell: FleetCell, reach: ReturnType<typeof reachOf>): Uplink => {
+  const { parts, identity, clock, births, trusted } = cell
+  const { config, leave, logger } = parts
+  const { outboxBytes, ...telemetryLimits } = spoolLimits(config)
+  const onSend = ({ type, id }: Envelope): void => {
+    if (type !== 'birth') return
+    clock.markRequest(id)
+    births.add(id)
+  }
+  const uplink = new Uplink({
+    ...reach,
+    spool: { folder: join(config.state_dir, 'spool', 'telemetry'), ...telemetryLimits },
+    outbox: { folder: join(config.state_dir, 'spool', 'acks'), maxBytes: outboxBytes },
+    onSend,
+    logger,
+  })
+  leave?.addEventListener('abort', () => uplink.sayDraining(), { once: true })
+  uplink.on('desired', ({ body, at }) => {
+    const keys = { cellId: identity.cell_id, trusted: trusted() }
+    const { answers, issued_at = at } = genuineDesired(body, keys) ?? {}
+    if (answers !== undefined) clock.markAnswer(answers, issued_at)
+  })
+  return uplink
+}
+
+const listVerbs = (
+  { inference, verbs: more, logger }: DaemonParts,
+  announcement: { again(): Promise<void> },
+): Verb[] => {
+  const everyCell = createBuiltInVerbs({
+    announce: () => announcement.again(),
+    restartEngines: () => {
+      inference.restart?.().catch(error => logger.error({ reason: error.message }, 'engines'))
+    },
+  })
+  const ofModels = inference.models === undefined ? [] : createModelVerbs(inference.models)
+  return [...everyCell, ...ofModels, ...(more ?? [])]
+}
+
+const describeCell = async (
+  { parts, identity, live, witness, gpus }: FleetCell,
+  verbs: readonly Verb[],
+): Promise<() => Announce> => {
+  const host: HostFacts = await readHostFacts()
+  return () => ({
+    name: parts.config.name,
+    version: VERSION,
+    protocol: PROTOCOL_VERSION,
+    capability: CAPABILITY,
+    host,
+    gpus: gpus.facts(),
+    engines: parts.inference.reports(),
+    tags: live.tags,
+    ...(identity.coordinator_key !== undefined && { coordinator_key: identity.coordinator_key }),
+    verbs: verbs.map(toVerbFacts),
+    ...auditHead(witness),
+  })
+}
+
+const openTelemetry = ({ parts, gpus }: FleetCell, uplink: Uplink) =>
+  telemetryService({
+    uplink,
+    gpus,
+    host: createHostSampler({ stateDir: parts.config.state_dir }),
+    engines: () => parts.inference.reports(),
+    onChange: listener => parts.inference.onChange(listener),
+    intervalSeconds: parts.config.telemetry.interval_seconds,
+  })
+
+const openDesired = (
+  cell: FleetCell,
+  {
+    uplink,
+    telemetry,
+    askAgain,
+  }: {
+    uplink: Uplink
+    telemetry: ReturnType<typeof openTelemetry>
+    askAgain: () => void
+  },
+): DesiredService => {
+  const { parts, identity, live, births, trusted, health } = cell
+  const { config, local, onReload, inference, logger } = parts
+  const restartEngines = async (limits: EngineLimits) => inference.restart?.(limits)
+  const desired = new DesiredService({
+    stateDir: config.state_dir,
+    uplink,
+    local: local ?? settingsOf(config),
+    apply: settings => live.apply(settings, { telemetry, uplink, restartEngines, logger }),
+    health,
+    engines: () => inference.reports(),
+    trustedKeys: () => ({ cellId: identity.cell_id, trusted: trusted() }),
+    births,
+    askAgain,
+    logger,
+  })
+  onReload?.(settings => void desired.reload(settings))
+  return desired
+}
+
+const openCommands = async (
+  { parts, identity, clock, trusted }: FleetCell,
+  uplink: Uplink,
+  verbs: readonly Verb[],
+): Promise<Service> =>
+  commandsService({
+    cellId: identity.cell_id,
+    uplink,
+    file: openJournalFile(join(parts.config.state_dir, 'commands.journal')),
+    signer: await openSigner(signingKeyFile(parts.config.state_dir)),
+    listTrustedKeys: trusted,
+    verbs,
+    clock,
+    now: Date.now,
+    nowMs: () => performance.now(),
+    logger: parts.logger,
+  })
+
+const openHostProbes = ({ config, env, signal }: DaemonParts) => {
+  const helpers = new Helpers({ spawn: createSpawner(env) })
+  signal.addEventListener('abort', () => helpers.stop(), { once: true })
+  return createHostQuestion(createHostProbes({ helpers, config: config.probes, now: Date.now }))
+}
+
+const auditHead = ({ head }: Witness): Pick<Announce, 'audit_head'> => {
+  const kept = head()
+  return kept === undefined ? {} : { audit_head: kept }
+}

@@ -1,0 +1,14 @@
+import type { RefusalCode } from '../protocol.ts'
+
+/** Error for a request that this model cannot serve; its message is shown to the caller. */
+export class UnservableError extends Error {
+  readonly code: RefusalCode
+  readonly param: string | undefined
+
+  constructor(code: RefusalCode, message: string, param?: string) {
+    super(message)
+    this.name = 'UnservableError'
+    this.code = code
+    this.param = param
+  }
+}

@@ -1,0 +1,74 @@
+import t from 'tap'
+import { openAll } from '../../../coordinator/base/open-all.ts'
+import { Timers } from '../../../coordinator/base/timers.ts'
+
+/** Schedules that a test runs by hand, and what they logged. */
+const scene = () => {
+  const ticks: (() => void)[] = []
+  const warned: string[] = []
+  const stack = new AsyncDisposableStack()
+  const timers = new Timers({
+    stack,
+    logger: { warn: (_: unknown, message?: string) => void warned.push(message ?? '') } as never,
+    repeat: call => {
+      ticks.push(call)
+      return () => void ticks.splice(ticks.indexOf(call), 1)
+    },
+  })
+  return { timers, stack, warned, ticks, tick: () => ticks.forEach(each => void each()) }
+}
+
+const turn = () => new Promise(resolve => setImmediate(resolve))
+
+t.test('a failed run of a schedule is logged, and the next one happens', async t => {
+  const { timers, warned, tick } = scene()
+  let runs = 0
+  timers.every('sweep', 1, () => {
+    runs++
+    throw new Error('not now')
+  })
+  tick()
+  await turn()
+  tick()
+  await turn()
+  t.equal(runs, 2)
+  t.strictSame(warned, ['a scheduled run failed', 'a scheduled run failed'])
+})
+
+t.test('a schedule has one run at a time, and its closing waits for that run', async t => {
+  const { timers, stack, ticks, tick } = scene()
+  const held = Promise.withResolvers<void>()
+  let runs = 0
+  timers.every('sweep', 1, () => {
+    runs++
+    return held.promise
+  })
+  tick()
+  tick()
+  await turn()
+  t.equal(runs, 1)
+  let isClosed = false
+  const closing = stack.disposeAsync().then(() => {
+    isClosed = true
+  })
+  await turn()
+  t.strictSame([isClosed, ticks.length], [false, 0])
+  held.resolve()
+  await closing
+})
+
+t.test('two schedules cannot have one name', async t => {
+  const { timers } = scene()
+  timers.every('sweep', 1, () => {})
+  t.throws(() => timers.every('sweep', 2, () => {}), TypeError)
+})
+
+t.test('each part is given what those before it gave, and views come together', async t => {
+  const views = { now: () => 1 }
+  const opened = await openAll({ views, base: 1 }, [
+    ({ base }: { base: number }) => ({ first: base + 1, views: { one: 'one' } }),
+    async ({ first }: { first: number }) => ({ second: first + 1, views: { two: 'two' } }),
+  ])
+  t.match(opened, { base: 1, first: 2, second: 3, views: { one: 'one', two: 'two' } })
+  t.equal(opened.views, views as unknown, 'a part may hold the views before they are complete')
+})

@@ -1,0 +1,62 @@
+import t from 'tap'
+import type { CommandRequest } from '../../../coordinator/control/commands.ts'
+import { appWith, views } from '../../support/app.ts'
+
+const COMMAND = {
+  ...{ id: 'cmd_1', cellId: 'cell_a', state: 'queued', hazard: 'unsafe', mode: 'live' },
+  ...{ requestedBy: 'key:key-admin', issuedAt: 0, expiresAt: 1, updatedAt: 0 },
+  signed: { params: {} },
+}
+const PLAN = { parts: [{ cell_id: 'cell_a', part_hash: 'f' }] }
+
+t.test('a command is planned, approved and created in the transaction of its approval', async t => {
+  const done: string[] = []
+  let state = 'pending'
+  const asked: object[] = []
+  const app = await appWith({
+    views: views({
+      cells: { get: async () => ({}) },
+      commands: {
+        needsApproval: ({ verb, mode }: CommandRequest) => verb === 'fly' && mode === 'live',
+        plan: async () => ({ plan: PLAN, hazard: 'unsafe', checks: [] }),
+        create: async ({ verb }: CommandRequest) => {
+          done.push(`create ${verb}`)
+          return { ...COMMAND, verb }
+        },
+        createWithin: async (trx: string, { verb }: CommandRequest, _by: object, yes: object) => {
+          t.strictSame(yes, { plan: PLAN, approval: 'signed' })
+          done.push(`create ${verb} in ${trx}`)
+          return { ...COMMAND, verb }
+        },
+      },
+      gates: {
+        request: async (one: object) => {
+          asked.push(one)
+          return { id: 'gate_1', gateId: 'gate.device-command-live', state, expiresAt: 1 }
+        },
+        consume: async (_id: string, _by: object, { plan, within }: Json) => {
+          t.strictSame(plan, PLAN)
+          await within('the use', 'signed')
+        },
+      },
+    } as never),
+  })
+  t.teardown(() => app.close())
+  const create = async (verb: string, mode: string) => {
+    const { statusCode } = await app.inject({
+      ...{ method: 'POST', url: '/v1/cells/cell_a/commands', payload: { verb, mode } },
+      headers: { authorization: 'Bearer admin-key' },
+    })
+    return statusCode
+  }
+  t.equal(await create('ping', 'live'), 200, 'what is safe runs at once')
+  t.equal(await create('fly', 'dry'), 200, 'and so does a dry command')
+  t.equal(await create('fly', 'live'), 202)
+  t.match(asked, [{ gateId: 'gate.device-command-live', plan: PLAN, summary: 'fly on cell_a' }])
+  state = 'approved'
+  t.equal(await create('fly', 'live'), 200)
+  t.strictSame(done, ['create ping', 'create fly', 'create fly in the use'])
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: a fake of the narrow part that is used
+type Json = any

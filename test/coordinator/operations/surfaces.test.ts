@@ -1,0 +1,172 @@
+import t from 'tap'
+import { ShoalError } from '../../../shared/errors.ts'
+import { until } from '../../support/a2a.ts'
+import { contractSkills } from '../../support/contract-skills.ts'
+import { governanceScene } from '../../support/governance.ts'
+import { surfacesOf } from '../../support/surfaces.ts'
+
+/* The contract of the pipeline: the same calls over every surface have the same outcomes. Where a
+ * surface cannot express a case, its row says so. */
+
+const { skills, done, release, waiting } = contractSkills()
+let allowance = Number.POSITIVE_INFINITY
+let counted = 0
+const late: object[] = []
+const scene = await governanceScene(t, {
+  moreSkills: skills,
+  pipeline: {
+    countCall: () => {
+      counted++
+      if (allowance-- <= 0) throw new ShoalError('rate_limited', 'no more calls')
+    },
+    logger: { warn: (facts: object) => void late.push(facts) },
+  },
+})
+const { app, call, demo } = scene
+await app.listen({ host: '127.0.0.1', port: 0 })
+const surfaces = surfacesOf(scene, demo.operator)
+t.teardown(release)
+
+type Expected = Record<string, string>
+const everywhere = (outcome: string): Expected =>
+  Object.fromEntries(surfaces.map(({ name }) => [name, outcome]))
+
+/** Outcomes of one call on every surface, one after the other. */
+const onEach = async (
+  ask: (surface: (typeof surfaces)[number]) => Promise<string>,
+): Promise<Expected> => {
+  const found: Expected = {}
+  for (const surface of surfaces) found[surface.name] = await ask(surface)
+  return found
+}
+
+for (const [title, skill, input, expected] of [
+  ['a call that reads is done', 'fix-read', { word: 'a' }, everywhere('done a')],
+  ['a call with progress is done', 'fix-stream', { word: 'a' }, everywhere('done a')],
+  [
+    'a call that goes on by itself answers its task; A2A waits for the task that it makes',
+    'fix-task',
+    { word: 'a' },
+    { ...everywhere('task'), A2A: 'done a' },
+  ],
+  ['a plan without a gate is carried out', 'fix-plan', { word: 'a' }, everywhere('done a')],
+  [
+    'a dry run shows the plan and does nothing',
+    'fix-plan',
+    { word: 'dry', dry_run: true },
+    everywhere('done would move dry'),
+  ],
+  [
+    'a dry run asks at no gate',
+    'fix-plan',
+    { word: 'heavy dry', dry_run: true },
+    everywhere('done would move heavy dry'),
+  ],
+  [
+    'a refusal of the operation is told',
+    'fix-refuse',
+    { word: 'a' },
+    everywhere('refused conflict'),
+  ],
+  ['wrong input is refused', 'fix-read', { word: 7 }, everywhere('refused invalid_request')],
+  [
+    'a call ends with its time limit, also when the operation ignores its signal',
+    'fix-slow',
+    { word: 'slow' },
+    everywhere('refused request_timeout'),
+  ],
+] as const)
+  t.test(title, async t => {
+    t.strictSame(await onEach(({ call }) => call(skill, input, { key: demo.operator })), expected)
+  })
+
+t.test('a key without the role is refused', async t => {
+  const ask = onEach(({ call }) => call('fix-operator', { word: 'a' }, { key: demo.free }))
+  t.strictSame(await ask, everywhere('refused forbidden'))
+})
+
+t.test('a plan waits at its gate, and is carried out once after the approval', async t => {
+  const found = await onEach(async ({ name, call: ask, again = ask }) => {
+    const input = { word: `heavy ${name}` }
+    const told = { key: demo.operator }
+    const first = await ask('fix-plan', input, told)
+    const { json } = await call(demo.operator, 'GET', '/v1/gates/requests?state=pending')
+    const { id } = json.requests.find((one: { summary: string }) => one.summary.endsWith(name))
+    const { status } = await call(demo.approver_a, 'POST', `/v1/gates/requests/${id}/approve`, {})
+    return `${first}, ${status}, ${await again('fix-plan', input, told)}`
+  })
+  const expected = surfaces.map(({ name }) => [name, `pending, 200, done heavy ${name}`])
+  t.strictSame(found, Object.fromEntries(expected))
+  const moved = done.filter(word => word.startsWith('heavy '))
+  t.strictSame(
+    moved,
+    surfaces.map(({ name }) => `heavy ${name}`),
+  )
+})
+
+t.test(
+  'a call counts once; a skill that speaks in a conversation counts beside the message',
+  async t => {
+    const told = { key: demo.operator }
+    const found = await onEach(async ({ call }) => {
+      counted = 0
+      await call('fix-read', { word: 'counted' }, told)
+      return String(counted)
+    })
+    t.strictSame(found, { ...everywhere('1'), conversation: '2' })
+  },
+)
+
+t.test('a caller that calls too often is refused', async t => {
+  const found = await onEach(async ({ call }) => {
+    allowance = 0
+    const outcome = await call('fix-read', { word: 'a' }, { key: demo.operator })
+    allowance = Number.POSITIVE_INFINITY
+    return outcome
+  })
+  t.strictSame(found, everywhere('refused rate_limited'))
+})
+
+t.test('a call that is repeated with its key is done once, and no other has its key', async t => {
+  const found = await onEach(async ({ name, call }) => {
+    const told = { key: demo.operator, callKey: `once-${name}` }
+    const word = `once ${name}`
+    await call('fix-write', { word }, told)
+    await call('fix-write', { word }, told)
+    const other = await call('fix-write', { word: `${word} more` }, told)
+    return `${done.filter(each => each === word).length}, ${other}`
+  })
+  t.strictSame(found, {
+    ...everywhere('1, refused idempotency_key_reuse'),
+    // its key is the id of the message
+    A2A: '1, refused invalid_request',
+  })
+})
+
+t.test('a caller that leaves ends its call; over A2A it cancels the task', async t => {
+  const found = await onEach(async ({ call, cancelled }) => {
+    const leaving = new AbortController()
+    const { begun, aborted } = waiting.next()
+    const told = { key: demo.operator, signal: leaving.signal }
+    const sent = call('fix-wait', { word: 'a' }, told)
+    await begun
+    const end = cancelled?.(demo.operator) ?? leaving.abort()
+    const outcome = await sent.catch(error => error.name)
+    await Promise.all([aborted, end])
+    return outcome
+  })
+  t.strictSame(found, { ...everywhere('AbortError'), A2A: 'cancelled' })
+})
+
+t.test('a repetition waits for the late end of a call that timed out, and gets it', async t => {
+  const [{ call }] = surfaces as [(typeof surfaces)[number]]
+  const told = { key: demo.operator, callKey: 'late' }
+  const ask = () => call('fix-slow', { word: 'late' }, told)
+  t.equal(await ask(), 'refused request_timeout')
+  t.equal(await ask(), 'refused conflict', 'the first may still do something')
+  release()
+  t.equal(await until(ask, outcome => outcome !== 'refused conflict'), 'done late')
+  t.equal(done.filter(word => word === 'late').length, 1)
+  const facts = { operation: 'fix-slow' }
+  t.match(late, [facts, facts, facts, facts, facts, facts], 'each late end is logged')
+})
