@@ -92,14 +92,14 @@ t.test('each class gets the environment of its list and nothing else', async t =
   t.match(buildEnvironment('lan', all), { HOME: 'of HOME' })
 })
 
-t.test('only what stands in the table is called', async t => {
+t.test('only functions in the table are called', async t => {
   const helper = helperFor(t)
   for (const name of ['unknown', 'constructor', '__proto__', 'toString'])
-    await t.rejects(helper.call(call(name)), { kind: 'failed', message: /knows no/ })
+    await t.rejects(helper.call(call(name)), { kind: 'failed', message: /has no function/ })
   for (const module of ['host', 'node:fs', '__proto__', 'constructor'])
     await t.rejects(helper.call({ ...call('echo'), module }), {
       kind: 'failed',
-      message: /knows no/,
+      message: /has no function/,
     })
 })
 
@@ -198,13 +198,13 @@ t.test('it ends when nobody has asked for a while, and is back for the next call
   t.equal(await helper.call(call('echo', 'again')), 'again')
 })
 
-t.test('programs that it has started end with it', async t => {
+t.test('programs that a helper started end with it', async t => {
   const helper = helperFor(t)
   const pid = Number(await helper.call(call('child')))
   t.ok(runs(pid))
   helper.stop()
   await until(() => !runs(pid))
-  await t.rejects(helper.call(call('echo')), { kind: 'stopped', message: /ending/ })
+  await t.rejects(helper.call(call('echo')), { kind: 'stopped', message: /stopping/ })
 })
 
 t.test('calls that run and wait end when the daemon does', async t => {
