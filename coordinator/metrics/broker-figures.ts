@@ -3,11 +3,11 @@ import type { TopicName } from '../../shared/wire/topics.ts'
 import type { Bus } from '../broker/bus.ts'
 
 export interface BrokerFigures {
-  /** The same ear, which counts what it hears. */
+  /** Wraps a listener and counts its messages. */
   heard<A extends [TopicName, ...unknown[]]>(receive: (...args: A) => void): (...args: A) => void
   /** A message was not what it should be. */
   dropped(topic: TopicName): void
-  /** The same bus, whose messages are counted. */
+  /** Wraps a bus and counts its messages. */
   watch(bus: Bus): Bus
   metrics: readonly Metric[]
 }

@@ -1,7 +1,7 @@
 import { createCounter, createMetric, type Metric, Tally } from '../../shared/metrics/metric.ts'
 
 export interface EventFigures {
-  /** Where to ask how many streams there are. */
+  /** Source of the number of open streams. */
   streams(count: () => number): void
   /** A reader was too slow. */
   cut(): void

@@ -11,7 +11,7 @@ import { createQuotaFigures, type QuotaFigures } from './quota-figures.ts'
 import { createStoreFigures, type StoreFigures } from './store-figures.ts'
 import type { Vitals } from './vitals.ts'
 
-/** Where each part of the coordinator counts what it does. */
+/** Counters of each part of the coordinator. */
 export interface Figures {
   http: HttpFigures
   inference: InferenceFigures

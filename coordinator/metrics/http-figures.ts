@@ -7,7 +7,7 @@ import {
   toMetricValues,
 } from '../../shared/metrics/metric.ts'
 
-/** What one route has done. Whoever handles a request keeps it, so that nothing is looked up. */
+/** Counters of one route. The handler keeps a reference, so that no request needs a lookup. */
 export interface RouteFigures {
   method: string
   route: string

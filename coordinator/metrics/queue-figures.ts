@@ -3,14 +3,14 @@ import { createCounter, type Metric, Tally } from '../../shared/metrics/metric.t
 export interface QueueFigures {
   /** An attempt of a job ended. */
   attempted(kind: string, outcome: string): void
-  /** How many jobs there were when somebody counted last. */
+  /** Number of jobs at the last count. */
   counted(jobs: readonly { kind: string; state: string; jobs: number }[]): void
   /** A request to an address of a user ended. */
   sent(outcome: string): void
   metrics: readonly Metric[]
 }
 
-/** What is done later, and what is sent outwards. */
+/** Metrics of background jobs and outbound deliveries. */
 export const createQueueFigures = (): QueueFigures => {
   const attempts = new Tally()
   const requests = new Tally()

@@ -9,12 +9,12 @@ const REASONS: Partial<Record<string, string>> = {
 }
 
 export interface QuotaFigures {
-  /** The same quota, whose refusals are counted. */
+  /** Wraps a quota and counts its refusals. */
   watch<T extends Pick<Quota, 'admit'>>(quota: T): T
   metrics: readonly Metric[]
 }
 
-/** Why requests were not admitted. */
+/** Reasons for which requests were not admitted. */
 export const createQuotaFigures = (): QuotaFigures => {
   const refusals = new Tally()
   const note = (error: unknown, { tier }: Subject): never => {
