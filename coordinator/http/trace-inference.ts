@@ -1,8 +1,8 @@
 import type { Attributes } from '@opentelemetry/api'
 import { ShoalError } from '../../shared/errors.ts'
 import {
+  ATTRIBUTE_CELL_ID,
   CACHED_TOKENS,
-  CELL_ID,
   type GenAiOperation,
   INPUT_TOKENS,
   OUTCOME,
@@ -49,7 +49,7 @@ export const endTrace = (span: InferenceSpan, model: string, outcome: Outcome): 
   span.end(
     {
       [OUTCOME]: status,
-      ...(cellId !== undefined && { [CELL_ID]: cellId }),
+      ...(cellId !== undefined && { [ATTRIBUTE_CELL_ID]: cellId }),
       ...(usage !== undefined && {
         [RESPONSE_MODEL]: model,
         [INPUT_TOKENS]: usage.prompt_tokens,

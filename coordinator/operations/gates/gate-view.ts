@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { iso } from '../../../shared/time.ts'
-import { visible } from '../../../shared/visible.ts'
+import { escapeHidden } from '../../../shared/visible.ts'
 import type { Caller } from '../../gates/asking.ts'
 import { isOwnSubject } from '../../gates/own-subject.ts'
 import { canonical } from '../../gates/plan-hash.ts'
@@ -57,22 +57,22 @@ export const viewFor = (
   return {
     id: request.id,
     state,
-    summary: visible(request.summary),
+    summary: escapeHidden(request.summary),
     status: fault === undefined ? publicStatus(state) : 'blocked',
     gate_id: request.gateId,
     requester_id: request.requesterId,
     approvals_missing: state === 'pending' && fault === undefined ? missing(request, gates) : 0,
-    reason: reason === undefined ? null : visible(reason),
-    subject: visible(request.subject),
+    reason: reason === undefined ? null : escapeHidden(reason),
+    subject: escapeHidden(request.subject),
     plan_hash: request.planHash,
-    plan_text: visible(canonical(request.plan, 'plan')),
+    plan_text: escapeHidden(canonical(request.plan, 'plan')),
     evidence_text:
-      request.evidence === null ? null : visible(canonical(request.evidence, 'evidence')),
+      request.evidence === null ? null : escapeHidden(canonical(request.evidence, 'evidence')),
     votes: request.votes.map(vote => ({
       person_id: vote.personId,
       decision: vote.decision,
       roles: [...vote.roles],
-      reason: visible(vote.reason),
+      reason: escapeHidden(vote.reason),
       at: iso(vote.at),
     })),
     created_at: iso(request.createdAt),

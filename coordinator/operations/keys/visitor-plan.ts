@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
-import { visible } from '../../../shared/visible.ts'
+import { escapeHidden } from '../../../shared/visible.ts'
 import type { Caller } from '../../gates/asking.ts'
 import { KEY_KINDS } from '../../keys/key.ts'
 
@@ -48,7 +48,7 @@ export const visitorPlan = ({ tier, kind, ...said }: Said): Omit<VisitorPlan, 't
 })
 
 const shown = (param: string, text: string, most: number): string => {
-  const safe = visible(text)
+  const safe = escapeHidden(text)
   if (safe.length <= most) return safe
   throw new ShoalError('invalid_request', `${param} has too many invisible characters`, { param })
 }

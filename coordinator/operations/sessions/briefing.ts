@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { visible } from '../../../shared/visible.ts'
+import { escapeHidden } from '../../../shared/visible.ts'
 import { recommend } from '../../agents/recommend.ts'
 import { type AgentRole, DEFAULT_ROLE, knownRoles, mayCall, rolesIn } from '../../agents/roles.ts'
 import { STEPS } from '../../agents/session.ts'
@@ -63,7 +63,7 @@ export const recommendationsFor = async (
 const waitingOf = (request: GateRequest): z.input<typeof Waiting> => ({
   request_id: request.id,
   gate_id: request.gateId,
-  summary: visible(request.summary),
+  summary: escapeHidden(request.summary),
   state: request.state === 'approved' ? 'approved' : 'pending',
   expires_at: new Date(request.approvalExpiresAt ?? request.expiresAt).toISOString(),
 })

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { iso, isoOrNull } from '../../../shared/time.ts'
-import { visible } from '../../../shared/visible.ts'
+import { escapeHidden } from '../../../shared/visible.ts'
 import {
   AGENT_TYPES,
   type AgentSession,
@@ -19,7 +19,7 @@ export const label = (maxLength = 128) =>
     .string()
     .min(1)
     .max(maxLength)
-    .refine(text => visible(text) === text, 'has invisible characters')
+    .refine(text => escapeHidden(text) === text, 'has invisible characters')
 
 export const SessionView = z.object({
   session_id: z.string(),
@@ -89,8 +89,8 @@ export const sessionViewOf = (session: AgentSession, now: number): z.input<typeo
       waiting === undefined || over !== undefined
         ? null
         : {
-            action_type: visible(waiting.actionType),
-            context: waiting.context === undefined ? null : visible(waiting.context),
+            action_type: escapeHidden(waiting.actionType),
+            context: waiting.context === undefined ? null : escapeHidden(waiting.context),
             request_id: waiting.requestId ?? null,
           },
     last_skill: session.lastSkill ?? null,
