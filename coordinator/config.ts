@@ -18,54 +18,62 @@ export const isLoopback = (host: string): boolean => LOOPBACK.test(host)
 
 const Http = z.strictObject({
   host: z.string().default('127.0.0.1').describe('Address to listen on.'),
-  port: z.int().min(0).max(65_535).default(7070).describe('TCP port; 0 takes a free one.'),
+  port: z.int().min(0).max(65_535).default(7070).describe('TCP port; 0 chooses a free one.'),
   tls_cert_file: z
     .string()
     .optional()
     .describe(
-      'Certificate chain, PEM. Without it, an address that is not loopback gets one of our own.',
+      'Certificate chain, PEM. Without it, a generated certificate is used on an address that is not loopback.',
     ),
   tls_key_file: z.string().optional().describe('Private key of the certificate, PEM.'),
   allowed_hosts: z
     .array(z.string())
     .default([])
-    .describe('Names that requests may carry in Host, besides loopback and public.base_url.'),
+    .describe('Host names that requests may carry in Host, besides loopback and public.base_url.'),
   body_limit_bytes: z
     .int()
     .min(1024)
     .max(64 * 1024 * 1024)
     .default(2 * 1024 * 1024)
-    .describe('Largest body of a request.'),
+    .describe('Largest request body.'),
   headers_timeout_seconds: z
     .number()
     .positive()
     .default(5)
-    .describe('Time a client may take to send its headers.'),
+    .describe('Longest time for a client to send its headers.'),
   request_timeout_seconds: z
     .number()
     .positive()
     .default(30)
-    .describe('Time a client may take to send a whole request. Answers are not limited.'),
+    .describe('Longest time for a client to send a whole request. Responses are not limited.'),
   drain_seconds: z
     .number()
     .nonnegative()
     .default(30)
-    .describe('How long running answers may take to end after SIGTERM.'),
+    .describe('Grace period for running responses after SIGTERM.'),
 })
 
 const webUrl = z.url({ protocol: /^https?$/ }).optional()
 
 const Public = z.strictObject({
-  base_url: webUrl.describe('Address under which clients reach the REST API.'),
-  a2a_url: webUrl.describe('Address of the agent host; public.base_url by default.'),
-  mcp_url: webUrl.describe('Address of the MCP endpoint; /mcp/ of public.base_url by default.'),
-  docs_url: webUrl.describe('Address of the manual; /docs of public.base_url by default.'),
-  portal_url: webUrl.describe('Address of the portal, when there is one.'),
+  base_url: webUrl.describe('Public address of the REST API.'),
+  a2a_url: webUrl.describe('Public address of the agent host; public.base_url by default.'),
+  mcp_url: webUrl.describe(
+    'Public address of the MCP endpoint; /mcp/ of public.base_url by default.',
+  ),
+  docs_url: webUrl.describe('Public address of the manual; /docs of public.base_url by default.'),
+  portal_url: webUrl.describe('Public address of the portal, when there is one.'),
 })
 
 const Provider = z.strictObject({
-  name: z.string().min(1).default('shoal').describe('Who runs this service; on the agent card.'),
-  url: webUrl.describe('Address of who runs it; public.portal_url or public.base_url by default.'),
+  name: z
+    .string()
+    .min(1)
+    .default('shoal')
+    .describe('Organization that runs this service; shown on the agent card.'),
+  url: webUrl.describe(
+    'Address of that organization; public.portal_url or public.base_url by default.',
+  ),
 })
 
 const Presence = z.strictObject({
@@ -73,17 +81,17 @@ const Presence = z.strictObject({
     .number()
     .positive()
     .default(7.5)
-    .describe('Silence after which a cell gets no more requests.'),
+    .describe('Silence after which a cell receives no more requests.'),
   dead_after_seconds: z
     .number()
     .positive()
     .default(12)
-    .describe('Silence after which a cell counts as dead.'),
+    .describe('Silence after which a cell is considered dead.'),
   ping_seconds: z
     .number()
     .positive()
     .default(5)
-    .describe('How often a link is measured, and how long a cell may take to answer.'),
+    .describe('Interval of latency probes to each cell, and their timeout.'),
 })
 
 const Routing = z.strictObject({
@@ -92,26 +100,28 @@ const Routing = z.strictObject({
     .min(0)
     .max(100_000)
     .default(256)
-    .describe('Requests that may wait for one model when no cell has room; 0: none waits.'),
+    .describe(
+      'Requests that may wait for one model when no cell has capacity; 0 disables waiting.',
+    ),
   queue_max_wait_seconds: z
     .number()
     .positive()
     .max(3600)
     .default(30)
-    .describe('Longest wait for room on a cell.'),
+    .describe('Longest wait for capacity on a cell.'),
   queue_restart_seconds: z
     .number()
     .nonnegative()
     .max(3600)
     .default(10)
-    .describe('So long after its last engine went away, requests for a model still wait for it.'),
+    .describe('How long requests for a model keep waiting after its last engine has gone.'),
   affinity_prefix_chars: z
     .int()
     .min(0)
     .max(1024 * 1024)
     .default(4096)
     .describe(
-      'Prompts at least this long go where the same beginning of this length went before; 0: never.',
+      'Prompts of at least this length are routed by their first characters, to reuse cached prefixes; 0 disables this.',
     ),
 })
 
@@ -119,8 +129,13 @@ const Mqtt = z.strictObject({
   enabled: z
     .boolean()
     .default(false)
-    .describe('Plain MQTT on 127.0.0.1 for cells, beside the upgrade on the HTTP port.'),
-  port: z.int().min(0).max(65_535).default(7071).describe('Its TCP port; 0 takes a free one.'),
+    .describe('Offer plain MQTT on 127.0.0.1 for cells, besides the upgrade on the HTTP port.'),
+  port: z
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(7071)
+    .describe('TCP port of plain MQTT; 0 chooses a free one.'),
 })
 
 const Broker = z
@@ -128,29 +143,31 @@ const Broker = z
     mode: z
       .enum(['embedded', 'external'])
       .default('embedded')
-      .describe('A broker in this process, or one outside, such as mosquitto.'),
+      .describe('Broker in this process, or an external one such as mosquitto.'),
     url: z
       .url({ protocol: /^mqtts?$/ })
       .optional()
-      .describe('Address of the outside broker, mqtts://… unless it is on loopback.'),
-    ca_file: z.string().optional().describe('Certificate authority of the outside broker, PEM.'),
+      .describe('Address of the external broker; mqtts://… unless it is on loopback.'),
+    ca_file: z.string().optional().describe('Certificate authority of the external broker, PEM.'),
     username: z
       .string()
       .regex(/^[\w.-]{1,64}$/)
       .default('coordinator')
-      .describe('User of the coordinator at the broker.'),
+      .describe('User name of the coordinator at the broker.'),
     password_file: z
       .string()
       .optional()
-      .describe('File with its password; without it one is derived from state_dir/broker.key.'),
+      .describe(
+        'File with the broker password; without it the password is derived from state_dir/broker.key.',
+      ),
   })
   .refine(({ mode, url }) => mode === 'embedded' || url !== undefined, {
     path: ['url'],
-    error: 'an outside broker needs its address',
+    error: 'an external broker needs its address',
   })
   .refine(({ url }) => url?.startsWith('mqtt:') !== true || isLoopback(new URL(url).hostname), {
     path: ['url'],
-    error: 'passwords would travel in the clear: a broker that is not on loopback needs mqtts',
+    error: 'passwords would be sent unencrypted: a broker that is not on loopback needs mqtts',
   })
 
 const Audit = z.strictObject({
@@ -159,7 +176,7 @@ const Audit = z.strictObject({
     .min(183)
     .default(400)
     .describe(
-      'How long rows of the audit are kept at least; less than six months is refused. A week later they are purged.',
+      'Minimum retention of audit rows; less than six months is refused. Rows are purged a week later.',
     ),
 })
 
@@ -170,30 +187,20 @@ const Usage = z
       .min(2)
       .max(3660)
       .default(35)
-      .describe('How long the record of a single request is kept.'),
-    bucket_days: z
-      .number()
-      .min(2)
-      .max(36_600)
-      .default(400)
-      .describe('How long the sums of each hour are kept.'),
+      .describe('Retention of records of single requests.'),
+    bucket_days: z.number().min(2).max(36_600).default(400).describe('Retention of hourly totals.'),
   })
   .refine(({ row_days, bucket_days }) => row_days <= bucket_days, {
     path: ['row_days'],
-    error: 'single requests are not kept longer than their sums',
+    error: 'records of single requests cannot be kept longer than the hourly totals',
   })
 
 const A2a = z.strictObject({
   card_default: z
     .enum(['hybrid', 'v1'])
     .default('hybrid')
-    .describe('Form of /.well-known/agent-card.json for readers that name no A2A-Version.'),
-  task_days: z
-    .number()
-    .min(1)
-    .max(3660)
-    .default(30)
-    .describe('How long tasks are kept after their end.'),
+    .describe('Format of /.well-known/agent-card.json for clients that send no A2A-Version.'),
+  task_days: z.number().min(1).max(3660).default(30).describe('Retention of finished tasks.'),
 })
 
 const Metrics = z.strictObject({
@@ -203,8 +210,7 @@ const Metrics = z.strictObject({
     .max(65_535)
     .default(0)
     .describe(
-      'Port on 127.0.0.1 that answers /metrics without a key; 0 is none. With the key of an ' +
-        'operator the main port answers it too.',
+      'Port on 127.0.0.1 that serves /metrics without a key; 0 disables it. The main port serves it too, with an operator key.',
     ),
 })
 
@@ -212,7 +218,7 @@ const Log = z.strictObject({
   level: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
-    .describe('Least level that is written to standard output, as JSON lines.'),
+    .describe('Lowest level written to standard output, as JSON lines.'),
 })
 
 const isChatModel = (catalogue: Catalogue, id: string): boolean =>
@@ -226,7 +232,7 @@ export const CoordinatorConfig = z
       .string()
       .meta({ environment: 'SHOAL_COORDINATOR_STATE_DIR' })
       .default('.shoal/coordinator')
-      .describe('Folder for the databases; made with mode 0700.'),
+      .describe('Folder for the databases; created with mode 0700.'),
     http: Http.prefault({}),
     public: Public.prefault({}),
     provider: Provider.prefault({}),
@@ -247,7 +253,7 @@ export const CoordinatorConfig = z
       .string()
       .optional()
       .describe(
-        'Human-approval boundary, YAML, until another was approved; the shipped one by default. See docs/gates.md.',
+        'Human-approval policy, YAML, until another one is approved; the bundled policy by default. See docs/gates.md.',
       ),
     usage: Usage.prefault({}),
     events: EventsConfig.prefault({}),
@@ -257,11 +263,11 @@ export const CoordinatorConfig = z
     cascade: CascadeConfig.prefault({}),
     catalogue: Catalogue.default(
       SHIPPED_CATALOGUE.map(entry => CatalogueEntry.parse(entry)),
-    ).describe('Models clients may name; see docs/operations.md.'),
+    ).describe('Models that clients may name; see docs/operations.md.'),
   })
   .refine(({ http }) => (http.tls_cert_file === undefined) === (http.tls_key_file === undefined), {
     path: ['http', 'tls_cert_file'],
-    error: 'http.tls_cert_file and http.tls_key_file belong together',
+    error: 'http.tls_cert_file and http.tls_key_file must be set together',
   })
   .refine(({ cascade, catalogue }) => cascade.order.every(id => isChatModel(catalogue, id)), {
     path: ['cascade', 'order'],

@@ -94,7 +94,7 @@ const inWords = (text: string): string => wrongValue(text.trimEnd().replace(/^er
 /** The store is found as the serving process finds it: same file, environment and flags. */
 const administer = async (argv: string[], env: Environment): Promise<void> => {
   const program = new Command(PROGRAM)
-    .description('Run without a command to serve. The commands work on the local store.')
+    .description('Run without a command to start the coordinator. The commands work on the local store.')
     .option('--config <file>', 'configuration file')
     .option('--state-dir <folder>', 'folder of the store')
     .showHelpAfterError(MORE)
@@ -107,7 +107,7 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
       ...(stateDir === undefined ? [] : ['--state-dir', stateDir]),
     ]
     const loaded = loadConfig({ program: PROGRAM, schema: CoordinatorConfig, argv: flags, env })
-    if (loaded.action !== 'run') throw new ShoalError('config_invalid', 'no configuration')
+    if (loaded.action !== 'run') throw new ShoalError('config_invalid', 'invalid configuration')
     return loaded.config
   }
   const stored = (): CoordinatorConfig => {

@@ -128,13 +128,13 @@ const extensions = (parts: CardParts): object[] => {
   const { streaming: _, pushNotifications: __, ...own } = capabilities(parts)
   return [
     extension(EXTENSIONS.invocation, 'A data part {skill, input} calls a skill.'),
-    extension(EXTENSIONS.schemas, 'Schemas of input and output of every skill.', {
+    extension(EXTENSIONS.schemas, 'Input and output schemas of every skill.', {
       schemas_url: `${addresses.base}/v1/skills`,
     }),
     ...(built.has('a2a-history')
-      ? [extension(EXTENSIONS.transitions, 'The states a task went through, in its metadata.')]
+      ? [extension(EXTENSIONS.transitions, 'State transitions of a task, in its metadata.')]
       : []),
-    extension(EXTENSIONS.gates, 'A task that people must approve waits as AUTH_REQUIRED.'),
+    extension(EXTENSIONS.gates, 'A task that needs human approval waits in state AUTH_REQUIRED.'),
     extension(EXTENSIONS.swarm, 'The fleet behind this agent.', {
       ...own,
       swarm: swarm(parts, addresses.mcp),

@@ -46,7 +46,7 @@ export const agentRoutes: FastifyPluginAsync<AgentParts> = async (
   const docs = {
     id: 'agent-health',
     tag: 'agent',
-    summary: 'Is the agent host well.',
+    summary: 'Health of the agent host.',
     answer: AgentHealth,
   }
   app.get('/health', { config: { access: 'none', docs } }, async (): Promise<AgentHealth> => {

@@ -28,7 +28,7 @@ export const versionOf = (header: string | string[] | undefined): Version | unde
   if (text === '') return undefined
   if (/^1\.0(\.\d+)?$/.test(text)) return '1.0'
   if (/^0\.[23](\.\d+)?$/.test(text)) return '0.3'
-  throw new VersionNotSupportedError(`A2A ${text} is not spoken here; 1.0 and 0.3 are`)
+  throw new VersionNotSupportedError(`A2A ${text} is not supported; 1.0 and 0.3 are`)
 }
 
 export const callOf = (
@@ -86,7 +86,7 @@ export const whileCallLasts = <T>({ signal }: Call, answer: Promise<T>): Promise
 /** The tenant that a call is for: the one it names, if its key may act for it, else its own. */
 export const tenantFor = ({ key, tenantId, holdFor }: Call, asked: string | undefined): string => {
   if (key === undefined || tenantId === undefined)
-    throw new ShoalError('auth_required', 'this needs a key')
+    throw new ShoalError('auth_required', 'this call needs a key')
   if (!asked || asked === tenantId) return tenantId
   if (actsFor(key, asked)) {
     holdFor?.(asked)

@@ -69,13 +69,13 @@ const DOCS = {
   hybrid: {
     id: 'agent-card',
     tag: 'agent',
-    summary: 'The agent card: who this agent is and what it can do.',
+    summary: 'The agent card: identity and skills of this agent.',
     answer: Card.extend({ url: z.string() }),
   },
   standard: {
     id: 'agent-card-negotiated',
     tag: 'agent',
-    summary: 'The agent card in the form of the A2A-Version that is asked for.',
+    summary: 'The agent card in the form of the requested A2A-Version.',
     answer: Card,
   },
 } satisfies Record<string, RouteDocs>

@@ -84,7 +84,7 @@ export const failureOf = (thrown: unknown): Failure => {
   return thrown instanceof ShoalError ? ownFailure(thrown) : ownFailure(UNKNOWN)
 }
 
-const UNKNOWN = new ShoalError('internal', 'the coordinator failed on this request')
+const UNKNOWN = new ShoalError('internal', 'the coordinator failed to handle this request')
 
 const malformed = ({ code, message }: MalformedBody): Failure => ({
   code,

@@ -59,7 +59,7 @@ const textField = (fields: Fields, names: string[]): string | undefined => {
   const name = names.find(each => fields[each] !== undefined)
   const value = name === undefined ? undefined : fields[name]
   if (value === undefined || typeof value === 'string') return value
-  throw new RequestMalformedError(`metadata.${name} must be text`)
+  throw new RequestMalformedError(`metadata.${name} must be a string`)
 }
 
 const inputField = (value: unknown): Fields => {

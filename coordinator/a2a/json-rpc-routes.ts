@@ -28,12 +28,12 @@ const envelope = (id: Id, body: { result: unknown } | { error: object }) => ({
 /** A request of JSON-RPC 2.0. Throws for a batch and for what is none. */
 export const rpcRequest = (body: unknown): Request => {
   if (Array.isArray(body))
-    throw new MalformedBody(-32600, 'batches are not taken; send one request at a time')
+    throw new MalformedBody(-32600, 'batches are not supported; send one request at a time')
   if (typeof body !== 'object' || body === null)
     throw new MalformedBody(-32600, 'the body is not a JSON-RPC request')
   const { jsonrpc, id = null, method, params } = body as Record<string, unknown>
   if (jsonrpc !== '2.0') throw new MalformedBody(-32600, 'jsonrpc must be "2.0"')
-  if (!isId(id)) throw new MalformedBody(-32600, 'id must be text, a whole number or null')
+  if (!isId(id)) throw new MalformedBody(-32600, 'id must be a string, an integer or null')
   const fault = methodFault(method)
   if (fault !== undefined) throw new MalformedBody(-32600, fault)
   return { id, method: method as string, params }

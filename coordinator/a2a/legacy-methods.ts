@@ -92,11 +92,11 @@ async function* results(envelopes: Stream, thrown: () => unknown): Stream {
 const malformed = (error: unknown): Error =>
   error instanceof Error && error.name === 'RequestMalformedError'
     ? error
-    : new RequestMalformedError('the params are not what the method takes')
+    : new RequestMalformedError('the params do not match the method')
 
 const worded = ({ code, message }: { code: number; message: string }): Error => {
   if (code === -32600 || code === -32601) return new MalformedBody(code, message)
   return new RequestMalformedError(
-    code === -32602 ? message : 'the params are not what the method takes',
+    code === -32602 ? message : 'the params do not match the method',
   )
 }

@@ -33,7 +33,7 @@ const partIn = (value: unknown): Fields => {
   if (typeof part.text === 'string') return { kind: 'text', text: part.text }
   if (part.data !== undefined)
     return { kind: 'data', data: requireObject(requireObject(part.data, 'data').data, 'data.data') }
-  const file = requireObject(part.file, 'a part without text and data: file')
+  const file = requireObject(part.file, 'a part has neither text nor data: file')
   const mimeType = field(file, 'mimeType')
   const [uri, bytes] = [field(file, 'fileWithUri'), field(file, 'fileWithBytes')]
   const at = uri === undefined ? { bytes } : { uri }

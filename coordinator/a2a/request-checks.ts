@@ -10,9 +10,9 @@ export const checkedMessage = (message: Message | undefined): Message => {
   const { messageId, taskId, contextId, role, parts } = message
   if (messageId === '') throw new RequestMalformedError('message.messageId is missing')
   for (const [name, id] of Object.entries({ messageId, taskId, contextId }))
-    if (typeof id !== 'string') throw new RequestMalformedError(`message.${name} must be text`)
+    if (typeof id !== 'string') throw new RequestMalformedError(`message.${name} must be a string`)
     else if (id.length > MAX_ID)
-      throw new RequestMalformedError(`message.${name} is longer than ${MAX_ID}`)
+      throw new RequestMalformedError(`message.${name} is longer than ${MAX_ID} characters`)
   if (role !== Role.ROLE_USER && role !== Role.ROLE_AGENT)
     throw new RequestMalformedError('message.role is missing or unknown')
   if (parts.length === 0) throw new RequestMalformedError('message.parts is empty')
@@ -26,7 +26,7 @@ export const checkedMessage = (message: Message | undefined): Message => {
 /** Undefined: the whole history. */
 export const historyLengthOf = (length: number | undefined): number | undefined => {
   if (length === undefined || (Number.isInteger(length) && length >= 0)) return length
-  throw new RequestMalformedError('historyLength must be a whole number, 0 or more')
+  throw new RequestMalformedError('historyLength must be an integer, 0 or more')
 }
 
 const STATES: readonly TaskState[] = [0, 1, 2, 3, 4, 5, 6, 7, 8]

@@ -43,7 +43,7 @@ export const targetOf = (method: string, path: string, version: Version | undefi
     allowed.push(...match.allowed)
   }
   if (allowed.length === 0)
-    throw new ShoalError('not_found', `there is nothing at ${PREFIX}${path}`)
+    throw new ShoalError('not_found', `no route at ${PREFIX}${path}`)
   throw new ShoalError('method_not_allowed', `${PREFIX}${path} takes ${allowed.join(', ')}`)
 }
 
@@ -201,7 +201,7 @@ const bodyOf = ({ body }: FastifyRequest): Fields => {
 const docs = (method: string): RouteDocs => ({
   id: `a2a-rest-${method.toLowerCase()}`,
   tag: 'agent',
-  summary: 'A2A over HTTP+JSON: 1.0 by its paths, 0.3 by those that begin with v1/.',
+  summary: 'A2A over HTTP+JSON: version 1.0, and version 0.3 under v1/.',
   path: `${PREFIX}{path}`,
   ...(method === 'POST' ? { body: z.looseObject({}) } : {}),
   answer: z.looseObject({}),

@@ -88,7 +88,7 @@ const chooseOne =
   (candidates: readonly Candidate[]): Work =>
   async turn =>
     turn.status(TaskState.TASK_STATE_INPUT_REQUIRED, {
-      reason: 'not certain which skill is meant',
+      reason: 'the text does not clearly name one skill',
       run: { waits: 'input' },
       parts: [
         textPart(question(candidates)),
@@ -106,5 +106,5 @@ const chooseOne =
 
 const question = (candidates: readonly Candidate[]): string =>
   candidates.length === 0
-    ? 'no skill fits; name one as {"skill": "…", "input": {…}}; the agent card lists them'
-    : `which skill: ${candidates.map(({ skill }) => skill.id).join(', ')}?`
+    ? 'no skill matches; name one as {"skill": "…", "input": {…}}; the agent card lists them'
+    : `several skills match; name one of them: ${candidates.map(({ skill }) => skill.id).join(', ')}`

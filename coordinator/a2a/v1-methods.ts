@@ -40,7 +40,7 @@ const read = <T>(codec: { fromJSON(value: unknown): T }, params: Params): T => {
   try {
     return codec.fromJSON(params)
   } catch (cause) {
-    throw new RequestMalformedError({ message: 'the params are not what the method takes', cause })
+    throw new RequestMalformedError({ message: 'the params do not match the method', cause })
   }
 }
 

@@ -23,7 +23,7 @@ export const addAdminCommands = (
   identify: Identify = async () => undefined,
   sign: OpenSigning = withoutSigning,
 ): void => {
-  const format = new Option('--format <format>', 'how to print').choices(['text', 'json'])
+  const format = new Option('--format <format>', 'output format').choices(['text', 'json'])
   program.addOption(format.default('text'))
 
   const onStore: OnStore = async (run, make = false) => {
@@ -39,12 +39,12 @@ export const addAdminCommands = (
 
   addInit(program, onStore, identify)
   addKeyCommands(program.command('key').description('API keys'), onStore)
-  addTokenCommands(program.command('token').description('join tokens of cells'), onStore, identify)
-  addCellCommands(program.command('cell').description('enrolled cells'), onStore)
+  addTokenCommands(program.command('token').description('manage join tokens for cells'), onStore, identify)
+  addCellCommands(program.command('cell').description('manage enrolled cells'), onStore)
   addTenantCommands(program.command('tenant').description('tenants'), onStore)
   addPersonCommands(program.command('person').description('persons'), onStore)
-  addAuditCommands(program.command('audit').description('the audit chain'), onStore, sign)
+  addAuditCommands(program.command('audit').description('manage the audit chain'), onStore, sign)
 }
 
 const withoutSigning: OpenSigning = () =>
-  Promise.reject(new ShoalError('config_invalid', 'there is no signing key at hand'))
+  Promise.reject(new ShoalError('config_invalid', 'no signing key is available'))

@@ -13,7 +13,7 @@ export type OpenSigning = () => Promise<Pick<Signing, 'publicKey' | 'rotate' | '
 export const addAuditCommands = (audit: Command, onStore: OnStore, sign: OpenSigning): void => {
   audit
     .command('verify')
-    .description('check every link of the chain; fails when one is broken')
+    .description('verify every link of the chain; fails when one is broken')
     .action(() =>
       onStore(async store => {
         // only a purge needs the key to check it: the key of a copy may be elsewhere
@@ -31,11 +31,11 @@ export const addAuditCommands = (audit: Command, onStore: OnStore, sign: OpenSig
     )
   audit
     .command('accept')
-    .description('accept the audit as it is, after a restore; with the coordinator stopped')
-    .requiredOption('--reason <text>', 'why rows that were seen are gone; kept in the audit')
+    .description('accept the audit as it is after a restore; the coordinator must be stopped')
+    .requiredOption('--reason <text>', 'why known rows are missing; kept in the audit')
     .option(
       '--lost-key <key>',
-      'public key of a signing.json that is lost, as cells have pinned it',
+      'public key of the lost signing.json, as pinned by the cells',
     )
     .action(({ reason, lostKey }: { reason: string; lostKey?: string }) =>
       onStore(async ({ ledger }, by) => ({

@@ -16,11 +16,11 @@ export const addBrokerCommands = (
 ): void => {
   program
     .command('broker')
-    .description('a broker outside')
+    .description('configure an external broker')
     .command('files')
-    .description('write the configuration, access rules and password file of a broker')
+    .description('write the configuration, access rules and password file of an external broker')
     .addOption(new Option('--format <format>').choices(['mosquitto']).default('mosquitto'))
-    .requiredOption('--out <folder>', 'where to write them')
+    .requiredOption('--out <folder>', 'folder to write the files to')
     .action(({ out }: { out: string }) =>
       write(printed(writeFiles(resolve(out), config()), 'text')),
     )

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { joinTokenText } from '../../shared/join-token.ts'
-import { createCells } from '../enrolment/cells.ts'
+import { Cells } from '../enrolment/cells.ts'
 import { createToken, listTokens, requireSingleUse, revokeToken } from '../enrolment/join-tokens.ts'
 import { count } from './flags.ts'
 import type { Identify } from './init.ts'
@@ -12,10 +12,10 @@ const TTL_MINUTES = 60
 export const addTokenCommands = (token: Command, onStore: OnStore, identify: Identify): void => {
   token
     .command('create')
-    .description('make a token with which machines become cells')
-    .option('--uses <n>', 'how many machines; more than one needs an approval', count, 1)
-    .option('--ttl-minutes <n>', 'how long it is good', count, TTL_MINUTES)
-    .option('--tag <tag...>', 'tags that the cell gets', [])
+    .description('create a join token for new cells')
+    .option('--uses <n>', 'number of machines that may join; more than one needs an approval', count, 1)
+    .option('--ttl-minutes <n>', 'lifetime of the token', count, TTL_MINUTES)
+    .option('--tag <tag...>', 'tags for the new cells', [])
     .action(({ uses, ttlMinutes, tag }: { uses: number; ttlMinutes: number; tag: string[] }) =>
       onStore(async ({ ledger }, by) => {
         requireSingleUse(uses)
@@ -30,7 +30,7 @@ export const addTokenCommands = (token: Command, onStore: OnStore, identify: Ide
     .action(() => onStore(async ({ ledger }) => (await listTokens(ledger)).map(tokenView)))
   token
     .command('revoke <id>')
-    .description('end a token; cells that joined with it stay')
+    .description('revoke a token; cells that joined with it stay')
     .action((id: string) =>
       onStore(async ({ ledger }, by) => tokenView(await revokeToken(ledger, id, by))),
     )
@@ -40,23 +40,23 @@ export const addCellCommands = (cell: Command, onStore: OnStore): void => {
   cell
     .command('list')
     .description('list cells, oldest first')
-    .option('--all', 'those too that were revoked')
+    .option('--all', 'include revoked cells')
     .action(({ all = false }: { all?: boolean }) =>
       onStore(async store => {
-        const cells = await createCells({ store }).list()
+        const cells = await new Cells({ store }).list()
         return cells.filter(({ revokedAt }) => all || revokedAt === undefined).map(cellView)
       }),
     )
   cell
     .command('revoke <id>')
-    .description("end a cell's credential for good")
+    .description("revoke a cell's credential permanently")
     .action((id: string) =>
-      onStore(async (store, by) => cellView(await createCells({ store }).revoke(id, by))),
+      onStore(async (store, by) => cellView(await new Cells({ store }).revoke(id, by))),
     )
   cell
     .command('release <id>')
-    .description('let a cell in quarantine connect again; stop its copy first')
+    .description('release a cell from quarantine; stop its copy first')
     .action((id: string) =>
-      onStore(async (store, by) => cellView(await createCells({ store }).release(id, by))),
+      onStore(async (store, by) => cellView(await new Cells({ store }).release(id, by))),
     )
 }

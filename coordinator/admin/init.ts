@@ -10,7 +10,7 @@ export type Identify = () => Promise<ServerIdentity | undefined>
 export const addInit = (program: Command, onStore: OnStore, identify: Identify): void => {
   program
     .command('init')
-    .description('make the first tenant, and a person and key that may do everything')
+    .description('create the first tenant, and a person and key with every role')
     .option('--tenant <id>', 'id of the tenant', 'main')
     .option('--person <name>', 'name of the person', 'operator')
     .action(({ tenant, person }: { tenant: string; person: string }) =>

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { TIER_NAMES, type TierName } from '../../shared/catalogue.ts'
 import { DAY_MS } from '../../shared/time.ts'
 import { KEY_KINDS, type KeyKind, ROLES, type Role } from '../keys/key.ts'
-import { createKeys } from '../keys/keys.ts'
+import { Keys } from '../keys/keys.ts'
 import { choice, count } from './flags.ts'
 import { logger, type OnStore } from './on-store.ts'
 import { keyView } from './views.ts'
@@ -24,15 +24,15 @@ export const addKeyCommands = (key: Command, onStore: OnStore): void => {
     .description('issue a key')
     .requiredOption('--tenant <id>', 'home tenant')
     .option('--further-tenant <id...>', 'tenants the key may also act for', [])
-    .requiredOption('--person <id>', 'who answers for it')
+    .requiredOption('--person <id>', 'person accountable for the key')
     .addOption(choice('--tier <tier>', TIER_NAMES).default('free'))
     .addOption(choice('--kind <kind>', KEY_KINDS).default('person'))
     .addOption(choice('--role <role...>', ROLES).default(['client']))
-    .option('--label <text>', 'what it is for', '')
-    .option('--expires-days <days>', 'days it is good for', count)
+    .option('--label <text>', 'purpose of the key', '')
+    .option('--expires-days <days>', 'lifetime of the key in days', count)
     .action((options: KeyOptions) =>
       onStore(async (store, by) => {
-        const { key, secret } = await createKeys({ store, logger }).create(specOf(options), by)
+        const { key, secret } = await new Keys({ store, logger }).create(specOf(options), by)
         return { ...keyView(key), secret }
       }),
     )
@@ -40,7 +40,7 @@ export const addKeyCommands = (key: Command, onStore: OnStore): void => {
     .command('list')
     .description('list keys, oldest first')
     .action(() =>
-      onStore(async store => (await createKeys({ store, logger }).list('all')).map(keyView)),
+      onStore(async store => (await new Keys({ store, logger }).list('all')).map(keyView)),
     )
   key
     .command('tier <id>')
@@ -48,15 +48,15 @@ export const addKeyCommands = (key: Command, onStore: OnStore): void => {
     .addOption(choice('--tier <tier>', TIER_NAMES).makeOptionMandatory())
     .action((id: string, { tier }: { tier: TierName }) =>
       onStore(async (store, by) =>
-        keyView(await createKeys({ store, logger }).setTier(id, tier, 'all', by)),
+        keyView(await new Keys({ store, logger }).setTier(id, tier, 'all', by)),
       ),
     )
   key
     .command('revoke <id>')
-    .description('end a key for good')
+    .description('revoke a key permanently')
     .action((id: string) =>
       onStore(async (store, by) =>
-        keyView(await createKeys({ store, logger }).revoke(id, 'all', by)),
+        keyView(await new Keys({ store, logger }).revoke(id, 'all', by)),
       ),
     )
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Printable } from '../../shared/print.ts'
 import type { Actor } from '../audit/audit.ts'
-import { createKeys, type Keys } from '../keys/keys.ts'
+import { Keys } from '../keys/keys.ts'
 import { createPerson, listPeople } from '../people/people.ts'
 import { createTenant, listTenants } from '../people/tenants.ts'
 import { logger, type OnStore } from './on-store.ts'
@@ -11,7 +11,7 @@ export const addTenantCommands = (tenant: Command, onStore: OnStore): void => {
   tenant
     .command('create <id>')
     .description('add a tenant')
-    .option('--name <name>', 'its name; the id by default')
+    .option('--name <name>', 'name of the tenant; the id by default')
     .action((id: string, { name = id }: { name?: string }) =>
       onStore(async ({ ledger }, by) => tenantView(await createTenant(ledger, { id, name }, by))),
     )
@@ -45,8 +45,8 @@ export const addPersonCommands = (person: Command, onStore: OnStore): void => {
 }
 
 const ENABLING = {
-  disable: 'end what all its keys open, until it is enabled again',
-  enable: 'let its keys open what they opened before',
+  disable: 'disable a person or tenant and all its keys',
+  enable: 're-enable a person or tenant and its keys',
 }
 
 const addEnabling = (
@@ -59,6 +59,6 @@ const addEnabling = (
       .command(`${verb} <id>`)
       .description(ENABLING[verb])
       .action((id: string) =>
-        onStore((store, by) => enable(createKeys({ store, logger }), id, verb === 'enable', by)),
+        onStore((store, by) => enable(new Keys({ store, logger }), id, verb === 'enable', by)),
       )
 }

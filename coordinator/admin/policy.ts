@@ -15,10 +15,10 @@ export const addPolicyCommands = (
 ): void => {
   program
     .command('policy')
-    .description('the human-approval boundary')
+    .description('manage the human-approval policy')
     .command('accept')
-    .description('put the configured policy in the place of the approved one, without a gate')
-    .requiredOption('--reason <text>', 'why nobody could approve it; kept in the audit')
+    .description('replace the approved policy with the configured one, without a gate')
+    .requiredOption('--reason <text>', 'why the change could not be approved; kept in the audit')
     .action(async ({ reason }: { reason: string }) => {
       const { state_dir, policy_file, gates } = config()
       const configured = configuredPolicy(policy_file, gates)

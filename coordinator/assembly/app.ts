@@ -26,7 +26,7 @@ import { openApiRoute } from '../http/openapi-route.ts'
 import { operationRoutes } from '../http/operation-routes.ts'
 import { collectRoutes } from '../http/route-docs.ts'
 import { allowedHosts, safety } from '../http/safety.ts'
-import { createStraight } from '../http/straight.ts'
+import { Straight } from '../http/straight.ts'
 import type { Keys } from '../keys/keys.ts'
 import { mcpRoutes } from '../mcp/mcp-routes.ts'
 import { coordinatorMetrics, type Figures } from '../metrics/figures.ts'
@@ -99,7 +99,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   const { figures } = parts
   const { catalogue, tiers, cascade } = config
   const routes = collectRoutes(app)
-  const straight = createStraight(app, { config, keys, figures: figures.http, logger })
+  const straight = new Straight(app, { config, keys, figures: figures.http, logger })
   await app.register(measure, { figures: figures.http })
   await app.register(errors, { failed: figures.http.failed })
   await app.register(answerHeaders, { quota, now, logger })
@@ -121,7 +121,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     running,
     figures: figures.inference,
     failed: figures.http.failed,
-    hold: keys.hold,
+    hold: keys.hold?.bind(keys),
   })
   await app.register(modelRoutes, { catalogue, createdAt: Math.floor(now() / 1000) })
   await app.register(healthRoutes, {
@@ -160,7 +160,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     hosts: allowedHosts(config),
     portal: config.public.portal_url,
     card: () => agentCard(cardParts(config, registered, portOf(app, config))),
-    hold: keys.hold,
+    hold: keys.hold?.bind(keys),
   })
   await app.register(agentRoutes, { config, registered, vitals: views.vitals, now })
   if (parts.a2a !== undefined)
@@ -168,7 +168,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
       ...{ ...parts.a2a, config, registered, logger },
       count: pipeline.count,
       failed: figures.http.failed,
-      hold: keys.hold,
+      hold: keys.hold?.bind(keys),
     })
   await app.register(openApiRoute, { config, routes })
   straight.stepInFront(app.server)

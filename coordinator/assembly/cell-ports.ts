@@ -33,7 +33,7 @@ export const openUpgrades = (parts: CellPortParts): object => {
     logger,
     authenticate: async (...presented) =>
       (await admission.authenticate(...presented)) !== undefined,
-    arrived: admission.arrived,
+    arrived: (cellId, bootId) => admission.arrived(cellId, bootId),
     draining: running.draining,
     answerHeaders: ({ socket }) =>
       app.answerHeaders({ id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }),
@@ -43,7 +43,7 @@ export const openUpgrades = (parts: CellPortParts): object => {
     openLink: (socket, cellId) => {
       const open = links.get(cellId) ?? 0
       if (open >= MAX_LINKS) {
-        logger.warn({ cell: cellId, open }, 'too many links of one cell')
+        logger.warn({ cell: cellId, open }, 'the cell has too many open links')
         socket.destroy()
         return
       }

@@ -89,7 +89,7 @@ export const openCoordinator = async <const List extends readonly Open[]>(
     const opened = await openAll(createBeginning(config, logger, stack, options), list)
     return { ...opened, close: () => stack.disposeAsync() }
   } catch (error) {
-    await stack.disposeAsync().catch(also => logger.error({ err: also }, 'a part did not close'))
+    await stack.disposeAsync().catch(also => logger.error({ err: also }, 'a part failed to close'))
     throw error
   }
 }

@@ -9,7 +9,7 @@ export const listenError = (
   if (syscall !== 'listen') return cause
   const choose = `choose another with ${key} (--${key.replaceAll('.', '-')})`
   if (code === 'EADDRINUSE') {
-    const message = `port ${port} on ${host} is taken; ${choose}`
+    const message = `port ${port} on ${host} is in use; ${choose}`
     return new ShoalError('address_in_use', message, { cause })
   }
   const message = `cannot listen on port ${port} of ${host} (${code}); ${choose}`

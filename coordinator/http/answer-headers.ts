@@ -83,7 +83,7 @@ export const answerHeaders = fp(
   async (app: FastifyInstance, { quota, now, logger }: AnswerHeaderParts) => {
     /** Nothing when the store cannot tell: an answer without figures is better than none. */
     const unknown = (error: unknown): OutgoingHttpHeaders => {
-      logger.warn({ err: error }, 'the standing of a caller is not known')
+      logger.warn({ err: error }, 'the limits of the caller are unknown')
       return {}
     }
     const limits = (asker: Asker): OutgoingHttpHeaders | Promise<OutgoingHttpHeaders> => {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { ShoalError } from '../../shared/errors.ts'
 import { ChatCompletionChunk, type ChatRequest, type Usage } from '../../shared/wire/openai.ts'
 import type { Key } from '../keys/key.ts'
-import type { createInference } from './inference.ts'
+import type { Inference } from './inference.ts'
 import { errorOf, InnerAnswer } from './inner-answer.ts'
 
 /** A chat completion that is asked for inside the process. */
@@ -33,7 +33,7 @@ const CHAT = '/v1/chat/completions'
  * the same, because it takes the same way with an answer of our own at its end.
  */
 export const createAskModel =
-  (infer: ReturnType<typeof createInference>): AskModel =>
+  (inference: Pick<Inference, 'infer'>): AskModel =>
   async ({ body, key, tenantId, requestId, signal, delta }) => {
     signal.throwIfAborted()
     const read = eventReader(delta)
@@ -44,7 +44,7 @@ export const createAskModel =
     signal.addEventListener('abort', leave, { once: true })
     const asked = { ...body, stream: true, stream_options: { include_usage: true } }
     try {
-      await infer(
+      await inference.infer(
         {
           ...{ id: requestId, ip: '', route: CHAT, headers: {}, key, tenantId },
           body: asked,
@@ -97,7 +97,7 @@ const eventReader = (delta: (text: string) => void) => {
       for (const event of events) readEvent(event)
     },
     error: (): ShoalError | undefined =>
-      failed ?? (done ? undefined : new ShoalError('cell_unavailable', 'the answer broke off')),
+      failed ?? (done ? undefined : new ShoalError('cell_unavailable', 'the answer was cut off')),
     answer: (): ModelAnswer => ({ text, usage }),
   }
 }

@@ -59,7 +59,7 @@ export const keyRefusal = (header: string | undefined, presented: string | undef
   new ShoalError('auth_required', refusal(header, presented))
 
 const refusal = (header: string | undefined, presented: string | undefined): string => {
-  if (header === undefined) return 'send your key as header Authorization: Bearer svc-dev-…'
+  if (header === undefined) return 'send your key in the header Authorization: Bearer svc-dev-…'
   if (presented === undefined) return 'the Authorization header must be: Bearer, a space, the key'
   return 'the key is not valid'
 }
@@ -76,6 +76,6 @@ export const tenantOf = (headers: IncomingHttpHeaders, key: Key): string => {
 
 /** The key of a request on a route with access `key`. */
 export const keyOf = (request: FastifyRequest): Key => {
-  if (request.key === undefined) throw new ShoalError('auth_required', 'a key is needed')
+  if (request.key === undefined) throw new ShoalError('auth_required', 'this call needs a key')
   return request.key
 }

@@ -28,20 +28,21 @@ const docs = { tag: 'cells', scheme: 'cell' } as const
 const SELF: RouteDocs = {
   ...docs,
   id: 'cell-self',
-  summary: 'What the coordinator knows of the cell that asks.',
+  summary: "Return the coordinator's record of the calling cell.",
   answer: SelfAnswer,
 }
 const RENEW: RouteDocs = {
   ...docs,
   id: 'renew-credential',
-  summary: 'A new credential for the cell that asks; the old one is good until this one was used.',
+  summary:
+    'Issue a new credential for the calling cell; the old one stays valid until the new one is used.',
   answer: CredentialAnswer,
   status: 201,
 }
 const LEAVE: RouteDocs = {
   ...docs,
   id: 'leave-fleet',
-  summary: 'The cell that asks leaves the fleet for good.',
+  summary: 'Remove the calling cell from the fleet permanently.',
   answer: LeaveAnswer,
 }
 const own = (docs: RouteDocs) => ({ config: { access: 'none' as const, docs } })
@@ -58,7 +59,7 @@ export const cellSelfRoutes: FastifyPluginAsync<CellSelfParts> = async (app, par
     const cell = await parts.authenticate(cellId, credential, caller)
     if (cell === undefined) throw notThisCell()
     if (cell.id !== cell_id)
-      throw new ShoalError('forbidden', `the credential is not that of ${cell_id}`)
+      throw new ShoalError('forbidden', `the credential does not belong to ${cell_id}`)
     return cell
   }
 

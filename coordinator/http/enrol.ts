@@ -15,7 +15,7 @@ const BODY_LIMIT_BYTES = 4096
 const DOCS = {
   id: 'enrol-cell',
   tag: 'cells',
-  summary: 'Exchange a join token for the id and credential of a cell, once.',
+  summary: 'Exchange a join token, once, for the id and credential of a cell.',
   body: EnrolRequest,
   answer: EnrolAnswer,
   status: 201,

@@ -31,13 +31,13 @@ export const toShoalError = (error: FastifyError | ShoalError): ShoalError => {
     )
   // its own message has the whole path
   if (error.code === 'FST_ERR_MAX_PARAM_LENGTH')
-    return new ShoalError('invalid_request', 'a part of the path is too long', { cause: error })
+    return new ShoalError('invalid_request', 'a path segment is too long', { cause: error })
   const issue = error.validation?.[0]
   if (issue !== undefined) return validationError(issue)
   const code =
     fastifyCodes[error.code] ?? (error.statusCode === 400 ? 'invalid_request' : undefined)
   if (code !== undefined) return new ShoalError(code, error.message, { cause: error })
-  return new ShoalError('internal', 'the coordinator failed on this request', { cause: error })
+  return new ShoalError('internal', 'the coordinator failed to handle this request', { cause: error })
 }
 
 const validationError = (issue: { instancePath: string; message?: string }): ShoalError => {
@@ -108,13 +108,13 @@ export const errors = fp(async (app: FastifyInstance, { failed }: ErrorParts) =>
   app.setNotFoundHandler((request, reply) => sendError(reply, notFound(request, reply)))
 })
 
-const ROUTES = 'the API is under /v1, and /docs has every route'
+const ROUTES = 'the API is under /v1, and /docs lists every route'
 
 /** The address of the service alone, or one without `/v1`, is what people try first. */
 const nothingAt = (path: string): string =>
   path === '/v1' || path.startsWith('/v1/')
-    ? `there is nothing at ${path}; /docs has every route`
-    : `there is nothing at ${path}; ${ROUTES}`
+    ? `no route at ${path}; /docs lists every route`
+    : `no route at ${path}; ${ROUTES}`
 
 const parserCodes: Record<string, ErrorCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',

@@ -39,14 +39,16 @@ const Query = z.strictObject({
     .string()
     .max(2000)
     .exactOptional()
-    .describe('Which ones, comma-separated: shoal.gate.approved, shoal.cell.*. All when absent.'),
+    .describe(
+      'Event types and families, comma-separated: shoal.gate.approved, shoal.cell.*. All by default.',
+    ),
 })
 const EVENT_ID = /^[\x21-\x7e]{1,100}$/
 
 const STREAM: RouteDocs = {
   id: 'events',
   tag: 'events',
-  summary: 'What happens, as server-sent events; Last-Event-ID goes on where a stream was cut.',
+  summary: 'Stream events as server-sent events; Last-Event-ID resumes an interrupted stream.',
   query: Query,
   answer: 'events',
   events: EventView,
@@ -138,7 +140,7 @@ const patternsOf = (query: unknown): string[] => {
   if (parsed.success && fine && patterns.length <= MAX_PATTERNS) return patterns
   throw new ShoalError(
     'invalid_request',
-    `types takes types such as shoal.gate.approved, and the families ${FAMILIES}`,
+    `types must be event types such as shoal.gate.approved, or the families ${FAMILIES}`,
     { param: 'types' },
   )
 }
@@ -146,7 +148,7 @@ const patternsOf = (query: unknown): string[] => {
 const lastIdOf = (header: unknown): string | undefined => {
   if (header === undefined || header === '') return undefined
   if (typeof header === 'string' && EVENT_ID.test(header)) return header
-  throw new ShoalError('invalid_request', 'it is no id of an event', { param: 'Last-Event-ID' })
+  throw new ShoalError('invalid_request', 'it is not an event id', { param: 'Last-Event-ID' })
 }
 
 const outletOf = (raw: ServerResponse, stallMs: number): Outlet => ({

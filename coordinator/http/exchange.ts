@@ -66,7 +66,7 @@ const collect: typeof readBody = (request, limitBytes, done) => {
   }
   const end = (): void => finish()
   const cut = (cause: Error): void =>
-    finish(new ShoalError('client_closed', 'the body ended too early', { cause }))
+    finish(new ShoalError('client_closed', 'the body is incomplete', { cause }))
   const add = (piece: Buffer): void => {
     bytes += piece.length
     pieces.push(piece)

@@ -17,11 +17,11 @@ export interface HealthParts {
 /** Body of `GET /v1/health` (interface specification 2.6). */
 export const Health = z.object({
   status: z.enum(['ok', 'degraded', 'unavailable']),
-  cells: z.int().describe('Cells that serve now.'),
-  models: z.int().describe('Models that are loaded on one of them.'),
+  cells: z.int().describe('Cells that serve requests now.'),
+  models: z.int().describe('Models that are loaded on at least one of them.'),
   latency_ms: z
     .int()
-    .describe('Median round trip to those cells, rounded up; 0 only with no cell.'),
+    .describe('Median round-trip time to those cells, rounded up; 0 only without cells.'),
 })
 export type Health = z.infer<typeof Health>
 
@@ -52,9 +52,9 @@ export const healthRoutes: FastifyPluginAsync<HealthParts> = async (app, parts) 
   const open = (id: string, summary: string, answer: z.ZodType) => ({
     config: { access: 'none' as const, docs: { id, tag: 'health', summary, answer } },
   })
-  const health = open('health', 'Is the service able to answer.', Health)
-  const alive = open('alive', 'Does the process live: for a supervisor.', Fine)
-  const ready = open('ready', 'May requests come here: for a balancer.', Fine)
+  const health = open('health', 'Health of the service.', Health)
+  const alive = open('alive', 'Liveness of the process, for supervisors.', Fine)
+  const ready = open('ready', 'Readiness for requests, for load balancers.', Fine)
   const current = remembered(HEALTH_MS, () => healthOf(parts))
   app.get('/v1/health', health, async () => current())
   app.get('/healthz', alive, async () => ({ status: 'ok' }))

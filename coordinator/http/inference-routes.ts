@@ -19,7 +19,7 @@ import {
 import { ModelResponse, ResponseEvent } from '../../shared/wire/response.ts'
 import { ResponsesRequest, responsesIssue } from '../../shared/wire/responses.ts'
 import { unservedResponse } from '../../shared/wire/responses-unserved.ts'
-import { createInference, type InferenceParts } from './inference.ts'
+import { Inference, type InferenceParts } from './inference.ts'
 import type { Straight } from './straight.ts'
 
 interface Problem {
@@ -45,7 +45,7 @@ const refusal = (
 const CHAT = {
   id: 'create-chat-completion',
   tag: 'inference',
-  summary: 'A chat completion, whole or as server-sent events.',
+  summary: 'Create a chat completion, whole or as server-sent events.',
   body: ChatRequest,
   example: { model: 'model-a:7b', messages: [{ role: 'user', content: 'What is a cell?' }] },
   answer: ChatCompletion,
@@ -54,7 +54,7 @@ const CHAT = {
 const COMPLETION = {
   id: 'create-completion',
   tag: 'inference',
-  summary: 'Continues a prompt as it is, whole or as server-sent events (legacy).',
+  summary: 'Complete a prompt, whole or as server-sent events (legacy).',
   body: CompletionRequest,
   answer: Completion,
   events: CompletionChunk,
@@ -62,7 +62,7 @@ const COMPLETION = {
 const RESPONSES = {
   id: 'create-response',
   tag: 'inference',
-  summary: 'A response, whole or as server-sent events; nothing is stored.',
+  summary: 'Create a response, whole or as server-sent events; nothing is stored.',
   body: ResponsesRequest,
   answer: ModelResponse,
   events: ResponseEvent,
@@ -70,7 +70,7 @@ const RESPONSES = {
 const EMBEDDINGS = {
   id: 'create-embedding',
   tag: 'inference',
-  summary: 'Vectors for one or more texts.',
+  summary: 'Create embeddings of one or more texts.',
   body: EmbeddingRequest,
   example: { model: 'embed-a', input: ['a cell', 'a coordinator'] },
   answer: EmbeddingAnswer,
@@ -78,16 +78,16 @@ const EMBEDDINGS = {
 
 /** `POST /v1/chat/completions`, `/v1/responses`, `/v1/completions` and `/v1/embeddings`. */
 export const inferenceRoutes = (straight: Straight, parts: InferenceParts): void => {
-  const infer = createInference(parts)
+  const inference = new Inference(parts)
 
   straight.post('/v1/chat/completions', CHAT, async exchange => {
     const body = valid(ChatRequest, exchange.body)
     const unserved = unservedField(body)
     if (unserved !== undefined)
-      throw new ShoalError('unsupported_parameter', `${unserved} is not served here`, {
+      throw new ShoalError('unsupported_parameter', `${unserved} is not supported`, {
         param: unserved,
       })
-    await infer(exchange, 'chat', { model: body.model, stream: body.stream === true })
+    await inference.infer(exchange, 'chat', { model: body.model, stream: body.stream === true })
   })
 
   straight.post('/v1/responses', RESPONSES, async exchange => {
@@ -96,7 +96,7 @@ export const inferenceRoutes = (straight: Straight, parts: InferenceParts): void
     )
     const unserved = unservedResponse(body)
     if (unserved) throw refusal('unsupported_parameter', unserved)
-    await infer(exchange, 'chat', { model: body.model, stream: body.stream === true })
+    await inference.infer(exchange, 'chat', { model: body.model, stream: body.stream === true })
   })
 
   straight.post('/v1/completions', COMPLETION, async exchange => {
@@ -106,11 +106,11 @@ export const inferenceRoutes = (straight: Straight, parts: InferenceParts): void
     const wrong = invalidCompletion(body)
     if (wrong) throw refusal('invalid_request', wrong)
     const { model, stream } = body
-    await infer(exchange, 'chat', { model, stream: stream === true, auto: false })
+    await inference.infer(exchange, 'chat', { model, stream: stream === true, auto: false })
   })
 
   straight.post('/v1/embeddings', EMBEDDINGS, async exchange => {
     const body = valid(EmbeddingRequest, exchange.body)
-    await infer(exchange, 'embedding', { model: body.model, stream: false })
+    await inference.infer(exchange, 'embedding', { model: body.model, stream: false })
   })
 }

@@ -35,7 +35,7 @@ export interface InferenceParts extends InferenceRecordParts {
   tiers: TierSettings
   cascade: CascadeConfig
   fleet: Pick<Fleet, 'pick' | 'serves'>
-  /** Ways to the cells on which requests may wait; without them `fleet` picks and nobody waits. */
+  /** Queues in front of the cells; without them `fleet` picks and no request waits. */
   lanes?: Lanes | undefined
   /** See `affinityOf`. */
   affinityPrefixChars?: number
@@ -44,13 +44,13 @@ export interface InferenceParts extends InferenceRecordParts {
   /** Answers under way, for a shutdown that waits for them. */
   running: { add(): void; remove(): void; draining(): boolean }
   figures: Pick<InferenceFigures, 'started'>
-  /** Told of the code of every error that is answered here; not of those that are thrown. */
+  /** Receives the code of every error that is answered here; thrown errors are not included. */
   failed?: ((code: ErrorCode) => void) | undefined
-  /** Cuts an answer whose key has ended; without it answers go on to their end. */
+  /** Registers an answer to be cut when its key ends; without it answers run to completion. */
   hold?: Keys['hold'] | undefined
 }
 
-/** What a request asks, once its body was found to be valid. */
+/** The fields of a validated request body that routing needs. */
 export interface Asked {
   model: string
   stream: boolean
@@ -58,31 +58,35 @@ export interface Asked {
   auto?: boolean
 }
 
-/** Tokens of a stream that are held back until it is judged. */
+/** Tokens of a stream that are buffered until the stream is judged. */
 const JUDGED_TOKENS = 32
 
 /**
- * The path all inference shares, behind authentication: the model must be of the tier, the quota
- * must have room, and a cell answers. The body goes to the cell as it came; only `auto` is
- * replaced by the model that is asked. Throws what the client is told when no cell was asked.
+ * The path that all inference shares, behind authentication: the tier must include the model, the
+ * quota must have room, and a cell answers. The body reaches the cell unchanged, except that
+ * `auto` is replaced by the chosen model.
  */
-export const createInference = (parts: InferenceParts) => {
-  const { tiers, fleet, lanes, quota, logger, now, running, answerHeaders } = parts
-  const { affinityPrefixChars = 0 } = parts
-  const models = catalogueById(parts.catalogue)
-  const { record, recordDiscarded } = createInferenceRecord(parts)
+export class Inference {
+  readonly #parts: InferenceParts
+  readonly #models: ReadonlyMap<string, CatalogueEntry>
+  readonly #recording: ReturnType<typeof createInferenceRecord>
+  readonly #affinityPrefixChars: number
 
-  const infer = async (
-    exchange: Exchange,
-    kind: CatalogueEntry['kind'],
-    asked: Asked,
-  ): Promise<void> => {
+  constructor(parts: InferenceParts) {
+    this.#parts = parts
+    this.#models = catalogueById(parts.catalogue)
+    this.#recording = createInferenceRecord(parts)
+    this.#affinityPrefixChars = parts.affinityPrefixChars ?? 0
+  }
+
+  /** Answers the exchange. Throws the client's error when no cell was asked. */
+  async infer(exchange: Exchange, kind: CatalogueEntry['kind'], asked: Asked): Promise<void> {
+    const { quota, running, answerHeaders, now } = this.#parts
     const startedAt = now()
     const key = exchange.key as Key
     const mayCascade = kind === 'chat' && asked.auto !== false
-    const steps = asked.model === AUTO_MODEL && mayCascade ? stepsOf(key) : []
-    const isAuto = steps.length > 0
-    if (!isAuto) requireModel(models, asked.model, kind, key.tier)
+    const steps = asked.model === AUTO_MODEL && mayCascade ? this.#stepsOf(key) : []
+    if (steps.length === 0) requireModel(this.#models, asked.model, kind, key.tier)
     if (running.draining())
       throw new ShoalError('draining', 'the coordinator is stopping', { retryAfterSeconds: 5 })
     const span = traceInference(exchange, asked.model)
@@ -93,34 +97,23 @@ export const createInference = (parts: InferenceParts) => {
       const admitted = quota.admit(subjectOf(exchange), startedAt)
       admission = admitted instanceof Promise ? await admitted : admitted
       const headers = answerHeaders(exchange)
-      const { stream } = asked
       const call: Call = {
         exchange,
         key,
         startedAt,
         admission,
         answerHeaders: headers instanceof Promise ? await headers : headers,
-        body: isAuto ? bodyFor(exchange.body) : once(exchange.rawBody),
-        affinity: affinityOf(exchange.body, affinityPrefixChars),
-        stream,
+        body: steps.length > 0 ? bodyFor(exchange.body) : once(exchange.rawBody),
+        affinity: affinityOf(exchange.body, this.#affinityPrefixChars),
+        stream: asked.stream,
         span,
         kept: new Map(),
       }
-      release = parts.hold?.(key, {
-        tenantId: exchange.tenantId,
-        cut: error => {
-          if (!exchange.response.writableEnded) parts.failed?.(error.code)
-          cutAnswer(exchange.response, error, call.answerHeaders)
-        },
-      })
-      // a stream may stay open for long: what it was asked need not stay in memory as well
+      release = this.#cutWithKey(call)
+      // a stream may stay open for long: its request need not stay in memory as well
       exchange.rawBody = EMPTY
       exchange.body = undefined
-      try {
-        await (isAuto ? askCascade(call, steps) : ask(call, asked.model))
-      } catch (error) {
-        giveUp(call, error)
-      }
+      await this.#answer(call, asked.model, steps)
     } catch (error) {
       admission?.refund()
       span.end({}, error)
@@ -131,21 +124,42 @@ export const createInference = (parts: InferenceParts) => {
     }
   }
 
-  /** A failure of ours, maybe in the middle of an answer. */
-  const giveUp = ({ exchange, admission, kept, span }: Call, error: unknown): void => {
-    logger.error({ err: error, request: exchange.id }, 'dispatch failed')
+  /** Cuts the answer when its key ends, until the returned function is called. */
+  #cutWithKey({ exchange, key, answerHeaders }: Call): (() => void) | undefined {
+    const { hold, failed } = this.#parts
+    return hold?.(key, {
+      tenantId: exchange.tenantId,
+      cut: error => {
+        if (!exchange.response.writableEnded) failed?.(error.code)
+        cutAnswer(exchange.response, error, answerHeaders)
+      },
+    })
+  }
+
+  async #answer(call: Call, model: string, steps: readonly CascadeStep[]): Promise<void> {
+    try {
+      await (steps.length > 0 ? this.#askCascade(call, steps) : this.#ask(call, model))
+    } catch (error) {
+      this.#giveUp(call, error)
+    }
+  }
+
+  /** Ends a call after an internal failure, maybe in the middle of its answer. */
+  #giveUp({ exchange, admission, kept, span }: Call, error: unknown): void {
+    this.#parts.logger.error({ err: error, request: exchange.id }, 'dispatch failed')
     admission.refund()
     for (const watch of kept.values()) watch.ended({ status: 'discarded', usage: undefined })
     span.end({}, error)
     exchange.response.destroy()
   }
 
-  const ask = async (call: Call, model: string, how: How = {}): Promise<Ending> => {
+  async #ask(call: Call, model: string, how: How = {}): Promise<Ending> {
+    const { tiers, fleet, lanes, figures, failed } = this.#parts
     const { exchange, key, affinity, span } = call
     const { headers, discarded, ...rest } = how
     const { tenantId, response, route } = exchange
     const lane = lanes?.({ model, keyId: key.id, tenantId, affinity })
-    const watch = parts.figures.started(model)
+    const watch = figures.started(model)
     try {
       const ending = await dispatch({
         path: route,
@@ -156,11 +170,12 @@ export const createInference = (parts: InferenceParts) => {
         stream: call.stream,
         pick: tried => watch.picked(tried.size, lane ? lane.pick(tried) : fleet.pick(model, tried)),
         lane,
-        failed: parts.failed,
+        failed,
         record: async outcome => {
           watch.ended(outcome)
-          for (const answer of discarded?.() ?? []) await recordDiscarded(call, answer)
-          await record(call, model, outcome)
+          for (const answer of discarded?.() ?? [])
+            await this.#recording.recordDiscarded(call, answer)
+          await this.#recording.record(call, model, outcome)
         },
         ...rest,
       })
@@ -173,15 +188,18 @@ export const createInference = (parts: InferenceParts) => {
     }
   }
 
-  const stepsOf = ({ tier }: Key): CascadeStep[] =>
-    cascadeSteps(modelsOfTier(parts.catalogue, tier), parts.cascade)
+  #stepsOf({ tier }: Key): CascadeStep[] {
+    const { catalogue, cascade } = this.#parts
+    return cascadeSteps(modelsOfTier(catalogue, tier), cascade)
+  }
 
-  const askCascade = (call: Call, steps: readonly CascadeStep[]): Promise<void> =>
-    cascade({
+  #askCascade(call: Call, steps: readonly CascadeStep[]): Promise<void> {
+    const { fleet, now } = this.#parts
+    return cascade({
       steps,
       ask: (model, { judge, ...how }) => {
         const headers = judge || !call.stream ? { [HEADER_JUDGE]: String(JUDGED_TOKENS) } : {}
-        return ask(call, model, { ...how, headers })
+        return this.#ask(call, model, { ...how, headers })
       },
       serves: model => fleet.serves(model),
       trail: steps => {
@@ -189,11 +207,10 @@ export const createInference = (parts: InferenceParts) => {
       },
       now,
     })
-
-  return infer
+  }
 }
 
-/** An answer that was written is under way until its client has it, or has left. */
+/** Calls `run` once the client has the whole answer, or has disconnected. */
 const whenSent = (response: ServerResponse, run: () => void): void => {
   if (response.closed) run()
   else response.once('close', run)

@@ -40,7 +40,7 @@ export class InnerAnswer extends Writable {
   /** What the answer refuses the request with; undefined for a success. */
   refusal(): ShoalError | undefined {
     if (this.statusCode === 200) return undefined
-    if (this.statusCode === 0) return new ShoalError('cell_unavailable', 'the answer broke off')
+    if (this.statusCode === 0) return new ShoalError('cell_unavailable', 'the answer was cut off')
     return errorOf(Buffer.concat(this.#error))
   }
 }
@@ -52,6 +52,6 @@ export const errorOf = (body: Buffer | string): ShoalError => {
     const known = isErrorCode(code) ? code : 'cell_unavailable'
     return new ShoalError(known, String(message), typeof param === 'string' ? { param } : {})
   } catch {
-    return new ShoalError('cell_unavailable', 'the model gave no answer that can be read')
+    return new ShoalError('cell_unavailable', "the model's answer cannot be parsed")
   }
 }

@@ -70,7 +70,7 @@ const reasonOf = (cause: unknown): string =>
 /** Of a short body the parser tells no position, but quotes the whole. */
 const position = (message: string): string => {
   if (message.startsWith('Unexpected end')) return 'it ends too early'
-  return /at position \d+/.exec(message)?.[0] ?? 'a character in it does not belong there'
+  return /at position \d+/.exec(message)?.[0] ?? 'it has an unexpected character'
 }
 
 /** The name may also be written with escapes. */

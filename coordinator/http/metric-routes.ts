@@ -10,7 +10,8 @@ export interface MetricParts {
 const docs: RouteDocs = {
   id: 'metrics',
   tag: 'metrics',
-  summary: 'What the coordinator and its fleet did, in the words of Prometheus. For operators.',
+  summary:
+    'Return the metrics of the coordinator and its fleet in Prometheus text format. For operators.',
   answer: 'text',
 }
 

@@ -15,13 +15,13 @@ export const requireModel = (
 ): CatalogueEntry => {
   const entry = byId.get(id)
   if (entry === undefined && id === AUTO_MODEL)
-    throw new ShoalError('invalid_model', `${AUTO_MODEL} is for chat completions and responses`, {
+    throw new ShoalError('invalid_model', `${AUTO_MODEL} is only available for chat completions and responses`, {
       param: 'model',
     })
   if (entry === undefined || tierRank(entry.minimum_tier) > tierRank(tier))
     throw new ShoalError(
       'invalid_model',
-      `model ${JSON.stringify(id)} is not available on tier ${tier}; GET /v1/models lists what is`,
+      `model ${JSON.stringify(id)} is not available on tier ${tier}; GET /v1/models lists the available models`,
       { param: 'model' },
     )
   if (entry.kind !== kind)

@@ -14,13 +14,13 @@ export interface ModelParts {
 const LIST = {
   id: 'list-models',
   tag: 'models',
-  summary: "List the models the key's tier may use.",
+  summary: "List the models that the key's tier may use.",
   answer: ModelList,
 }
 const SHOW = {
   id: 'show-model',
   tag: 'models',
-  summary: "Show one model; ':' in its id may be sent plain or as %3A.",
+  summary: "Show one model; ':' in its id may be sent as is or as %3A.",
   path: '/v1/models/{model}',
   answer: ModelEntry,
 }

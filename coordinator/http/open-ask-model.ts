@@ -1,7 +1,7 @@
 import type { Base } from '../base/base.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { type AskModel, createAskModel } from './ask-model.ts'
-import { createInference, type InferenceParts } from './inference.ts'
+import { Inference, type InferenceParts } from './inference.ts'
 
 export interface AskModelParts
   extends Pick<Base, 'logger' | 'now'>,
@@ -15,7 +15,7 @@ export interface AskModelParts
 export const openAskModel = (parts: AskModelParts): { askModel: AskModel } => {
   const { config, keys, figures, lanes, fleet, quota, usage, running, logger, now } = parts
   const { catalogue, tiers, cascade, routing } = config
-  const infer = createInference({
+  const inference = new Inference({
     catalogue,
     tiers,
     cascade,
@@ -26,11 +26,11 @@ export const openAskModel = (parts: AskModelParts): { askModel: AskModel } => {
     usage,
     running,
     figures: figures.inference,
-    hold: keys.hold,
+    hold: keys.hold?.bind(keys),
     logger,
     now,
     // they stay inside: the limits of the key are in the answer to the whole message
     answerHeaders: () => ({}),
   })
-  return { askModel: createAskModel(infer) }
+  return { askModel: createAskModel(inference) }
 }

@@ -77,7 +77,8 @@ const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'A repetition with the same key within 24 hours gets the answer of the first.',
+  description:
+    'Repeating a request with the same key within 24 hours returns the answer of the first.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 
@@ -187,7 +188,7 @@ const responses = (status: number, content: object, { access }: DocumentedRoute)
 const TASK_BEGUN = z.object({ task_id: z.string() })
 
 const PENDING = {
-  description: 'People have to approve it first; the same call again carries it out.',
+  description: 'The call needs human approval; repeat the same call once it is approved.',
   content: { 'application/json': { schema: jsonSchema(PendingView) } },
 }
 

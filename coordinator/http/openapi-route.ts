@@ -22,7 +22,7 @@ const DOCUMENT: RouteDocs = {
 const PAGE: RouteDocs = {
   id: 'docs',
   tag: 'documents',
-  summary: 'This document as a page for people.',
+  summary: 'This document as an HTML page.',
   answer: 'html',
 }
 

@@ -72,7 +72,7 @@ const components = {
   },
   responses: {
     Error: {
-      description: 'An error; the code says which.',
+      description: 'An error; its code names the cause.',
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
     },
   },

@@ -126,7 +126,7 @@ const withoutText = (fields: object, names: readonly string[]): object =>
 const CALL_SKILL: RouteDocs = {
   id: 'call-skill',
   tag: 'skills',
-  summary: 'Call a skill by its id; each skill is described at its own path.',
+  summary: 'Call a skill by its id; each skill is documented at its own path.',
   body: z.record(z.string(), z.unknown()),
   answer: z.record(z.string(), z.unknown()),
 }
@@ -156,7 +156,7 @@ const askedIn = (request: FastifyRequest, operation: Operation): Asked => {
   ] as [string, unknown][]
   const seen = new Set<string>()
   for (const [param] of all) {
-    if (seen.has(param)) throw new ShoalError('invalid_request', `${param} came twice`, { param })
+    if (seen.has(param)) throw new ShoalError('invalid_request', `${param} is given twice`, { param })
     seen.add(param)
   }
   return { input: Object.fromEntries(all), cellId: cellOf(request, operation) }
@@ -168,7 +168,7 @@ const CELL = 'cell'
 const cellOf = (request: FastifyRequest, operation: Operation): string | undefined => {
   const cell = operation.onCell ? (request.query as Record<string, unknown>)[CELL] : undefined
   if (cell === undefined || typeof cell === 'string') return cell
-  throw new ShoalError('invalid_request', 'cell came twice', { param: CELL })
+  throw new ShoalError('invalid_request', 'cell is given twice', { param: CELL })
 }
 
 /** True for operations that report while they run. */

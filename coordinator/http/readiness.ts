@@ -15,7 +15,7 @@ export const notReady = (parts: Readiness): ShoalError | undefined => {
   if (!parts.brokerConnected())
     return new ShoalError(
       'broker_unavailable',
-      'the broker is not reached: cells cannot be heard, and no commands go out',
+      'the broker is unreachable: no messages from cells and no commands to them',
       AGAIN,
     )
   const problem = parts.storeProblem()

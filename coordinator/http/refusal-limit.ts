@@ -24,7 +24,7 @@ export const createRefusalLimit = (ticks: () => number = () => performance.now()
   return async <T>(address: string, run: () => Promise<T>): Promise<T> => {
     const waitMs = windows.get(address)?.waitMs(REFUSALS_PER_MINUTE, ticks()) ?? 0
     if (waitMs > 0)
-      throw new ShoalError('rate_limited', 'too many join tokens that are not valid', {
+      throw new ShoalError('rate_limited', 'too many attempts with invalid join tokens', {
         retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
       })
     try {

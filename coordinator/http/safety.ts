@@ -62,10 +62,10 @@ export const headerCheck = (config: CoordinatorConfig): ((request: IncomingMessa
   return request => {
     const name = hostName(request.headers.host ?? '')
     if (!hosts.has(name) && !isLoopback(name) && name !== ownAddress(request))
-      throw new ShoalError('host_not_allowed', `host ${JSON.stringify(name)} is not served here`)
+      throw new ShoalError('host_not_allowed', `unknown host ${JSON.stringify(name)}`)
     for (const header of ['host', 'authorization'])
       if (repeats(request, header))
-        throw new ShoalError('invalid_request', `header ${header} came twice`, { param: header })
+        throw new ShoalError('invalid_request', `header ${header} is sent twice`, { param: header })
   }
 }
 

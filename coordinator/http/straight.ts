@@ -17,7 +17,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Answers the request instead of all that follows. */
+    /** Answers the request instead of Fastify's hooks and handler. */
     straight?: Handler
   }
 }
@@ -29,66 +29,62 @@ export interface StraightParts {
   logger: Pick<Logger, 'error'>
 }
 
-/** Routes of POST requests with a key and a JSON body, answered without Fastify. */
-export interface Straight {
-  /** `handle` answers, or throws what the client is told. */
-  post(path: string, docs: RouteDocs, handle: (exchange: Exchange) => Promise<void>): void
-  /** From now on these requests do not pass through Fastify at all. */
-  stepInFront(server: Server): void
-}
-
 /**
- * The way that inference takes: checked, authenticated, read and measured by the functions that all
- * routes share, without hooks and wrappers, which cost more than the rest of the way together. The
- * routes are Fastify's as well, so that the other methods, the document and odd spellings of their
- * paths are treated as ever. To be made before anything else adds a hook.
+ * Routes of POST requests with a key and a JSON body, answered without Fastify: checked,
+ * authenticated, read and measured by the functions that all routes share, but without hooks and
+ * wrappers, which cost more than the rest of the path together. The routes are registered with
+ * Fastify too, so that other methods, the API document and odd spellings of their paths behave as
+ * usual. Must be created before any other hook is added.
  */
-export const createStraight = (app: FastifyInstance, parts: StraightParts): Straight => {
-  const { config, keys, figures, logger } = parts
-  const handlers = new Map<string, Handler>()
-  const check = headerCheck(config)
-  const limitBytes = config.http.body_limit_bytes
+export class Straight {
+  readonly #app: FastifyInstance
+  readonly #parts: StraightParts
+  readonly #check: ReturnType<typeof headerCheck>
+  readonly #limitBytes: number
+  readonly #handlers = new Map<string, Handler>()
 
-  app.addHook('onRequest', (request, reply, done) => {
-    const { straight } = request.routeOptions.config
-    if (straight === undefined) done()
-    else straight(request.raw, reply.hijack().raw)
-  })
-
-  const admit = (exchange: Exchange, key: Key | undefined, presented?: string): void => {
-    if (key === undefined) throw keyRefusal(exchange.headers.authorization, presented)
-    exchange.key = key
-    exchange.tenantId = tenantOf(exchange.headers, key)
+  constructor(app: FastifyInstance, parts: StraightParts) {
+    this.#app = app
+    this.#parts = parts
+    this.#check = headerCheck(parts.config)
+    this.#limitBytes = parts.config.http.body_limit_bytes
+    app.addHook('onRequest', (request, reply, done) => {
+      const { straight } = request.routeOptions.config
+      if (straight === undefined) done()
+      else straight(request.raw, reply.hijack().raw)
+    })
   }
 
-  /** Synchronous for a key that is in memory. */
-  const authenticate = (exchange: Exchange): Promise<void> | undefined => {
-    const presented = presentedKey(exchange.headers)
-    const found = presented === undefined ? undefined : keys.authenticate(presented)
-    if (found instanceof Promise) return found.then(key => admit(exchange, key, presented))
-    admit(exchange, found, presented)
-    return undefined
+  /** Adds a route; `handle` answers, or throws the client's error. */
+  post(path: string, docs: RouteDocs, handle: (exchange: Exchange) => Promise<void>): void {
+    const straight = this.#handler(path, handle)
+    this.#handlers.set(path, straight)
+    this.#app.post(path, { config: { docs, straight } }, () => {
+      throw new ShoalError('internal', `${path} was not answered in front`)
+    })
   }
 
-  const fail = async (exchange: Exchange, thrown: unknown): Promise<void> => {
-    const { response } = exchange
-    const error = toShoalError(thrown as Error & { code: string })
-    figures.failed(error.code)
-    if (error.code === 'internal')
-      logger.error({ err: thrown, request: exchange.id }, 'request failed')
-    const headers = await app.answerHeaders(exchange)
-    if (response.headersSent || response.destroyed) response.destroy()
-    else writeError(response, error, headers)
+  /** Takes over the server's requests: those for a straight route no longer pass through Fastify. */
+  stepInFront(server: Server): void {
+    const [behind] = server.listeners('request') as Handler[]
+    if (behind === undefined) return
+    const handlers = this.#handlers
+    server.off('request', behind)
+    server.on('request', (request, response) => {
+      const straight = request.method === 'POST' ? handlers.get(request.url ?? '') : undefined
+      if (straight === undefined) behind(request, response)
+      else straight(request, response)
+    })
   }
 
-  const post: Straight['post'] = (path, docs, handle) => {
+  #handler(path: string, handle: (exchange: Exchange) => Promise<void>): Handler {
+    const { figures } = this.#parts
     const route = figures.route('POST', path)
-
-    const straight: Handler = (request, response) => {
+    return (request, response) => {
       watchAnswer(figures, route, response)
       const exchange = newExchange(path, request, response)
       const refuse = (error: unknown): void =>
-        void fail(exchange, error).catch(() => response.destroy())
+        void this.#fail(exchange, error).catch(() => response.destroy())
       const take = (error: Error | undefined, bytes?: Buffer): void => {
         try {
           receive(exchange, error, bytes)
@@ -98,39 +94,48 @@ export const createStraight = (app: FastifyInstance, parts: StraightParts): Stra
         }
       }
       try {
-        check(request)
-        const waiting = authenticate(exchange)
-        if (waiting === undefined) readBody(request, limitBytes, take)
-        else waiting.then(() => readBody(request, limitBytes, take)).catch(refuse)
+        this.#check(request)
+        const waiting = this.#authenticate(exchange)
+        if (waiting === undefined) readBody(request, this.#limitBytes, take)
+        else waiting.then(() => readBody(request, this.#limitBytes, take)).catch(refuse)
       } catch (error) {
         refuse(error)
       }
     }
-
-    handlers.set(path, straight)
-    app.post(path, { config: { docs, straight } }, () => {
-      throw new ShoalError('internal', `${path} was not answered in front`)
-    })
   }
 
-  const stepInFront = (server: Server): void => {
-    const [behind] = server.listeners('request') as Handler[]
-    if (behind === undefined) return
-    server.off('request', behind)
-    server.on('request', (request, response) => {
-      const straight = request.method === 'POST' ? handlers.get(request.url ?? '') : undefined
-      if (straight === undefined) behind(request, response)
-      else straight(request, response)
-    })
+  /** Synchronous for a key that is in memory. */
+  #authenticate(exchange: Exchange): Promise<void> | undefined {
+    const presented = presentedKey(exchange.headers)
+    const found = presented === undefined ? undefined : this.#parts.keys.authenticate(presented)
+    if (found instanceof Promise) return found.then(key => admit(exchange, key, presented))
+    admit(exchange, found, presented)
+    return undefined
   }
 
-  return { post, stepInFront }
+  async #fail(exchange: Exchange, thrown: unknown): Promise<void> {
+    const { figures, logger } = this.#parts
+    const { response } = exchange
+    const error = toShoalError(thrown as Error & { code: string })
+    figures.failed(error.code)
+    if (error.code === 'internal')
+      logger.error({ err: thrown, request: exchange.id }, 'request failed')
+    const headers = await this.#app.answerHeaders(exchange)
+    if (response.headersSent || response.destroyed) response.destroy()
+    else writeError(response, error, headers)
+  }
 }
 
-/** Takes in a body that was read, or throws why not. */
+const admit = (exchange: Exchange, key: Key | undefined, presented?: string): void => {
+  if (key === undefined) throw keyRefusal(exchange.headers.authorization, presented)
+  exchange.key = key
+  exchange.tenantId = tenantOf(exchange.headers, key)
+}
+
+/** Stores a body that was read, or throws the reason why it was not. */
 const receive = (exchange: Exchange, error: Error | undefined, bytes: Buffer | undefined): void => {
   if (error !== undefined) {
-    // the client may go on sending what nobody reads
+    // the client may go on sending bytes that are not read
     exchange.response.setHeader('connection', 'close')
     throw error
   }

@@ -46,9 +46,9 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
   const accept = async (request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> => {
     parts.check?.(request)
     const plane = planes[request.url ?? '']
-    if (plane === undefined) throw new ShoalError('not_found', 'no upgrade is offered here')
+    if (plane === undefined) throw new ShoalError('not_found', 'this path offers no upgrade')
     if (request.headers.upgrade?.toLowerCase() !== plane.protocol)
-      throw new ShoalError('upgrade_required', `upgrade to ${plane.protocol} here`)
+      throw new ShoalError('upgrade_required', `this path upgrades to ${plane.protocol} only`)
     if (parts.draining()) throw new ShoalError('draining', 'the coordinator is stopping')
     const { cellId, credential } = basicAuth(request.headers.authorization)
     const caller = isProbe(request) ? undefined : callerOf(request)

@@ -32,7 +32,7 @@ const askedIn = ({ onCell }: Operation, given: unknown): Asked => {
   if (!onCell || typeof given !== 'object' || given === null) return { input: given }
   const { [CELL]: cellId, ...input } = given as Record<string, unknown>
   if (cellId === undefined || typeof cellId === 'string') return { input, cellId }
-  throw new ShoalError('invalid_request', 'cell must be text', { param: CELL })
+  throw new ShoalError('invalid_request', 'cell must be a string', { param: CELL })
 }
 
 /** For clients that gave a token (MCP 2026-07-28, progress): the number grows with each notification. */

@@ -42,7 +42,7 @@ export const callTool = async (
   context: ServerContext,
 ): Promise<CallToolResult | InputRequiredResult> => {
   const operation = caller.shown.byName.get(name)
-  if (operation === undefined) throw invalid(`there is no tool ${JSON.stringify(name)}`)
+  if (operation === undefined) throw invalid(`no tool ${JSON.stringify(name)}`)
   try {
     const outcome = await caller.call(operation, toolCall(operation, given, context))
     if (outcome.kind !== 'pending') return answered(bodyOf(outcome))
@@ -72,7 +72,7 @@ const askToApprove = (
   if (isApproved || url === undefined || !OpensPages.safeParse(mcpReq.envelope).success)
     return undefined
   if (mcpReq.inputResponses !== undefined) return undefined
-  const message = `Another person has to approve this at ${view.gate_id}.`
+  const message = `Another person must approve this at ${view.gate_id}.`
   return inputRequired({ inputRequests: { approval: inputRequired.elicitUrl({ message, url }) } })
 }
 
@@ -90,7 +90,7 @@ export const readResource = async (
     }
     await caller.count()
     if (uri === CARD_URI) return read(uri, caller.card())
-    throw new ShoalError('not_found', `there is no resource ${JSON.stringify(uri)}`)
+    throw new ShoalError('not_found', `no resource ${JSON.stringify(uri)}`)
   } catch (error) {
     throw protocolError(told(error, caller))
   }
@@ -117,7 +117,7 @@ const read = (uri: string, answer: unknown): ReadResourceResult => ({
 const told = (error: unknown, caller: Caller): ShoalError => {
   if (error instanceof ShoalError) return error
   caller.failed(error)
-  return new ShoalError('internal', 'the coordinator failed on this call', { cause: error })
+  return new ShoalError('internal', 'the coordinator failed to handle this call', { cause: error })
 }
 
 const invalid = (message: string): ProtocolError =>

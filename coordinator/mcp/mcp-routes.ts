@@ -105,7 +105,7 @@ export const mcpRoutes: FastifyPluginAsync<McpParts> = async (app, parts) => {
     },
     factory: ({ authInfo }) => {
       const caller = authInfo?.extra?.caller as Caller | undefined
-      if (caller === undefined) throw new ShoalError('auth_required', 'this needs a key')
+      if (caller === undefined) throw new ShoalError('auth_required', 'this call needs a key')
       return mcpServer(caller)
     },
     listening: (request, cut) => {

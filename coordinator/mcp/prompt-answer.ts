@@ -25,7 +25,7 @@ export const promptAnswer = (
   values: Record<string, string> = {},
 ): GetPromptResult => {
   const prompt = prompts.find(each => each.name === name)
-  if (prompt === undefined) throw invalid(`there is no prompt ${JSON.stringify(name)}`)
+  if (prompt === undefined) throw invalid(`no prompt ${JSON.stringify(name)}`)
   const known = new Set(prompt.arguments.map(field => field.name))
   for (const [field, value] of Object.entries(values)) {
     if (!known.has(field)) throw invalid(`${name} has no argument ${JSON.stringify(field)}`)

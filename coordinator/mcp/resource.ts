@@ -43,7 +43,7 @@ export const resourcesOf = (operations: readonly Operation[]): Resource[] => [
     .map(each => ({ uri: uriOf(each), ...described(each) })),
 ]
 
-const CARD = 'The agent card: who this agent is and what it can do.'
+const CARD = 'The agent card: identity and skills of this agent.'
 
 export const templatesOf = (operations: readonly Operation[]): ResourceTemplateType[] =>
   operations.filter(isTemplate).map(each => ({ uriTemplate: uriOf(each), ...described(each) }))

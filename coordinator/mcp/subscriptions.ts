@@ -28,7 +28,7 @@ const NEVER = new AbortController().signal
 export const requireReadable = async (body: unknown, caller: Caller): Promise<void> => {
   const uris = listenOf(body)?.uris ?? []
   if (uris.length > MAX_RESOURCES)
-    throw new ShoalError('invalid_request', `at most ${MAX_RESOURCES} resources in one stream`)
+    throw new ShoalError('invalid_request', `a stream can have at most ${MAX_RESOURCES} resources`)
   for (const uri of uris) {
     // it does not change while the process lives
     if (uri === CARD_URI) continue

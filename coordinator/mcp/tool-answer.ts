@@ -24,9 +24,9 @@ const inWords = ({ view, isApproved }: Pending): string =>
 
 const whileUndecided = (view: Pending['view']): string =>
   [
-    `Not done: it waits for approval at ${view.gate_id} until ${view.expires_at}.`,
-    `Somebody else may approve it with: shoal gate approve ${view.request_id}`,
-    `How it stands: the tool gates-show with {"request_id":"${view.request_id}"}.`,
+    `Not done: approval is pending at ${view.gate_id} until ${view.expires_at}.`,
+    `Another person can approve it with: shoal gate approve ${view.request_id}`,
+    `To see its state, call the tool gates-show with {"request_id":"${view.request_id}"}.`,
     `Next: ${view.next}.`,
   ].join('\n')
 

@@ -24,13 +24,15 @@ export const Begun = z.object({ task_id: z.string() })
 
 const descriptionOf = ({ description, mode }: Operation): string =>
   mode === 'task'
-    ? `${description} Answers the id of a task at once; the tool tasks-show tells how it stands.`
+    ? `${description} Returns the id of a task immediately; the tool tasks-show returns its state.`
     : description
 
 /** The cell to run on stands beside the input. */
 const inputOf = ({ input, onCell }: Operation): z.ZodObject =>
   onCell
-    ? input.extend({ [CELL]: z.string().max(128).exactOptional().describe('The cell to run on.') })
+    ? input.extend({
+        [CELL]: z.string().max(128).exactOptional().describe('Id of the cell to run on.'),
+      })
     : input
 
 export const CELL = 'cell'

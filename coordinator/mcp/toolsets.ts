@@ -18,7 +18,7 @@ export const chosenTools = (
   if (unknown !== undefined)
     throw new ShoalError(
       'invalid_request',
-      `there is no toolset ${JSON.stringify(unknown)}; there are ${toolsetsOf(operations).join(', ')}`,
+      `no toolset ${JSON.stringify(unknown)}; the toolsets are ${toolsetsOf(operations).join(', ')}`,
       { param: PARAM },
     )
   return operations.filter(each => wanted.some(group => isIn(group, each)))
@@ -28,7 +28,7 @@ const groupsIn = (query: unknown): string[] | undefined => {
   const text = (query as Record<string, unknown> | undefined)?.[PARAM]
   if (text === undefined) return undefined
   if (typeof text !== 'string' || text.length > 1000)
-    throw new ShoalError('invalid_request', 'toolsets must come once, as names with commas', {
+    throw new ShoalError('invalid_request', 'toolsets must be given once, as comma-separated names', {
       param: PARAM,
     })
   return text.split(',').map(name => name.trim())

@@ -9,7 +9,7 @@ const MAX_DEPTH = 24
  */
 export const bounded = <T extends z.ZodType>(schema: T, maxBytes: number): T =>
   schema
-    .refine(value => depthOf(value) <= MAX_DEPTH, `is deeper than ${MAX_DEPTH} levels`)
+    .refine(value => depthOf(value) <= MAX_DEPTH, `is nested deeper than ${MAX_DEPTH} levels`)
     .refine(value => bytesOf(value) <= maxBytes, `is larger than ${maxBytes} bytes`)
     .meta({ 'x-max-bytes': maxBytes, 'x-max-depth': MAX_DEPTH })
 

@@ -9,4 +9,4 @@ export const neededField = (schema: z.ZodString, description: string) =>
   schema
     .exactOptional()
     .pipe(schema)
-    .describe(`${description} A call without it is refused with 422.`)
+    .describe(`${description} Calls without it are refused with 422.`)

@@ -9,16 +9,18 @@ export const PendingView = z.object({
   gate_id: z.string(),
   plan_hash: z.string(),
   expires_at: z.iso.datetime(),
-  next: z.string().describe('What to do when it is approved, in words.'),
-  summary: z.string().describe('What those who approve read first.'),
-  difference: z.json().exactOptional().describe('What it would change.'),
+  next: z.string().describe('Next step after the approval, in plain text.'),
+  summary: z.string().describe('Summary that approvers read first.'),
+  difference: z.json().exactOptional().describe('Changes the plan would make.'),
   claim_token: z
     .string()
     .exactOptional()
-    .describe('Only for visitors without a key: what lets them read it, shown once.'),
+    .describe(
+      'Only for visitors without a key: the token that reveals the approved key. It is shown only once.',
+    ),
 })
 
-const AGAIN = 'when it is approved, make the same call again'
+const AGAIN = 'once it is approved, repeat the same call'
 
 /** What an operation answers instead of its output when an approval is missing. */
 export class Pending {

@@ -47,9 +47,9 @@ export const createModelSpeaker = ({ config, askModel, fleet, quota, now }: Mode
       throw new ShoalError('cell_unavailable', `no cell serves ${id} now; see /v1/health`)
     const { burst, remaining } = await quota.standing({ id: key.id, tier: key.tier }, now())
     if (remaining === 0)
-      throw new ShoalError('tier_exceeded', 'the requests of this month are used up')
+      throw new ShoalError('tier_exceeded', 'the monthly request quota is used up')
     if (burst === 0)
-      throw new ShoalError('rate_limited', 'the requests of this minute are used up', {
+      throw new ShoalError('rate_limited', 'the request limit per minute is reached', {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       })
   }

@@ -34,12 +34,12 @@ export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
 
   const admitSkill = ({ id }: Participant, { key }: Context): void => {
     const skill = skills.get(id)
-    if (skill === undefined) throw wrong(`there is no skill ${id}`)
+    if (skill === undefined) throw wrong(`no skill ${id}`)
     if (id === CONVERSATION_SKILL) throw wrong(`${id} cannot take part in a conversation`)
     requireAccess(skill, key)
   }
   const admitAgent = ({ id, url }: Participant): void => {
-    if (url === undefined) throw wrong(`agent ${id} needs the url of its card`, 'url')
+    if (url === undefined) throw wrong(`agent ${id} needs the url of its agent card`, 'url')
     agents.admit(url)
   }
 
@@ -62,7 +62,7 @@ export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
     admit: (participant, context) => {
       const { id, type, url } = participant
       if (url !== undefined && type !== 'agent')
-        throw wrong(`${id}: only an agent has a url`, 'url')
+        throw wrong(`${id}: only agents have a url`, 'url')
       if (type === 'model') models.admit(id, callerKey(context))
       if (type === 'skill') admitSkill(participant, context)
       if (type === 'agent') admitAgent(participant)
@@ -100,7 +100,7 @@ const inputOf = (argument: string | undefined): unknown => {
 }
 
 const waits = ({ view }: Pending): string =>
-  `Not done: ${view.summary}. It waits for approval at ${view.gate_id} until ${view.expires_at}, ` +
+  `Not done: ${view.summary}. Approval is pending at ${view.gate_id} until ${view.expires_at}, ` +
   `request ${view.request_id}; ${view.next}.`
 
 const wrong = (message: string, param = 'id'): ShoalError =>

@@ -413,7 +413,7 @@ const startProgram = async (t: Test) => {
 
 t.test('only a missing role suggests another key', async t => {
   const step = (message: string) => nextStep(new ShoalError('forbidden', message))
-  t.match(step('this needs a key with the role reviewer'), /another key|that role/)
+  t.match(step('this call needs a key with the role reviewer'), /another key|that role/)
   t.equal(step('who asks cannot decide: ask somebody else'), undefined)
 })
 

@@ -8,7 +8,7 @@ import type { Key } from '../../coordinator/keys/key.ts'
 import { createFigures } from '../../coordinator/metrics/figures.ts'
 import { createCallViews } from '../../coordinator/operations/call-views.ts'
 import type { Views } from '../../coordinator/operations/context.ts'
-import { createPipeline, type PipelineParts } from '../../coordinator/operations/invoke/invoke.ts'
+import { CallPipeline, type PipelineParts } from '../../coordinator/operations/invoke/invoke.ts'
 import { createCallLimits } from '../../coordinator/quota/call-limits.ts'
 import { skills } from '../../coordinator/skills/index.ts'
 import { silent } from './cell.ts'
@@ -66,7 +66,7 @@ const quota: AppParts['quota'] = { standing: () => standing, admit: () => ({ ref
 
 /** The real pipeline over fakes. */
 export const pipelineWith = (parts: Partial<PipelineParts> = {}) =>
-  createPipeline({
+  new CallPipeline({
     skills,
     views: () => views(),
     tasks: () => undefined,
@@ -98,7 +98,7 @@ export const appWith = ({ views: seen = views(), ...parts }: Partial<AppParts> =
       views: () => seen,
       skills: [...skills, ...(parts.moreSkills ?? [])],
       tasks: () => parts.a2a?.operationTasks,
-      hold: parts.keys?.hold,
+      hold: parts.keys?.hold?.bind(parts.keys),
       ...(parts.quota && { quota: parts.quota }),
       ...(parts.now && { now: parts.now }),
     }),

@@ -183,10 +183,10 @@ t.test('what only a person can mend ends npm start with one line and a code', as
     const { port } = foreign.address() as AddressInfo
     const http = await refused(newFolder(t), '--port', `${port}`, '--mqtt-port', 'none')
     t.equal(http.code, 69)
-    t.match(http.said, new RegExp(`^npm start: .*port ${port} on 127.0.0.1 is taken.*\n$`, 'm'))
+    t.match(http.said, new RegExp(`^npm start: .*port ${port} on 127.0.0.1 is in use.*\n$`, 'm'))
     const mqtt = await refused(newFolder(t), '--port', '0', '--mqtt-port', `${port}`)
     t.equal(mqtt.code, 69)
-    t.match(mqtt.said, new RegExp(`^npm start: .*port ${port} on 127.0.0.1 is taken.*\n$`, 'm'))
+    t.match(mqtt.said, new RegExp(`^npm start: .*port ${port} on 127.0.0.1 is in use.*\n$`, 'm'))
     t.equal(bytes, 0)
   })
 

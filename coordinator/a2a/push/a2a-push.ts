@@ -66,7 +66,7 @@ export const a2aPush = ({ config, configs, sender, isSeen, isShut, now }: PushPa
           throw asJobFailure(error)
         })
       if (status >= 200 && status < 300) return
-      throw new JobError(`the hook answered ${status}`, {
+      throw new JobError(`the webhook answered ${status}`, {
         final: status === GONE,
         retryAfterSeconds: BUSY.includes(status) ? retryAfterSeconds : 0,
       })

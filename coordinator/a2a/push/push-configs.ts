@@ -125,10 +125,10 @@ const requireShort = ({ id, url, token, authentication }: TaskPushNotificationCo
   const { scheme = '', credentials = '' } = authentication ?? {}
   for (const [param, text] of Object.entries({ id, url, token, scheme, credentials })) {
     if (typeof text !== 'string')
-      throw new ShoalError('invalid_request', `${param} must be text`, { param })
+      throw new ShoalError('invalid_request', `${param} must be a string`, { param })
     if (text.length > MAX_TEXT)
-      throw new ShoalError('invalid_request', `${param} is longer than ${MAX_TEXT}`, { param })
+      throw new ShoalError('invalid_request', `${param} is longer than ${MAX_TEXT} characters`, { param })
     if (/[^\x20-\x7e]/.test(text))
-      throw new ShoalError('invalid_request', `${param} holds more than visible ASCII`, { param })
+      throw new ShoalError('invalid_request', `${param} must contain only visible ASCII characters`, { param })
   }
 }

@@ -7,7 +7,8 @@ import { AlertView } from './alert-view.ts'
 
 export default defineOperation({
   id: 'alerts-list',
-  description: 'List what is wrong in the fleet now and, on request, what was until lately.',
+  description:
+    'List the alerts that are raised now and, on request, those that were resolved recently.',
   method: 'GET',
   path: '/v1/alerts',
   access: 'operator',

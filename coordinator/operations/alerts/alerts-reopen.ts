@@ -5,7 +5,7 @@ import { lookAfter } from './look-after.ts'
 
 export default defineOperation({
   id: 'alerts-reopen',
-  description: 'Say that nobody looks after an alert any more that was acknowledged.',
+  description: 'Withdraw the acknowledgement of an alert.',
   method: 'POST',
   path: '/v1/alerts/{alert_id}/reopen',
   access: 'operator',

@@ -6,7 +6,7 @@ import { AlertRuleName, AlertView } from './alert-view.ts'
 export default defineOperation({
   id: 'alerts-rules',
   description:
-    'List the rules that raise alerts: what each looks at, how long, and how many it has.',
+    'List the alert rules: what each one watches, for how long, and how many alerts it has raised now.',
   method: 'GET',
   path: '/v1/alerts/rules',
   access: 'operator',

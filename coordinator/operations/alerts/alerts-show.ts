@@ -5,7 +5,7 @@ import { ALERT_PATH, AlertView, alertOf } from './alert-view.ts'
 
 export default defineOperation({
   id: 'alerts-show',
-  description: 'Show one alert: what is wrong, since when, and who looks after it.',
+  description: 'Show one alert: its cause, when it was raised, and who acknowledged it.',
   method: 'GET',
   path: '/v1/alerts/{alert_id}',
   access: 'operator',

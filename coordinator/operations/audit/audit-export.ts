@@ -6,7 +6,8 @@ import { AUDIT_FILTER, filterOf } from './audit-view.ts'
 
 export default defineOperation({
   id: 'audit-export',
-  description: 'Rows of the audit chain as CSV or JSON Lines, oldest first, a page at a time.',
+  description:
+    'Export rows of the audit chain as CSV or JSON Lines, oldest first, one page per call.',
   method: 'GET',
   path: '/v1/audit/export',
   access: 'operator',
@@ -14,14 +15,17 @@ export default defineOperation({
   timeoutSeconds: 60,
   input: z.strictObject({
     ...AUDIT_FILTER,
-    as: z.enum(['csv', 'jsonl']).default('jsonl').describe('CSV for spreadsheets, or JSON Lines.'),
-    after: z.int().min(0).default(0).describe('Number of the last row of the page before.'),
+    as: z
+      .enum(['csv', 'jsonl'])
+      .default('jsonl')
+      .describe('Output format: CSV for spreadsheets, or JSON Lines.'),
+    after: z.int().min(0).default(0).describe('Number of the last row of the previous page.'),
     limit: z
       .int()
       .min(1)
       .max(10_000)
       .default(10_000)
-      .describe('Rows of one page; the command line fetches all pages.'),
+      .describe('Rows per page; the command line fetches all pages.'),
   }),
   output: z.object({
     content_type: z.string(),

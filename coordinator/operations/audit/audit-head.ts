@@ -4,8 +4,7 @@ import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
   id: 'audit-head',
-  description:
-    'Show the newest row of the audit chain that was signed: keep it, and verify with it.',
+  description: 'Show the newest signed row of the audit chain. Keep it to verify the chain later.',
   method: 'GET',
   path: '/v1/audit/head',
   access: 'operator',

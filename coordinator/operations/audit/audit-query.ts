@@ -5,7 +5,7 @@ import { AUDIT_FILTER, AuditView, auditViewOf, filterOf } from './audit-view.ts'
 
 export default defineOperation({
   id: 'audit-query',
-  description: 'Who did what, newest first: the rows of the audit chain.',
+  description: 'List rows of the audit chain, newest first: who did what, and when.',
   method: 'GET',
   path: '/v1/audit',
   access: 'operator',

@@ -10,7 +10,7 @@ export default defineOperation({
   path: '/v1/audit/{seq}',
   access: 'operator',
   effect: 'read',
-  input: z.strictObject({ seq: z.coerce.number().int().positive().describe('Its number.') }),
+  input: z.strictObject({ seq: z.coerce.number().int().positive().describe('Number of the row.') }),
   output: AuditView,
   run: async ({ seq }, { audit, tenantId = '' }) => {
     const row = await audit.row(seq, { tenantId })

@@ -7,19 +7,23 @@ import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
   id: 'audit-verify',
-  description: 'Check every link of the audit chain, and that its end was not cut off.',
+  description: 'Verify every link of the audit chain, and that its end has not been truncated.',
   method: 'GET',
   path: '/v1/audit/verify',
   access: 'operator',
   effect: 'read',
   timeoutSeconds: 300,
   input: z.strictObject({
-    seq: z.int().positive().exactOptional().describe('Number of a head that you have seen before.'),
+    seq: z
+      .int()
+      .positive()
+      .exactOptional()
+      .describe('Row number of a head that you saved earlier.'),
     hash: z
       .string()
       .regex(/^[0-9a-f]{64}$/)
       .exactOptional()
-      .describe('Its hash.'),
+      .describe('Hash of that head.'),
   }),
   output: z.object({
     ok: z.boolean(),
@@ -60,7 +64,7 @@ const witnessOf = (seq: number | undefined, hash: string | undefined): Head | un
   if (seq === undefined && hash === undefined) return undefined
   if (seq !== undefined && hash !== undefined) return { seq, hash }
   const param = seq === undefined ? 'seq' : 'hash'
-  throw new ShoalError('invalid_request', `${param} is missing: a head has both`, { param })
+  throw new ShoalError('invalid_request', `${param} is missing: a head has a number and a hash`, { param })
 }
 
 const purgedOf = (purged: Checkpoint | undefined) => {

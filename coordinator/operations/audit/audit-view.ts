@@ -27,18 +27,18 @@ export const auditViewOf = ({ details_json, at, ...row }: AuditRow): z.input<typ
 const When = z
   .string()
   .max(40)
-  .describe('A time (`2026-11-20T08:00:00Z`), or how long ago (`30m`, `24h`, `7d`).')
+  .describe('Start of the period: a time (`2026-11-20T08:00:00Z`) or an age (`30m`, `24h`, `7d`).')
 
 /** What audit-query and audit-export can be asked for. */
 export const AUDIT_FILTER = {
   since: When.exactOptional(),
-  last: When.exactOptional().describe('The same as since: `--last 24h`.'),
+  last: When.exactOptional().describe('Alias of since: `--last 24h`.'),
   until: When.exactOptional(),
   action: z
     .string()
     .max(100)
     .exactOptional()
-    .describe('`key.create`, or with a star all that begin so: `gate.*`.'),
+    .describe('Exact action (`key.create`), or a prefix with a star (`gate.*`).'),
   actor: z.string().max(200).exactOptional(),
   subject: z.string().max(200).exactOptional(),
   outcome: z.enum(['done', 'refused']).exactOptional(),
@@ -52,7 +52,7 @@ export const filterOf = (
   now: number,
 ): Omit<AuditFilter, 'order' | 'limit'> => {
   if (last !== undefined && since !== undefined)
-    throw new ShoalError('invalid_request', 'since and last are the same: give one', {
+    throw new ShoalError('invalid_request', 'since and last are aliases: give only one', {
       param: 'last',
     })
   return {
@@ -75,7 +75,7 @@ const timeOf = (text: string, param: string, now: number): number => {
   if (Number.isNaN(at))
     throw new ShoalError(
       'invalid_request',
-      `${param} must be a time, or how long ago: 30m, 24h, 7d`,
+      `${param} must be a time or an age: 30m, 24h, 7d`,
       { param },
     )
   return at

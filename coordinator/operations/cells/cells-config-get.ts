@@ -5,7 +5,8 @@ import { CellConfigView, cellConfigViewOf } from './config-view.ts'
 
 export default defineOperation({
   id: 'cells-config-get',
-  description: 'Show what a cell is to be set to, from which documents, and what is in force.',
+  description:
+    'Show the desired configuration of a cell, the documents it comes from, and the configuration in force.',
   method: 'GET',
   path: '/v1/cells/{cell_id}/config',
   access: 'operator',

@@ -6,7 +6,8 @@ import { ConfigView, configViewOf } from './config-view.ts'
 
 export default defineOperation({
   id: 'cells-config-set',
-  description: 'Replace what one cell is to be set to; the cell tries it and falls back by itself.',
+  description:
+    'Replace the desired configuration of one cell. The cell tries it and rolls back by itself if it fails.',
   method: 'PUT',
   path: '/v1/cells/{cell_id}/config',
   access: 'operator',
@@ -19,7 +20,9 @@ export default defineOperation({
       .int()
       .min(0)
       .exactOptional()
-      .describe('Refuse when the document is at another version; 0 means that there is none.'),
+      .describe(
+        'Expected version of the current document; the call is refused when it differs. 0 means that no document exists.',
+      ),
   }),
   output: ConfigView,
   run: async ({ cell_id: name, document, if_version: ifVersion }, { configs, actor }) => {

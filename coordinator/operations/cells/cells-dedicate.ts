@@ -6,7 +6,7 @@ import { requireAdmitted } from '../tenants/admitted.ts'
 export default defineOperation({
   id: 'cells-dedicate',
   description:
-    "Make a cell the own of a tenant that your key acts for: it serves nobody else. Without a tenant, everybody's.",
+    'Dedicate a cell to a tenant that your key may act for; omit the tenant to share the cell again.',
   method: 'PUT',
   path: '/v1/cells/{cell_id}/tenant',
   access: 'operator',
@@ -14,12 +14,14 @@ export default defineOperation({
   effect: 'write',
   input: z.strictObject({
     cell_id: Id,
-    tenant_id: Id.nullable().default(null).describe("null: everybody's."),
+    tenant_id: Id.nullable()
+      .default(null)
+      .describe('Tenant to dedicate the cell to; null shares it with all tenants.'),
     exclusive: z
       .boolean()
       .default(false)
       .describe(
-        "The tenant's requests go to its own cells only, also when those are full or away.",
+        "Restrict the tenant's requests to its dedicated cells, even when those are full or offline.",
       ),
   }),
   output: z.object({ id: z.string(), tenant_id: z.string().nullable(), exclusive: z.boolean() }),

@@ -4,7 +4,7 @@ import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
   id: 'cells-drain',
-  description: 'Send no new requests to a cell; running ones end by themselves.',
+  description: 'Stop sending new requests to a cell. Running requests finish.',
   method: 'POST',
   path: '/v1/cells/{cell_id}/drain',
   access: 'operator',

@@ -7,7 +7,7 @@ const MAX_LABELS = 64
 
 export default defineOperation({
   id: 'cells-label',
-  description: 'Replace the labels of a cell: words of the operator, for people and filters.',
+  description: 'Replace the labels of a cell: free text for people and filters.',
   method: 'PUT',
   path: '/v1/cells/{cell_id}/labels',
   access: 'operator',

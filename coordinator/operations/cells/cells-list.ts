@@ -11,7 +11,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'read',
   input: z.strictObject({
-    all: z.boolean().default(false).describe('Those too that were revoked.'),
+    all: z.boolean().default(false).describe('Include revoked cells.'),
   }),
   output: z.object({ cells: z.array(CellSummary) }),
   run: async ({ all }, { cells, fleet, settings }) => {

@@ -3,7 +3,7 @@ import { commandModel, ModelAnswer, ModelInput } from './model-command.ts'
 
 export default defineOperation({
   id: 'cells-load',
-  description: 'Load a model on a cell; it is unloaded when nobody uses it for a while.',
+  description: 'Load a model on a cell. It is unloaded after a period without use.',
   method: 'POST',
   path: '/v1/cells/{cell_id}/models/{model}/load',
   access: 'operator',

@@ -6,7 +6,7 @@ import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
   id: 'cells-metrics',
-  description: 'Tell what a cell and its engines did, in the words of Prometheus.',
+  description: 'Return the metrics of a cell and its engines in Prometheus text format.',
   method: 'GET',
   path: '/v1/cells/{cell_id}/metrics',
   access: 'operator',
@@ -15,7 +15,7 @@ export default defineOperation({
   input: z.strictObject({ cell_id: Id }),
   output: z.object({
     content_type: z.string(),
-    text: z.string().describe('At most 4 MiB.'),
+    text: z.string().describe('Metrics in Prometheus text format, at most 4 MiB.'),
   }),
   text: { body: 'text', type: 'content_type' },
   run: async ({ cell_id }, { fleet, signal }) => ({

@@ -3,7 +3,7 @@ import { commandModel, ModelAnswer, ModelInput } from './model-command.ts'
 
 export default defineOperation({
   id: 'cells-pin',
-  description: 'Load a model on a cell and keep it loaded, over restarts of the cell too.',
+  description: 'Load a model on a cell and keep it loaded, also across restarts of the cell.',
   method: 'POST',
   path: '/v1/cells/{cell_id}/models/{model}/pin',
   access: 'operator',

@@ -4,7 +4,7 @@ import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
   id: 'cells-release',
-  description: 'Let a cell connect again that is in quarantine. Stop its copy first.',
+  description: 'Release a cell from quarantine, so that it can connect again. Stop its copy first.',
   method: 'POST',
   path: '/v1/cells/{cell_id}/release',
   access: 'operator',

@@ -8,7 +8,7 @@ const CONNECTED: ReadonlySet<Presence> = new Set(['ready', 'degraded', 'draining
 
 export default defineOperation({
   id: 'cells-renew',
-  description: 'Ask a connected cell to replace its credential now.',
+  description: 'Tell a connected cell to replace its credential now.',
   method: 'POST',
   path: '/v1/cells/{cell_id}/renew',
   access: 'operator',

@@ -4,7 +4,7 @@ import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
   id: 'cells-resume',
-  description: 'Send requests to a drained cell again.',
+  description: 'Resume sending requests to a drained cell.',
   method: 'POST',
   path: '/v1/cells/{cell_id}/resume',
   access: 'operator',

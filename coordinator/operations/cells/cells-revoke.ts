@@ -4,7 +4,7 @@ import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
   id: 'cells-revoke',
-  description: 'End a cell: its credential is void and its connections are closed.',
+  description: 'Revoke a cell permanently: void its credential and close its connections.',
   method: 'DELETE',
   path: '/v1/cells/{cell_id}',
   access: 'operator',

@@ -8,7 +8,7 @@ import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
   id: 'cells-series',
-  description: 'Show one measure of a cell over the last hour, day or year.',
+  description: 'Show one metric of a cell over the last hour, day or year.',
   method: 'GET',
   path: '/v1/cells/{cell_id}/series',
   access: 'operator',
@@ -19,7 +19,7 @@ export default defineOperation({
     resolution: z
       .enum(['10s', '1m', '1h'])
       .default('1m')
-      .describe('10s is kept for an hour, 1m for a day, 1h for a year.'),
+      .describe('Resolution of the points: 10s is kept for an hour, 1m for a day, 1h for a year.'),
   }),
   output: z.object({
     cell_id: z.string(),

@@ -6,7 +6,7 @@ import { CellDetails, detailsOf } from './cell-view.ts'
 
 export default defineOperation({
   id: 'cells-show',
-  description: 'Show everything that is known of one cell: hardware, engines, the newest sample.',
+  description: 'Show all details of one cell: hardware, engines and the newest sample.',
   method: 'GET',
   path: '/v1/cells/{cell_id}',
   access: 'operator',

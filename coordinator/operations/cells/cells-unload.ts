@@ -3,7 +3,7 @@ import { commandModel, ModelAnswer, ModelInput } from './model-command.ts'
 
 export default defineOperation({
   id: 'cells-unload',
-  description: 'Unload a model of a cell that nobody uses now; its next request loads it again.',
+  description: 'Unload an idle model from a cell. Its next request loads it again.',
   method: 'POST',
   path: '/v1/cells/{cell_id}/models/{model}/unload',
   access: 'operator',

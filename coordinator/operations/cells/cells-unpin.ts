@@ -3,7 +3,7 @@ import { commandModel, ModelAnswer, ModelInput } from './model-command.ts'
 
 export default defineOperation({
   id: 'cells-unpin',
-  description: 'Let a pinned model of a cell be unloaded again.',
+  description: 'Unpin a model on a cell, so that it can be unloaded again.',
   method: 'POST',
   path: '/v1/cells/{cell_id}/models/{model}/unpin',
   access: 'operator',

@@ -12,7 +12,7 @@ import { Id } from '../fields.ts'
 
 export const ModelInput = z.strictObject({
   cell_id: Id,
-  model: z.string().max(128).describe('One of the model ids of the cell.'),
+  model: z.string().max(128).describe('Id of a model that the cell offers.'),
 })
 
 /** `null` is not known: the cell has not answered yet, or there is nothing to tell. */

@@ -13,7 +13,7 @@ const MAX_PARAMS_BYTES = 64 * 1024
 
 export default defineOperation({
   id: 'commands-create',
-  description: 'Command a cell to do one of the things it has announced; what is unsafe is gated.',
+  description: 'Send a command to a cell. Verbs that are unsafe need an approval first.',
   method: 'POST',
   path: '/v1/cells/{cell_id}/commands',
   access: 'operator',
@@ -26,13 +26,15 @@ export default defineOperation({
     mode: z
       .enum(['live', 'dry'])
       .default('dry')
-      .describe('`dry` has the cell check everything and do nothing.'),
+      .describe('With `dry` the cell validates the command and does nothing.'),
     ttl_seconds: z
       .int()
       .min(1)
       .max(MAX_TTL_SECONDS)
       .default(60)
-      .describe('How long it may wait for the cell; afterwards it is never carried out.'),
+      .describe(
+        'How long the command may wait for the cell; after that it expires and is never carried out.',
+      ),
   }),
   examples: [{ verb: 'ping' }],
   output: CommandView,
@@ -45,8 +47,10 @@ export default defineOperation({
     const summary = `${verb} on ${cell_id}`
     if (!commands.needsApproval(request)) return { plan: { request, covers: {} }, summary }
     // the cell says what it would do: that is what people approve, and what it compares
-    const { plan: covers, gate = LIVE_GATE } = await commands.plan(request, actor, signal)
-    return { plan: { request, covers }, covers, summary, gate }
+    const { plan: covers, hazard, gate } = await commands.plan(request, actor, signal)
+    // with these parameters the verb may be milder than the worst that it announces
+    if (hazard !== 'unsafe') return { plan: { request: { ...request, hazard }, covers }, summary }
+    return { plan: { request, covers }, covers, summary, gate: gate ?? LIVE_GATE }
   },
   run: async ({ request, covers }: CreatePlan, { commands, actor }, approval) =>
     viewOf(

@@ -12,7 +12,7 @@ export default defineOperation({
   effect: 'read',
   tool: false,
   input: z.strictObject({
-    cell_id: Id.exactOptional().describe('Of this cell only.'),
+    cell_id: Id.exactOptional().describe('Only commands of this cell.'),
     ...PAGE,
   }),
   output: z.object({ commands: z.array(CommandView), next: NextCursor }),

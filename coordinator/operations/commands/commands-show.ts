@@ -6,7 +6,7 @@ import { CommandView, viewOf } from './command-view.ts'
 
 export default defineOperation({
   id: 'commands-show',
-  description: 'Show one command and what became of it.',
+  description: 'Show one command and its result.',
   method: 'GET',
   path: '/v1/commands/{command_id}',
   access: 'operator',

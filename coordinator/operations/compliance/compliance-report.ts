@@ -6,7 +6,7 @@ import { FrameworkChoice, FrameworkView, reportsFor } from './framework-report.t
 export default defineOperation({
   id: 'compliance-report',
   description:
-    'For each control of a framework: the evidence there is, and what is open. No verdict.',
+    'Report the evidence and the open points for each control of a framework. The report gives no verdict.',
   method: 'GET',
   path: '/portal/api/compliance/report',
   access: 'operator',
@@ -18,7 +18,7 @@ export default defineOperation({
     as: z
       .enum(['json', 'text', 'html'])
       .default('json')
-      .describe('JSON for programs, text to read, HTML to print.'),
+      .describe('Format of the report: JSON for programs, text to read, HTML to print.'),
   }),
   output: z.object({
     generated_at: z.iso.datetime(),

@@ -14,14 +14,18 @@ const time = z.iso.datetime()
 
 export const MessageView = z.object({
   id: z.string(),
-  from: z.string().describe('Id of a participant or of a person; `system` is the coordinator.'),
+  from: z
+    .string()
+    .describe('Id of the sending participant or person; `system` is the coordinator.'),
   content: z.string(),
   at: time,
   state: z
     .enum(MESSAGE_STATES)
-    .describe('failed and cancelled have a reason; answering has replies still to come.'),
+    .describe(
+      'State of the message. `failed` and `cancelled` have a reason; `answering` expects more replies.',
+    ),
   reason: z.string().nullable(),
-  in_reply_to: z.string().nullable().describe('Id of the message it answers.'),
+  in_reply_to: z.string().nullable().describe('Id of the message that this one answers.'),
 })
 
 export const ConversationView = z.object({
@@ -30,31 +34,31 @@ export const ConversationView = z.object({
   participants: z.array(Participant),
   auto_route: z.boolean(),
   created_at: time,
-  changed_at: time.describe('When something was said last.'),
+  changed_at: time.describe('Time of the last message.'),
   message_count: z.int(),
-  tokens: z.int().describe('Tokens that its models were asked and have answered.'),
+  tokens: z.int().describe("Prompt and completion tokens of the conversation's models."),
 })
 
 export const ConversationDetails = ConversationView.extend({
-  messages: z.array(MessageView).describe('Oldest first.'),
-  next: z.string().nullable().describe('`before` of the page with older messages.'),
+  messages: z.array(MessageView).describe('Messages, oldest first.'),
+  next: z.string().nullable().describe('Value of `before` for the page of older messages.'),
 })
 
 export const ConversationPage = z.object({
-  conversations: z.array(ConversationView).describe('Newest first.'),
-  next: z.string().nullable().describe('`before` of the next page.'),
+  conversations: z.array(ConversationView).describe('Conversations, newest first.'),
+  next: z.string().nullable().describe('Value of `before` for the next page.'),
 })
 
 export const ExchangeView = z.object({
   conversation_id: z.string(),
-  message: MessageView.describe('What was sent, as it is stored.'),
+  message: MessageView.describe('The sent message, as it is stored.'),
   replies: z.array(MessageView),
 })
 
 /** Data of the events `message` and `delta` of a stream. */
 export const ToldView = z.union([
   MessageView,
-  z.object({ from: z.string(), delta: z.string().describe('A piece of the next message.') }),
+  z.object({ from: z.string(), delta: z.string().describe('Piece of the next message.') }),
 ])
 
 export const messageViewOf = (message: Message): z.input<typeof MessageView> => ({
@@ -83,13 +87,13 @@ export const conversationViewOf = (
 export const CONVERSATION_PATH = { conversation_id: Id }
 
 export const MAX_TITLE_CHARS = 200
-export const Title = z.string().min(1).max(MAX_TITLE_CHARS).describe('What it is called.')
+export const Title = z.string().min(1).max(MAX_TITLE_CHARS).describe('Title of the conversation.')
 export const Content = z.string().min(1).max(200_000)
 export const Participants = z
   .array(Participant)
   .min(1)
   .max(200)
-  .describe('Who takes part: `[{"id":"model-a:7b","type":"model"}]`.')
+  .describe('Participants of the conversation: `[{"id":"model-a:7b","type":"model"}]`.')
 const UNTITLED = 'Conversation'
 
 interface Wanted {

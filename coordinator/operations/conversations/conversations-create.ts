@@ -9,7 +9,7 @@ import {
 
 export default defineOperation({
   id: 'conversations-create',
-  description: 'Begin a conversation between people, models, skills and agents.',
+  description: 'Create a conversation between people, models, skills and agents.',
   method: 'POST',
   path: '/a2a/conversations',
   access: 'key',
@@ -19,13 +19,15 @@ export default defineOperation({
     action: z
       .literal('create')
       .exactOptional()
-      .describe('Not needed; taken so that the input of the skill fits here too.'),
+      .describe("Ignored; accepted so that the skill's input is valid here too."),
     title: Title.exactOptional(),
     participants: Participants,
     auto_route: z
       .boolean()
       .default(false)
-      .describe('Choose who answers where a message names nobody, and let models hand on.'),
+      .describe(
+        'Choose a participant to answer messages that mention nobody, and let models hand over to each other.',
+      ),
   }),
   examples: [{ title: 'Planning', participants: [{ id: 'model-a:7b', type: 'model' }] }],
   output: ConversationDetails,

@@ -10,7 +10,8 @@ import {
 
 export default defineOperation({
   id: 'conversations-message',
-  description: 'Say something in a conversation and get what those answer whom it names.',
+  description:
+    'Send a message to a conversation and return the replies of the participants it mentions.',
   method: 'POST',
   path: '/a2a/conversations/{conversation_id}/message',
   access: 'key',
@@ -24,8 +25,10 @@ export default defineOperation({
     action: z
       .literal('message')
       .exactOptional()
-      .describe('Not needed; taken so that the input of the skill fits here too.'),
-    content: Content.describe('`@id` names who is to answer; a skill takes JSON behind it.'),
+      .describe("Ignored; accepted so that the skill's input is valid here too."),
+    content: Content.describe(
+      'Text of the message. `@id` mentions the participant that should answer; a skill takes JSON after its mention.',
+    ),
   }),
   examples: [{ content: '@model-a:7b What is a cell?' }],
   output: ExchangeView,

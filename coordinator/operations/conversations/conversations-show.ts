@@ -5,7 +5,7 @@ import { CONVERSATION_PATH, ConversationDetails, showConversation } from './conv
 
 export default defineOperation({
   id: 'conversations-show',
-  description: 'Show a conversation with its newest messages, or those before one.',
+  description: 'Show a conversation with its newest messages, or with those before a given one.',
   method: 'GET',
   path: '/a2a/conversations/{conversation_id}',
   access: 'key',

@@ -93,7 +93,7 @@ export const callerOf = ({
   actor,
 }: Pick<Context, 'key' | 'tenantId' | 'actor'>): Caller => {
   if (key === undefined || tenantId === undefined)
-    throw new ShoalError('auth_required', 'this needs a key')
+    throw new ShoalError('auth_required', 'this call needs a key')
   const { personId, id: keyId, kind, roles } = key
   return { person: { personId, keyId, kind, roles }, tenantId, by: actor }
 }
@@ -102,12 +102,14 @@ export const Reason = z
   .string()
   .max(500)
   .default('')
-  .describe('Why, in the words of who decides; kept in the audit.')
+  .describe('Reason for the decision, kept in the audit.')
 export const Subject = z
   .string()
   .min(1)
   .max(200)
-  .refine(subject => !isOwnSubject(subject), 'is kept for what shoal asks by itself')
+  .refine(subject => !isOwnSubject(subject), 'is reserved for requests of the coordinator')
   .exactOptional()
-  .describe('What it is about. A newer request of yours about it takes the place of an older one.')
-export const Summary = z.string().min(1).max(500).describe('One line for those who approve.')
+  .describe(
+    'Subject of the request. A newer request of yours for the same subject replaces the older one.',
+  )
+export const Summary = z.string().min(1).max(500).describe('One-line summary for approvers.')

@@ -5,7 +5,7 @@ import { callerOf, Reason, RequestView, viewFor } from './gate-view.ts'
 
 export default defineOperation({
   id: 'gates-approve',
-  description: 'Approve a request of somebody else, as a person with the right role.',
+  description: "Approve another person's request. You need one of the gate's roles.",
   method: 'POST',
   path: '/v1/gates/requests/{request_id}/approve',
   access: 'operator',

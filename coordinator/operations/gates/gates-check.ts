@@ -7,7 +7,7 @@ import { callerOf, STATUS_EXIT, Status, viewFor } from './gate-view.ts'
 
 export default defineOperation({
   id: 'gates-check',
-  description: 'Whether a gate is open for what was asked: approved, pending or blocked.',
+  description: 'Check whether a request at a gate is approved, pending or blocked.',
   method: 'GET',
   path: '/v1/gates/{gate_id}',
   access: 'operator',
@@ -15,7 +15,7 @@ export default defineOperation({
   input: z.strictObject({
     gate_id: z.string().max(128),
     request_id: Id.exactOptional().describe(
-      'Of this request; by default your newest one at this gate.',
+      'Id of the request; by default your newest one at this gate.',
     ),
   }),
   output: z.object({
@@ -54,7 +54,7 @@ const NOTHING = {
   status: 'pending' as const,
   request_id: null,
   state: null,
-  reason: 'nothing was asked yet',
+  reason: 'no request was made yet',
   plan_hash: null,
   approvals_missing: null,
   expires_at: null,

@@ -8,7 +8,8 @@ import { callerOf, RequestView, viewFor } from './gate-view.ts'
 
 export default defineOperation({
   id: 'gates-consume',
-  description: 'Use up an approval for the plan that is about to be carried out; it works once.',
+  description:
+    'Use up an approval for the plan that is about to be carried out. Each approval works once.',
   method: 'POST',
   path: '/v1/gates/requests/{request_id}/consume',
   access: 'operator',
@@ -16,7 +17,7 @@ export default defineOperation({
   input: z.strictObject({
     request_id: Id,
     plan: bounded(z.json(), MAX_PLAN_BYTES).describe(
-      'The plan that is about to be carried out; it must be the approved one.',
+      'The plan that is about to be carried out; it must equal the approved plan.',
     ),
   }),
   output: RequestView.extend({ approval: Approval }),

@@ -6,7 +6,7 @@ import { GateView } from './gates-list.ts'
 export default defineOperation({
   id: 'gates-describe',
   description:
-    'Describe one gate: what passes it, who approves, for how long, and what you may do.',
+    'Describe one gate: which actions it covers, who approves, how long approvals last, and your own rights.',
   method: 'GET',
   path: '/v1/gates/{gate_id}/definition',
   access: 'operator',

@@ -15,7 +15,8 @@ export const GateView = z.object({
 
 export default defineOperation({
   id: 'gates-list',
-  description: 'List the gates: what passes each, who approves, and how many requests wait.',
+  description:
+    'List the gates: which actions each one covers, who approves, and how many requests are pending.',
   method: 'GET',
   path: '/v1/gates',
   access: 'operator',

@@ -5,7 +5,7 @@ import { callerOf, Reason, RequestView, viewFor } from './gate-view.ts'
 
 export default defineOperation({
   id: 'gates-reject',
-  description: 'Reject a request of somebody else: it is blocked for good.',
+  description: "Reject another person's request. It stays blocked permanently.",
   method: 'POST',
   path: '/v1/gates/requests/{request_id}/reject',
   access: 'operator',

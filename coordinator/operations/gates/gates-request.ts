@@ -6,7 +6,7 @@ import { callerOf, RequestView, Subject, Summary, viewFor } from './gate-view.ts
 
 export default defineOperation({
   id: 'gates-request',
-  description: 'Ask people to approve one exact plan. Nothing is done by asking.',
+  description: 'Request approval of one exact plan. The request itself changes nothing.',
   method: 'POST',
   path: '/v1/gates/{gate_id}/requests',
   access: 'operator',
@@ -14,13 +14,13 @@ export default defineOperation({
   input: z.strictObject({
     gate_id: z.string().max(128),
     plan: bounded(z.json(), MAX_PLAN_BYTES).describe(
-      'Exactly what is to be done; the approval is good for this alone.',
+      'The exact plan; an approval is valid for this plan only.',
     ),
     summary: Summary,
     subject: Subject,
     evidence: bounded(z.json(), MAX_PLAN_BYTES)
       .exactOptional()
-      .describe('What speaks for it: tickets, reports.'),
+      .describe('Supporting evidence, such as tickets or reports.'),
   }),
   output: RequestView,
   run: async ({ gate_id: gateId, ...asked }, context) =>

@@ -6,7 +6,7 @@ import { callerOf, RequestView, viewFor } from './gate-view.ts'
 
 export default defineOperation({
   id: 'gates-requests',
-  description: 'List requests at the gates, newest first.',
+  description: 'List approval requests, newest first.',
   method: 'GET',
   path: '/v1/gates/requests',
   access: 'operator',
@@ -14,7 +14,7 @@ export default defineOperation({
   input: z.strictObject({
     gate_id: z.string().max(128).exactOptional(),
     state: z.enum(REQUEST_STATES).exactOptional(),
-    mine: z.boolean().default(false).describe('Only those that you asked.'),
+    mine: z.boolean().default(false).describe('Only your own requests.'),
     ...PAGE,
   }),
   output: z.object({ requests: z.array(RequestView), next: NextCursor }),

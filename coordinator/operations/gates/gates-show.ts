@@ -5,7 +5,7 @@ import { callerOf, RequestView, viewFor } from './gate-view.ts'
 
 export default defineOperation({
   id: 'gates-show',
-  description: 'Show one request at a gate with its whole plan and its votes.',
+  description: 'Show one approval request with its full plan and its votes.',
   method: 'GET',
   path: '/v1/gates/requests/{request_id}',
   access: 'operator',

@@ -5,7 +5,7 @@ import { callerOf, RequestView, viewFor } from './gate-view.ts'
 
 export default defineOperation({
   id: 'gates-withdraw',
-  description: 'Take back a request of your own.',
+  description: 'Withdraw one of your own requests.',
   method: 'POST',
   path: '/v1/gates/requests/{request_id}/withdraw',
   access: 'operator',

@@ -34,13 +34,15 @@ const operationOf = (probe: HostProbe): Operation => {
     cli: { group: 'host', verb: probe.id, ...(units === undefined ? {} : { units }) },
     input: z.strictObject({ cell_id: Id, ...probe.input.shape }),
     output: z.object({
-      available: z.boolean().describe('False where this machine cannot tell; data is null then.'),
+      available: z
+        .boolean()
+        .describe('False when this machine cannot provide the data; data is null then.'),
       reason: z
         .string()
         .max(500)
         .nullable()
-        .describe('Why it is not available, or what was left out of the data.'),
-      taken_at: z.iso.datetime().describe("By the cell's clock."),
+        .describe('Why the data is unavailable, or which part of it was omitted.'),
+      taken_at: z.iso.datetime().describe("Time of the reading, by the cell's clock."),
       cell_id: z.string(),
       data,
     }),

@@ -15,9 +15,9 @@ export const requireAccess = (operation: Guarded, key: Roles | undefined): void 
 /** Reason why the key may not call the operation; undefined when it may. */
 export const accessFault = (operation: Guarded, key: Roles | undefined): string | undefined => {
   if (mayCall(operation, key)) return undefined
-  if (key === undefined) return 'this needs a key'
+  if (key === undefined) return 'this call needs a key'
   const { roles = OPERATOR_ROLES } = operation
-  return `this needs a key with the role ${roles.join(' or ')}`
+  return `this call needs a key with the role ${roles.join(' or ')}`
 }
 
 /** True when the key may call the operation. */

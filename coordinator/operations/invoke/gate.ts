@@ -24,7 +24,7 @@ export const carryOut = async (
     return show(planned.plan)
   const { gate } = planned
   if (gate === undefined) {
-    if (run === undefined) throw new TypeError(`${id} has a plan that nothing carries out`)
+    if (run === undefined) throw new TypeError(`${id} has a plan but no run`)
     return run(planned.plan, context, undefined)
   }
   const requester = planned.requester ?? callerOf(context)
@@ -34,7 +34,7 @@ export const carryOut = async (
   const approval = new Approval(context.gates, use)
   const answer = await run(planned.plan, context, approval)
   if (approval.isUsed) return answer
-  throw new TypeError(`${id} has not used the approval ${request.id}`)
+  throw new TypeError(`${id} did not use the approval ${request.id}`)
 }
 
 const coveredBy = ({ plan, covers = plan }: Planned<unknown>): unknown => covers

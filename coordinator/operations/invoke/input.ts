@@ -21,5 +21,5 @@ export const parseInput = (
 const requireWholeText = (input: object): void => {
   const param = halfCharacterAt(input)?.join('.')
   if (param === undefined) return
-  throw new ShoalError('invalid_request', `${param}: has half of a character`, { param })
+  throw new ShoalError('invalid_request', `${param}: contains half of a surrogate pair`, { param })
 }

@@ -24,7 +24,7 @@ export interface PipelineParts extends CountParts {
   /** Needed by operations that answer from a task. */
   tasks: () => Pick<OperationTasks, 'begin'> | undefined
   idempotency?: Idempotency | undefined
-  /** Ends calls whose key has ended; without it they go on. */
+  /** Ends calls whose key has ended; without it such calls run on. */
   hold?: Keys['hold'] | undefined
   logger: Pick<Logger, 'warn'>
 }
@@ -39,63 +39,74 @@ export interface Pipeline {
   /** Counts a request that calls no operation, such as one for a list; part of `invoke` for others. */
   count: Count
   /**
-   * The second half of `invoke`, for the turn of a task: access once more, and everything from the
-   * time on. The answer is the output, or `Pending`.
+   * Runs the second half of `invoke` for a turn of a task: access is checked again, then everything
+   * from the time limit on. Resolves with the output, or with `Pending`.
    */
   perform(call: Call, signal: AbortSignal): Promise<unknown>
 }
 
-export const createPipeline = (parts: PipelineParts): Pipeline => {
-  const { views, idempotency, hold, logger } = parts
-  const count = countingWith(parts)
-  const skills = new Map(parts.skills.map(skill => [skill.id, skill]))
+export class CallPipeline implements Pipeline {
+  readonly count: Count
+  readonly #parts: PipelineParts
+  readonly #skills: ReadonlyMap<string, Operation>
 
-  const invoke: Pipeline['invoke'] = async invocation => {
-    const { caller, isCounted } = invocation
-    if (isCounted) return admitted(invocation)
-    return refunding(await count(caller), () => admitted(invocation))
+  constructor(parts: PipelineParts) {
+    this.#parts = parts
+    this.count = countingWith(parts)
+    this.#skills = new Map(parts.skills.map(skill => [skill.id, skill]))
   }
 
-  const admitted = async (invocation: Invocation): Promise<Outcome> => {
+  invoke = async (invocation: Invocation): Promise<Outcome> => {
+    const { caller, isCounted } = invocation
+    if (isCounted) return this.#admit(invocation)
+    return refunding(await this.count(caller), () => this.#admit(invocation))
+  }
+
+  perform = async (call: Call, signal: AbortSignal): Promise<unknown> => {
+    requireAccess(call.operation, call.caller.key)
+    // no `hold`: a task outlives the key that began it, whose rights were checked at its start
+    return this.#time(call, { signals: [signal] }, time => this.#run(call, time))
+  }
+
+  async #admit(invocation: Invocation): Promise<Outcome> {
     const { operation, caller, read, listener } = invocation
     requireAccess(operation, caller.key)
-    return answer({ ...(await read()), operation, caller, listener }, invocation)
+    return this.#answer({ ...(await read()), operation, caller, listener }, invocation)
   }
 
-  const answer = async (call: Call, { repeat, signals }: Invocation): Promise<Outcome> => {
+  async #answer(call: Call, { repeat, signals }: Invocation): Promise<Outcome> {
+    const { idempotency, hold } = this.#parts
     const isTask = call.operation.mode === 'task'
-    const { answer, replayed } = await timed(call, { signals, hold }, time =>
-      runOnce(call, { idempotency, repeat }, () => (isTask ? begin(call) : run(call, time))),
+    const { answer, replayed } = await this.#time(call, { signals, hold }, time =>
+      runOnce(call, { idempotency, repeat }, () =>
+        isTask ? this.#begin(call) : this.#run(call, time),
+      ),
     )
     if (answer instanceof Pending) return { kind: 'pending', pending: answer }
     if (!isTask) return { kind: 'done', output: answer, isReplay: replayed }
     return { kind: 'task', taskId: (answer as Begun).task_id, isReplay: replayed }
   }
 
-  /** The input is checked first: a wrong one is refused at once, not by the task. */
-  const begin = async ({ operation, input, caller, cellId }: Call): Promise<Begun> => {
-    const tasks = parts.tasks()
-    if (tasks === undefined) throw new ShoalError('internal', 'tasks cannot be run here')
+  /** Begins a task. The input is checked first, so that an invalid one is refused at once. */
+  async #begin({ operation, input, caller, cellId }: Call): Promise<Begun> {
+    const tasks = this.#parts.tasks()
+    if (tasks === undefined) throw new ShoalError('internal', 'this process cannot run tasks')
     parseInput(operation, input)
-    const { taskId, start } = await tasks.begin({
-      operation,
-      input: input as object,
-      caller,
-      cellId,
-    })
-    start()
-    return { task_id: taskId }
+    const begun = await tasks.begin({ operation, input: input as object, caller, cellId })
+    begun.start()
+    return { task_id: begun.taskId }
   }
 
-  const timed = async <T>(
+  async #time<T>(
     call: Call,
     { signals, hold }: Pick<Invocation, 'signals'> & Pick<PipelineParts, 'hold'>,
     work: (time: CallTime) => Promise<T>,
-  ): Promise<T> => {
+  ): Promise<T> {
+    const { views, logger } = this.#parts
     const { operation, caller } = call
     const facts = { operation: operation.id, request: caller.requestId }
     const late = () =>
-      logger.warn(facts, 'a call ended after its time limit; its result is dropped')
+      logger.warn(facts, 'a call ended after its time limit; its result is discarded')
     const time = new CallTime({ operation, signals, late })
     const release = holdKey(call, time, hold)
     let failed = true
@@ -111,37 +122,30 @@ export const createPipeline = (parts: PipelineParts): Pipeline => {
     }
   }
 
-  const run = async (call: Call, time: CallTime): Promise<unknown> => {
+  async #run(call: Call, time: CallTime): Promise<unknown> {
     const { operation } = call
     time.startedMs = performance.now()
     const input = parseInput(operation, call.input)
     const { signal } = time
-    const context = contextFor(views(), call, { signal, callSkill: callSkillOf(call, signal) })
+    const callSkill = this.#callSkillOf(call, signal)
+    const context = contextFor(this.#parts.views(), call, { signal, callSkill })
     const answer = await (operation.effect === 'gated'
       ? carryOut(operation, input, context)
       : operation.run(input as never, context))
     return answer instanceof Pending ? answer : operation.output.encode(answer)
   }
 
-  const callSkillOf =
-    ({ caller }: Call, signal: AbortSignal): CallSkill =>
-    (id, { input, admitted, isCounted, ends = signal }) => {
-      const operation = skills.get(id)
+  #callSkillOf({ caller }: Call, signal: AbortSignal): CallSkill {
+    return (id, { input, admitted, isCounted, ends = signal }) => {
+      const operation = this.#skills.get(id)
       if (operation === undefined) throw new ShoalError('not_found', `no skill ${id}`)
       const read = async () => {
         await admitted?.()
         return { input }
       }
-      return invoke({ operation, caller, read, isCounted, signals: [ends] })
+      return this.invoke({ operation, caller, read, isCounted, signals: [ends] })
     }
-
-  const perform: Pipeline['perform'] = async (call, signal) => {
-    requireAccess(call.operation, call.caller.key)
-    // a task outlives the key that began it: what it may do was looked at
-    return timed(call, { signals: [signal] }, time => run(call, time))
   }
-
-  return { invoke, count, perform }
 }
 
 interface Begun {

@@ -6,7 +6,7 @@ import type { Quota } from '../../quota/quota.ts'
 import type { Views } from '../context.ts'
 import type { Operation } from '../operation.ts'
 import type { OperationTasks } from '../operation-tasks.ts'
-import { createPipeline, type Pipeline } from './invoke.ts'
+import { CallPipeline, type Pipeline } from './invoke.ts'
 
 export interface PipelinePartParts extends Pick<Base, 'now'> {
   logger: Pick<Base['logger'], 'warn'>
@@ -22,14 +22,14 @@ export interface PipelinePartParts extends Pick<Base, 'now'> {
 
 /** The way from every surface, and from tasks, to the operations. */
 export const openPipeline = (parts: PipelinePartParts): { pipeline: Pipeline } => ({
-  pipeline: createPipeline({
+  pipeline: new CallPipeline({
     skills: parts.skills,
     views: () => parts.views as Views,
     tasks: () => (parts.views as { tasks?: Pick<OperationTasks, 'begin'> }).tasks,
     countCall: parts.countCall ?? createCallLimits(),
     quota: parts.quota,
     idempotency: parts.idempotency,
-    hold: parts.keys.hold,
+    hold: (key, held) => parts.keys.hold(key, held),
     logger: parts.logger,
     now: parts.now,
   }),

@@ -23,9 +23,10 @@ interface Repeatable {
  * Runs a mutation that carries an idempotency key once; a repetition gets the answer of the first.
  * A pending answer is not kept: the same call again is how an approved plan is carried out.
  *
- * The claim lasts as long as the work does, also past the time limit of its call: until then a
- * repetition is refused with `conflict`, and afterwards it gets the late answer. So a call that
- * timed out can be repeated with its key without doing anything twice.
+ * The claim outlasts the time limit of its call: while the work goes on a repetition is refused with
+ * `conflict`, and afterwards it gets the late answer. Work that outlives even the claim can change
+ * nothing any more once a repetition has begun. So a call that timed out can be repeated with its
+ * key without doing anything twice.
  */
 export const runOnce = async (
   call: Call,
@@ -37,7 +38,7 @@ export const runOnce = async (
     return { answer: await run(), replayed: false }
   const { callKey, param } = repeat
   if (typeof callKey !== 'string' || !KEY.test(callKey))
-    throw new ShoalError('invalid_request', 'it takes 1 to 255 visible characters', { param })
+    throw new ShoalError('invalid_request', 'it must be 1 to 255 visible characters', { param })
   if (caller.key === undefined || idempotency === undefined)
     throw new ShoalError('invalid_request', 'an Idempotency-Key needs an API key', { param })
   const repeatable = {
@@ -61,7 +62,7 @@ const fingerprintOf = ({ operation, caller, input, cellId }: Call): string => {
     const asked = { operation: operation.id, tenant: caller.tenantId, input, cell: cellId }
     return hash('sha256', canonicalJson(asked))
   } catch (cause) {
-    throw new ShoalError('invalid_request', 'the input has text with half of a character', {
+    throw new ShoalError('invalid_request', 'the input has text with half of a surrogate pair', {
       cause,
     })
   }

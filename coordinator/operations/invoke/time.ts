@@ -85,7 +85,7 @@ export class CallTime {
     this.end(
       reason instanceof ShoalError
         ? reason
-        : new ShoalError('client_closed', 'the caller has left'),
+        : new ShoalError('client_closed', 'the caller has disconnected'),
     )
   }
 }

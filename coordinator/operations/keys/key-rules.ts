@@ -12,15 +12,15 @@ import { isAdministrator } from './key-view.ts'
  */
 export const requireMayHave = async (plan: KeyPlan, context: Context): Promise<void> => {
   const { key, tenantId } = context
-  if (key === undefined) throw new ShoalError('auth_required', 'this needs a key')
+  if (key === undefined) throw new ShoalError('auth_required', 'this call needs a key')
   if (plan.tenant_id !== tenantId)
     throw new ShoalError('tenant_forbidden', `the key is for tenant ${plan.tenant_id}`)
   if (plan.kind === 'person' && key.kind !== 'person')
-    throw new ShoalError('forbidden', `a key of kind ${key.kind} cannot get a person's key`, {
+    throw new ShoalError('forbidden', `a key of kind ${key.kind} cannot request a key for a person`, {
       param: 'kind',
     })
   if (plan.person_id !== key.personId && !isAdministrator(context))
-    throw new ShoalError('forbidden', 'only an administrator asks for the key of somebody else')
+    throw new ShoalError('forbidden', 'only administrators can request a key for another person')
   requireKnown(plan, context)
   requireFuture(plan, context.now())
   await requirePerson(plan.person_id, context)
@@ -34,14 +34,14 @@ export const requireMayHave = async (plan: KeyPlan, context: Context): Promise<v
 const requireKnown = ({ person_id, roles }: KeyPlan, context: Context): void => {
   const wanted = roles.find(role => (OPERATOR_ROLES as readonly string[]).includes(role))
   if (wanted === undefined || !wasVisitor(person_id) || isAdministrator(context)) return
-  throw new ShoalError('forbidden', `you came as a visitor: an administrator asks for ${wanted}`, {
+  throw new ShoalError('forbidden', `visitors cannot request ${wanted}; ask an administrator to request it`, {
     param: 'roles',
   })
 }
 
 const requireFuture = ({ expires_at }: KeyPlan, now: number): void => {
   if (expires_at === null || Date.parse(expires_at) > now) return
-  throw new ShoalError('invalid_request', 'expires_at is past', { param: 'expires_at' })
+  throw new ShoalError('invalid_request', 'expires_at is in the past', { param: 'expires_at' })
 }
 
 const requirePerson = async (id: string, { people, tenantId = '' }: Context): Promise<void> => {
@@ -66,7 +66,7 @@ const requireOwnTenants = ({ further_tenants, roles }: KeyPlan, key: Key): void 
     })
   const role = roles.find(each => !key.roles.includes(each))
   if (role !== undefined)
-    throw new ShoalError('forbidden', `in other tenants your key is no ${role}`, { param: 'roles' })
+    throw new ShoalError('forbidden', `you do not have the role ${role} in other tenants`, { param: 'roles' })
 }
 
 /**
@@ -78,7 +78,7 @@ export const requireHolder = (wanted: Key, { key }: Pick<Context, 'key'>): void 
   if (key !== undefined && (key.id === wanted.id || maySame(key, wanted))) return
   throw new ShoalError(
     'forbidden',
-    `the secret of ${wanted.id} is only for who holds it; end it with keys-revoke and ask for another`,
+    `only its holder can rotate the secret of ${wanted.id}; revoke it with keys-revoke and request another key`,
   )
 }
 

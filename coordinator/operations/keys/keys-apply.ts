@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000
 export default defineOperation({
   id: 'keys-apply',
   description:
-    'Ask for an API key without having one, where visitors may; keys-claim with the claim token reads it, once.',
+    'Request an API key without having one, where visitors are allowed. Once it is approved, keys-claim reveals it once, with the claim token.',
   method: 'POST',
   path: '/v1/keys/requests',
   access: 'none',
@@ -29,7 +29,7 @@ export default defineOperation({
   /** keys-claim carries it out. */
   plan: async (input, { visitors, gates, key, address = '', requestId }) => {
     if (key !== undefined)
-      throw new ShoalError('conflict', 'you have a key: ask for another with keys-request')
+      throw new ShoalError('conflict', 'you have a key: request another one with keys-request')
     const { request_minutes, approval_minutes } = gates.definition(KEY_GATE)
     const said = visitorPlan(input)
     const visitor = await visitors.admit(address, (request_minutes + approval_minutes) * MINUTE_MS)
@@ -43,7 +43,7 @@ export default defineOperation({
       requester: visitorCaller(requesterId, tenantId, requestId),
       claimToken,
       next: ({ id }) =>
-        `keep the claim token, it is not shown again; when the key is approved, read it with keys-claim: ${claimCommand(id)}`,
+        `keep the claim token, it is not shown again; once the key is approved, reveal it with keys-claim: ${claimCommand(id)}`,
     }
   },
 })

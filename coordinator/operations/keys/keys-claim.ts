@@ -13,7 +13,7 @@ import { claimCommand, VisitorPlan, visitorCaller } from './visitor-plan.ts'
 export default defineOperation({
   id: 'keys-claim',
   description:
-    'Read the key that you asked for as a visitor, once it is approved. It is shown once.',
+    'Reveal the key that you requested as a visitor, once it is approved. It is shown only once.',
   method: 'POST',
   path: '/v1/keys/requests/{request_id}/claim',
   access: 'none',
@@ -21,7 +21,7 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({
     request_id: Id,
-    claim_token: z.string().max(128).describe('What the answer of keys-apply had.'),
+    claim_token: z.string().max(128).describe('Claim token from the answer of keys-apply.'),
   }),
   output: KeyView.extend({ secret: z.string() }),
   plan: async ({ request_id, claim_token }, context) => {
@@ -37,7 +37,7 @@ export default defineOperation({
       summary: request.summary,
       requester: visitorCaller(request.requesterId, request.tenantId, context.requestId),
       next: ({ id }) =>
-        `nobody has decided yet; ask again later with keys-claim: ${claimCommand(id)}`,
+        `the request is still pending; try again later with keys-claim: ${claimCommand(id)}`,
     }
   },
   /** The person, the key and the use of the approval are one transaction. */
@@ -47,7 +47,7 @@ export default defineOperation({
     const by = { actor: approval.requesterId, requestId }
     const { key, secret } = await approval.use(async trx => {
       const person = await addPerson(trx, { id: visitorId(), tenantId, name }, by)
-      const spec = { tenantId, personId: person.id, tier, kind, label: 'asked for by a visitor' }
+      const spec = { tenantId, personId: person.id, tier, kind, label: 'requested by a visitor' }
       return addKey(trx, spec, by, now())
     })
     return { ...keyViewOf(key), secret }
@@ -56,10 +56,10 @@ export default defineOperation({
 
 /** Not in whose words it was refused: who decides is not shown to visitors. */
 const ENDED = {
-  consumed: 'the key was read before, and it is shown once',
-  blocked: 'the request was refused',
-  expired: 'the request has expired; ask again',
-  superseded: 'another request took its place',
+  consumed: 'the key was already revealed, and it is shown only once',
+  blocked: 'the request was rejected',
+  expired: 'the request has expired; make a new one',
+  superseded: 'a newer request replaced it',
   withdrawn: 'the request was withdrawn',
 }
 

@@ -6,7 +6,7 @@ import { isAdministrator, KeyView, keyViewOf } from './key-view.ts'
 export default defineOperation({
   id: 'keys-list',
   description:
-    'List API keys without their secrets: your own, or as administrator all of the tenant.',
+    'List API keys without their secrets: your own or, for administrators, all keys of the tenant.',
   method: 'GET',
   path: '/v1/keys',
   access: 'key',

@@ -11,7 +11,8 @@ import { KeyView } from './key-view.ts'
 
 export default defineOperation({
   id: 'keys-request',
-  description: 'Ask for an API key. Once it is approved, you can read it with keys-reveal, once.',
+  description:
+    'Request an API key. Once it is approved, the requester can reveal it once with keys-reveal.',
   method: 'POST',
   path: '/v1/keys',
   access: 'key',
@@ -20,19 +21,24 @@ export default defineOperation({
   input: z.strictObject({
     tier: z.enum(TIER_NAMES),
     roles: z.array(z.enum(ROLES)).min(1).max(ROLES.length).default(['client']),
-    kind: z.enum(KEY_KINDS).default('person').describe('Who will use it; it cannot be changed.'),
-    label: z.string().max(200).default('').describe('What it is for.'),
+    kind: z
+      .enum(KEY_KINDS)
+      .default('person')
+      .describe('Kind of user that the key is for; it cannot be changed later.'),
+    label: z.string().max(200).default('').describe('Purpose of the key.'),
     person_id: z
       .string()
       .max(128)
       .exactOptional()
-      .describe('Who answers for it; you by default. For others, administrators ask.'),
+      .describe(
+        'Person accountable for the key; you by default. Only administrators can name another person.',
+      ),
     further_tenants: z.array(Id).max(100).default([]),
     expires_at: z.iso
       .datetime({ offset: true })
       .max(64)
       .exactOptional()
-      .describe('A time (`2027-01-01T00:00:00Z`); never by default.'),
+      .describe('Expiry of the key (`2027-01-01T00:00:00Z`); never by default.'),
   }),
   output: KeyView,
   /** keys-reveal carries it out: the secret is shown only to the requester. */
@@ -52,8 +58,8 @@ export default defineOperation({
 })
 
 const toReveal = ({ id, state }: GateRequest): string => {
-  const when = state === 'approved' ? 'it is approved' : 'when it is approved'
-  return `${when}, read the key with keys-reveal: shoal keys reveal ${id}`
+  const when = state === 'approved' ? 'it is approved' : 'once it is approved'
+  return `${when}, reveal the key with keys-reveal: shoal keys reveal ${id}`
 }
 
 /** All that the key could do, in one line: nothing that opens something is only in the plan. */
@@ -61,6 +67,6 @@ const summaryOf = (plan: KeyPlan, askerId: string): string =>
   [
     `${plan.tier} key (${plan.kind}: ${plan.roles.join(', ')}) for ${plan.person_id}`,
     ...(plan.further_tenants.length === 0 ? [] : [`also in ${plan.further_tenants.join(', ')}`]),
-    ...(plan.person_id === askerId ? [] : [`its secret read by ${askerId}`]),
-    plan.expires_at === null ? 'without an end' : `until ${plan.expires_at}`,
+    ...(plan.person_id === askerId ? [] : [`its secret revealed to ${askerId}`]),
+    plan.expires_at === null ? 'without expiry' : `until ${plan.expires_at}`,
   ].join(', ')

@@ -5,7 +5,7 @@ import { KeyView, keyViewOf, ownKey } from './key-view.ts'
 
 export default defineOperation({
   id: 'keys-retire',
-  description: 'End the secret that a key had before its last rotation.',
+  description: 'Retire the secret that a key had before its last rotation.',
   method: 'POST',
   path: '/v1/keys/{key_id}/retire',
   access: 'key',

@@ -14,7 +14,7 @@ import { KeyView, keyViewOf } from './key-view.ts'
 
 export default defineOperation({
   id: 'keys-reveal',
-  description: 'Read the key that you asked for and that was approved. It is shown once.',
+  description: 'Reveal the approved key that you requested. It is shown only once.',
   method: 'POST',
   path: '/v1/keys/requests/{request_id}/reveal',
   access: 'key',
@@ -29,7 +29,7 @@ export default defineOperation({
     if (request.gateId !== KEY_GATE || request.requesterId !== caller.person.personId)
       throw new ShoalError('not_found', `no request ${request_id}`)
     if (!isOwnSubject(request.subject))
-      throw new ShoalError('forbidden', 'a key is asked for with keys-request')
+      throw new ShoalError('forbidden', 'request a key with keys-request first')
     requireAsker(request, caller.person)
     const plan = KeyPlan.parse(request.plan)
     await requireMayHave(plan, context)
@@ -42,7 +42,7 @@ export default defineOperation({
 /** A program reads what it asked for itself, not what its person or another program did. */
 const requireAsker = ({ requesterKeyId }: GateRequest, { keyId, kind }: Caller['person']): void => {
   if (kind === 'person' || keyId === requesterKeyId) return
-  throw new ShoalError('forbidden', `a key of kind ${kind} reads only what it asked for itself`)
+  throw new ShoalError('forbidden', `a key of kind ${kind} can reveal only keys that it requested itself`)
 }
 
 const specOf = (plan: KeyPlan) => ({

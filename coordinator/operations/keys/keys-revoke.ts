@@ -5,7 +5,7 @@ import { KeyView, keyViewOf, ownKey } from './key-view.ts'
 
 export default defineOperation({
   id: 'keys-revoke',
-  description: 'End a key for good: within a second it opens nothing any more.',
+  description: 'Revoke a key permanently. It takes effect within a second.',
   method: 'DELETE',
   path: '/v1/keys/{key_id}',
   access: 'key',

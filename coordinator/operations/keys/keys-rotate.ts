@@ -7,7 +7,7 @@ import { KeyView, keyViewOf, ownKey } from './key-view.ts'
 export default defineOperation({
   id: 'keys-rotate',
   description:
-    'Give a key a second secret, shown once; the one before stays good until the next rotation or keys-retire.',
+    'Give a key a second secret, shown only once. The previous secret stays valid until the next rotation or keys-retire.',
   method: 'POST',
   path: '/v1/keys/{key_id}/rotate',
   access: 'key',

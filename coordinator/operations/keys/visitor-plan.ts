@@ -7,11 +7,14 @@ import { KEY_KINDS } from '../../keys/key.ts'
 
 /** What a visitor says of themselves and their key. Nothing of it was checked. */
 export const VISITOR_FIELDS = {
-  name: z.string().trim().min(1).max(200).describe('Who will answer for the key.'),
-  contact: z.string().trim().min(1).max(200).describe('Where you can be asked back.'),
-  purpose: z.string().trim().min(1).max(500).describe('What you want to do with it.'),
+  name: z.string().trim().min(1).max(200).describe('Name of the person accountable for the key.'),
+  contact: z.string().trim().min(1).max(200).describe('Address for questions about the request.'),
+  purpose: z.string().trim().min(1).max(500).describe('Intended use of the key.'),
   tier: z.enum(TIER_NAMES).default('free'),
-  kind: z.enum(KEY_KINDS).default('person').describe('Who will use it; it cannot be changed.'),
+  kind: z
+    .enum(KEY_KINDS)
+    .default('person')
+    .describe('Kind of user that the key is for; it cannot be changed later.'),
 }
 
 /** What is approved when the key of a visitor is: a person is made known with it. */
@@ -47,7 +50,7 @@ export const visitorPlan = ({ tier, kind, ...said }: Said): Omit<VisitorPlan, 't
 const shown = (param: string, text: string, most: number): string => {
   const safe = visible(text)
   if (safe.length <= most) return safe
-  throw new ShoalError('invalid_request', `${param} has too much that cannot be seen`, { param })
+  throw new ShoalError('invalid_request', `${param} has too many invisible characters`, { param })
 }
 
 /** In one line; what the visitor says stands in quotes, so that it is not taken for shoal's words. */

@@ -5,23 +5,25 @@ import { modelsOfTier } from '../../quota/tier-models.ts'
 import { defineOperation } from '../operation.ts'
 
 export const ModelView = z.object({
-  id: z.string().describe('What requests send as `model`.'),
+  id: z.string().describe('Id to send as `model` in requests.'),
   kind: CatalogueEntry.shape.kind,
   minimum_tier: z.enum(TIER_NAMES),
-  context_length: z.int().describe('Tokens of one request: prompt and answer.'),
+  context_length: z
+    .int()
+    .describe('Largest number of tokens of one request: prompt and answer together.'),
   state: z
     .enum(['ready', 'cold', 'unavailable'])
-    .describe('`cold` is loaded when it is asked for, or is loading now.'),
-  cells_ready: z.int().describe('Cells on which it is loaded and that take your requests.'),
-  cells: z.int().describe('These, and cells that could load it.'),
+    .describe('`cold` models are loading now, or are loaded by their first request.'),
+  cells_ready: z.int().describe('Cells that have the model loaded and accept your requests.'),
+  cells: z.int().describe('Cells that are ready, and cells that could load the model.'),
   owned_by: z.string(),
   note: z.string(),
-  weights: z.string().nullable().describe('`bundled-demo` for the weights that come with shoal.'),
+  weights: z.string().nullable().describe('`bundled-demo` for the weights shipped with shoal.'),
 })
 
 export default defineOperation({
   id: 'models-list',
-  description: 'List the models that your key may ask, and whether they are loaded.',
+  description: 'List the models that your key may use, and whether they are loaded.',
   method: 'GET',
   path: '/v1/catalogue',
   access: 'key',

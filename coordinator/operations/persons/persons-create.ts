@@ -4,7 +4,7 @@ import { PersonView, personViewOf } from './person-view.ts'
 
 export default defineOperation({
   id: 'persons-create',
-  description: 'Make a person known in the tenant; keys are asked for apart.',
+  description: 'Create a person in the tenant. Keys are requested separately.',
   method: 'POST',
   path: '/v1/persons',
   access: 'operator',

@@ -5,8 +5,7 @@ import { PersonView, personViewOf } from './person-view.ts'
 
 export default defineOperation({
   id: 'persons-disable',
-  description:
-    'End what all keys of a person open, within a second; they come back with persons-enable.',
+  description: 'Disable a person and all their keys within a second; persons-enable restores them.',
   method: 'POST',
   path: '/v1/persons/{person_id}/disable',
   access: 'operator',
@@ -17,7 +16,7 @@ export default defineOperation({
   output: PersonView,
   run: async ({ person_id }, { keys, key, tenantId = '', actor }) => {
     if (person_id === key?.personId)
-      throw new ShoalError('forbidden', 'nobody disables themselves: ask another administrator')
+      throw new ShoalError('forbidden', 'you cannot disable yourself; ask another administrator')
     return personViewOf(await keys.enablePerson(person_id, false, { tenantId }, actor))
   },
 })

@@ -4,7 +4,7 @@ import { PersonView, personViewOf } from './person-view.ts'
 
 export default defineOperation({
   id: 'persons-enable',
-  description: 'Let the keys of a person open what they opened before.',
+  description: 'Re-enable a person and their keys.',
   method: 'POST',
   path: '/v1/persons/{person_id}/enable',
   access: 'operator',

@@ -4,7 +4,7 @@ import { PersonView, personViewOf } from './person-view.ts'
 
 export default defineOperation({
   id: 'persons-list',
-  description: 'List the people of the tenant: those who can be held to account for a key.',
+  description: 'List the people of the tenant, who can be accountable for keys.',
   method: 'GET',
   path: '/v1/persons',
   access: 'operator',

@@ -15,7 +15,7 @@ import { PolicyChangeView } from './policy-view.ts'
 export default defineOperation({
   id: 'policy-change',
   description:
-    'Put another policy in force, after two people have approved it. It takes effect at once.',
+    'Replace the policy. Two people must approve the change; it then takes effect immediately.',
   method: 'POST',
   path: '/v1/policy',
   access: 'operator',
@@ -26,9 +26,12 @@ export default defineOperation({
       .string()
       .min(1)
       .max(60_000)
-      .describe('The whole new policy with its table of tests, in YAML or JSON.'),
-    reason: z.string().max(300).default('').describe('Why, for those who approve.'),
-    dry_run: z.boolean().default(false).describe('Test it and show what changes; ask nobody.'),
+      .describe('The complete new policy with its table of tests, in YAML or JSON.'),
+    reason: z.string().max(300).default('').describe('Reason for the change, for the approvers.'),
+    dry_run: z
+      .boolean()
+      .default(false)
+      .describe('Test the policy and show its changes without requesting approval.'),
   }),
   output: z.object({
     status: z.enum(['changed', 'unchanged', 'dry_run']),
@@ -51,7 +54,7 @@ export default defineOperation({
     if (wanted.version === current.version)
       throw new ShoalError(
         'invalid_request',
-        `version ${wanted.version} holds: give it another name`,
+        `version ${wanted.version} is in force; give the new policy another version`,
         { param: 'document' },
       )
     return {

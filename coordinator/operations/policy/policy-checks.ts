@@ -8,7 +8,7 @@ import { POLICY_QUESTION, PolicyAnswer, policyAnswer } from './policy-question.t
 export default defineOperation({
   id: 'policy-checks',
   description:
-    'Run the governance checks; with an action_type, ask whether you may do that instead.',
+    'Run the governance checks; with an action_type, also check whether you may perform that action.',
   method: 'GET',
   path: '/v1/policy/checks',
   access: 'operator',

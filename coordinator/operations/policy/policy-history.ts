@@ -5,7 +5,7 @@ import { PolicyRecord, recordOf } from './policy-view.ts'
 
 export default defineOperation({
   id: 'policy-history',
-  description: 'List the policies that took the place of the configured one, newest first.',
+  description: 'List the policies that replaced the configured one, newest first.',
   method: 'GET',
   path: '/v1/policy/history',
   access: 'operator',

@@ -4,7 +4,7 @@ import type { PolicyAsker } from '../../gates/decide.ts'
 import type { Policy } from '../../gates/policy.ts'
 
 /** Description of `action_type`. */
-export const ACTION_TYPE = 'What is to be done, such as `device.command.unsafe` or `release.major`.'
+export const ACTION_TYPE = 'Intended action, such as `device.command.unsafe` or `release.major`.'
 
 /** What the policy can be asked. */
 export const POLICY_QUESTION = {
@@ -13,12 +13,12 @@ export const POLICY_QUESTION = {
     .string()
     .max(128)
     .exactOptional()
-    .describe('A label of the caller; who is judged is the person of the key.'),
+    .describe('Label of the caller; the decision is made for the person of the key.'),
   context: z
     .string()
     .max(10_000)
     .exactOptional()
-    .describe('More about it: a JSON object whose members rules may ask for.'),
+    .describe('Context of the action: a JSON object whose members the rules can test.'),
 }
 
 export const PolicyAnswer = z.object({
@@ -61,7 +61,7 @@ const membersOf = (context = ''): Record<string, unknown> => {
   try {
     return JSON.parse(context)
   } catch (cause) {
-    throw new ShoalError('invalid_request', 'context begins like JSON and is none', {
+    throw new ShoalError('invalid_request', 'context looks like JSON but is not valid', {
       param: 'context',
       cause,
     })

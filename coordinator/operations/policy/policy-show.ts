@@ -7,19 +7,22 @@ import { NOBODY, PolicyRecord, recordOf } from './policy-view.ts'
 
 export default defineOperation({
   id: 'policy-show',
-  description:
-    'Show the policy that holds, where it comes from, and whether the file says the same.',
+  description: 'Show the policy in force, its source, and whether the policy file matches it.',
   method: 'GET',
   path: '/v1/policy',
   access: 'operator',
   effect: 'read',
   tool: false,
   input: z.strictObject({
-    number: z.int().min(0).exactOptional().describe('An earlier one; 0 is the configured one.'),
+    number: z
+      .int()
+      .min(0)
+      .exactOptional()
+      .describe('Earlier version to show; 0 is the configured policy.'),
     as: z
       .enum(['json', 'yaml'])
       .default('json')
-      .describe('YAML is the document alone, as `policy_file` takes it.'),
+      .describe('Output format; YAML is the bare document, as `policy_file` accepts it.'),
   }),
   output: PolicyRecord.extend({
     /** True for the one by which is decided now. */

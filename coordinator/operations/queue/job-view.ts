@@ -12,11 +12,11 @@ export const JobView = z.object({
   state: z.enum(JOB_STATES),
   project: z.string().nullable(),
   team: z.string().nullable(),
-  priority: z.int().describe('0 to 9; higher ones go first.'),
-  cost_eur: z.number().describe('What it is expected to cost.'),
-  attempts: z.int().describe('Begun so far.'),
+  priority: z.int().describe('Priority from 0 to 9; higher priorities run first.'),
+  cost_eur: z.number().describe('Expected cost, in euros.'),
+  attempts: z.int().describe('Attempts started so far.'),
   max_attempts: z.int(),
-  reason: z.string().nullable().describe('Why the last attempt failed, or why it ended.'),
+  reason: z.string().nullable().describe('Why the last attempt failed, or why the job ended.'),
   not_before: time,
   created_at: time,
   changed_at: time,
@@ -24,7 +24,7 @@ export const JobView = z.object({
 })
 
 export const JobDetails = JobView.extend({
-  lane: z.string().nullable().describe('Jobs of one lane are done one after another.'),
+  lane: z.string().nullable().describe('Lane of the job; jobs of one lane run one after another.'),
   payload: z.json(),
 })
 

@@ -5,7 +5,7 @@ import { scopeOf } from '../tenant-scope.ts'
 
 export default defineOperation({
   id: 'queue-board',
-  description: 'Show how many jobs there are by project, team, kind and state, and their cost.',
+  description: 'Show the number and cost of jobs by project, team, kind and state.',
   method: 'GET',
   path: '/v1/queue/board',
   access: 'operator',

@@ -5,7 +5,7 @@ import { JOB_PATH, JobView, jobViewOf } from './job-view.ts'
 
 export default defineOperation({
   id: 'queue-cancel',
-  description: 'Call off a job that waits or runs.',
+  description: 'Cancel a waiting or running job.',
   method: 'POST',
   path: '/v1/queue/jobs/{job_id}/cancel',
   access: 'operator',

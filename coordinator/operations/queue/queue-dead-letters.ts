@@ -5,7 +5,7 @@ import { JOB_FILTER, JobPage, jobPageOf } from './job-view.ts'
 
 export default defineOperation({
   id: 'queue-dead-letters',
-  description: 'List the jobs that were given up, with the reason, newest first.',
+  description: 'List the jobs that failed for good, with the reason, newest first.',
   method: 'GET',
   path: '/v1/queue/dead-letters',
   access: 'operator',

@@ -5,7 +5,7 @@ import { JOB_PATH, JobView, jobViewOf } from './job-view.ts'
 
 export default defineOperation({
   id: 'queue-discard',
-  description: 'Remove a job that has ended, such as a dead letter that nobody needs.',
+  description: 'Delete a finished job or dead letter.',
   method: 'DELETE',
   path: '/v1/queue/jobs/{job_id}',
   access: 'operator',

@@ -5,7 +5,7 @@ import { JOB_PATH, JobView, jobViewOf } from './job-view.ts'
 
 export default defineOperation({
   id: 'queue-retry',
-  description: 'Do a job that was given up or cancelled once more, from the start.',
+  description: 'Retry a failed or cancelled job from the beginning.',
   method: 'POST',
   path: '/v1/queue/jobs/{job_id}/retry',
   access: 'operator',

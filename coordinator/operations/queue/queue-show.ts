@@ -7,7 +7,7 @@ import { JOB_PATH, JobDetails, jobDetailsOf } from './job-view.ts'
 
 export default defineOperation({
   id: 'queue-show',
-  description: 'Show one job of the queue with what it holds.',
+  description: 'Show one job of the queue with its payload.',
   method: 'GET',
   path: '/v1/queue/jobs/{job_id}',
   access: 'operator',

@@ -30,7 +30,8 @@ const PoolView = z.object({
 
 export default defineOperation({
   id: 'routing-show',
-  description: 'Show where requests go: the engines of each model, their load and their trails.',
+  description:
+    'Show how requests are routed: the engines of each model, their load and their trails.',
   method: 'GET',
   path: '/v1/routing',
   access: 'operator',
@@ -43,7 +44,7 @@ export default defineOperation({
       .min(0)
       .max(1000)
       .default(50)
-      .describe('Engines shown for each model, those with the strongest trails first.'),
+      .describe('Engines shown per model, those with the strongest trails first.'),
   }),
   output: z.object({
     pools: z.array(PoolView),

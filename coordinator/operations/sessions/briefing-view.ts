@@ -8,7 +8,7 @@ export const RoleInput = z.strictObject({
     .string()
     .max(200)
     .exactOptional()
-    .describe('What you work as; by default the roles of your newest live session.'),
+    .describe('Roles of the agent; by default those of your newest live session.'),
 })
 
 export const RecommendationView = z.object({
@@ -37,7 +37,7 @@ export const Briefing = z.object({
     }),
   ),
   rules: z.object({
-    steps: z.array(z.enum(STEPS)).describe('Of a session, in their order.'),
+    steps: z.array(z.enum(STEPS)).describe('Steps of a session, in order.'),
     policy_version: z.string(),
     actions: z
       .array(
@@ -48,7 +48,7 @@ export const Briefing = z.object({
           reason: z.string(),
         }),
       )
-      .describe('What the policy says to the usual actions of the roles, for this key.'),
+      .describe("The policy's decisions on the usual actions of the roles, for this key."),
     gates: z
       .array(
         z.object({
@@ -57,25 +57,30 @@ export const Briefing = z.object({
           approvals: z.array(z.array(z.string())),
         }),
       )
-      .describe('The gates among them, with the roles of each person who must approve.'),
+      .describe('Gates of these actions, with the roles of each required approver.'),
   }),
   waits: z.object({
-    to_decide: z.array(Waiting).describe('Requests of others that this key could decide.'),
-    yours: z.array(Waiting).describe('Your own, waiting or approved and not used.'),
-    alerts: z.array(AlertView).nullable().describe('Raised now; null without an operator role.'),
+    to_decide: z.array(Waiting).describe('Requests of other people that this key could decide.'),
+    yours: z
+      .array(Waiting)
+      .describe('Your requests that are pending, or approved but not yet used.'),
+    alerts: z
+      .array(AlertView)
+      .nullable()
+      .describe('Alerts that are raised now; null without an operator role.'),
   }),
   fleet: z
     .object({
       degraded: z.boolean(),
-      cells: z.record(z.string(), z.int()).describe('How many, by their presence.'),
+      cells: z.record(z.string(), z.int()).describe('Number of cells by presence.'),
       models_served: z.array(z.string()),
       models_missing: z.array(z.string()),
     })
     .nullable()
-    .describe('Null without an operator role.'),
+    .describe('State of the fleet; null without an operator role.'),
   skills: z
     .array(z.object({ id: z.string(), name: z.string(), effect: z.string() }))
-    .describe('What the roles work with and the key may call.'),
+    .describe('Skills of the roles that the key may call.'),
   recommended: z.array(RecommendationView),
 })
 export type Briefing = z.input<typeof Briefing>

@@ -8,25 +8,27 @@ import { label, sessionViewOf } from './session-view.ts'
 
 /** What docking takes, as a skill and as an operation. */
 export const DockInput = z.strictObject({
-  agent_id: label().describe('Name of the agent, a label beside the key.'),
+  agent_id: label().describe('Name of the agent, a label besides the key.'),
   agent_type: z
     .enum(AGENT_TYPES)
     .default(DOCK_DEFAULTS.agentType)
-    .describe('What it says it is, a label beside the kind of the key.'),
+    .describe('Declared type of the agent, a label besides the kind of the key.'),
   role: z
     .string()
     .max(200)
     .default(DOCK_DEFAULTS.role)
-    .describe('What it works as; several with commas for variant v1_multi_role.'),
+    .describe('Role of the agent; comma-separated roles for variant v1_multi_role.'),
   variant: z
     .enum(VARIANTS)
     .default(DOCK_DEFAULTS.variant)
-    .describe('One session alone, with several roles, several side by side, or supervised.'),
+    .describe(
+      'How the session works: alone, with several roles, several side by side, or supervised.',
+    ),
   profile_id: Id.exactOptional().describe(
-    'A shortcut: what it says takes the place of what is left at its default.',
+    'Profile whose values replace the inputs that are left at their defaults.',
   ),
   supervisor: Id.exactOptional().describe(
-    'Session of the person who confirms each check; for v3_supervised alone.',
+    'Session of the supervisor who confirms each check; only for v3_supervised.',
   ),
 })
 

@@ -19,7 +19,7 @@ export const label = (maxLength = 128) =>
     .string()
     .min(1)
     .max(maxLength)
-    .refine(text => visible(text) === text, 'has characters that cannot be seen')
+    .refine(text => visible(text) === text, 'has invisible characters')
 
 export const SessionView = z.object({
   session_id: z.string(),
@@ -30,9 +30,9 @@ export const SessionView = z.object({
   roles: z.array(z.string()),
   variant: z.enum(VARIANTS),
   profile_id: z.string().nullable(),
-  supervisor: z.string().nullable().describe('Session of who confirms its checks.'),
-  step: z.enum(STEPS).describe('The last step it has made.'),
-  next: z.array(z.enum(STEPS)).describe('Steps that may come now; none when it is over.'),
+  supervisor: z.string().nullable().describe('Session of the supervisor who confirms its checks.'),
+  step: z.enum(STEPS).describe('Last completed step.'),
+  next: z.array(z.enum(STEPS)).describe('Steps allowed next; empty when the session is over.'),
   live: z.boolean(),
   over_because: z.string().nullable(),
   outcome: z.enum(OUTCOMES).nullable(),
@@ -51,7 +51,7 @@ export const SessionView = z.object({
       request_id: z.string().nullable(),
     })
     .nullable()
-    .describe('What its supervisor has to confirm.'),
+    .describe('Check that the supervisor has to confirm.'),
   last_skill: z.string().nullable(),
   docked_at: z.iso.datetime(),
   seen_at: z.iso.datetime(),

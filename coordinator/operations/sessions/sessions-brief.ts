@@ -8,8 +8,7 @@ import { SESSION_ID, SessionView, sessionViewOf } from './session-view.ts'
 
 export default defineOperation({
   id: 'sessions-brief',
-  description:
-    'Brief a session, the second step: the rules, what waits, the fleet, and what it may call.',
+  description: 'Step 2 of 7: return the rules, pending work, fleet state and allowed skills.',
   method: 'POST',
   path: '/v1/sessions/{session_id}/brief',
   access: 'key',

@@ -15,15 +15,15 @@ import { SESSION_ID, SessionView, sessionViewOf } from './session-view.ts'
 
 const CheckInput = z.strictObject({
   ...SESSION_ID,
-  action_type: z.string().min(1).max(128).describe('What is to be done, such as `release.minor`.'),
+  action_type: z.string().min(1).max(128).describe('Intended action, such as `release.minor`.'),
   context: POLICY_QUESTION.context,
   request_id: Id.exactOptional().describe(
-    'Your approved request, for what needs a gate; it is used up.',
+    'Id of your approved request, for an action that needs a gate; the approval is used up.',
   ),
   confirm: z
     .boolean()
     .default(false)
-    .describe('The supervisor lets the check pass that waits, with the same action and context.'),
+    .describe('Confirm the pending check as its supervisor, with the same action and context.'),
 })
 type CheckInput = z.output<typeof CheckInput>
 
@@ -34,7 +34,7 @@ const CheckView = z.object({
   answer: PolicyAnswer.nullable(),
   gate_id: z.string().nullable(),
   request_id: z.string().nullable(),
-  next: z.string().describe('What to do now, in words.'),
+  next: z.string().describe('Next step, in plain text.'),
   session: SessionView,
 })
 type CheckView = z.input<typeof CheckView>
@@ -42,7 +42,7 @@ type CheckView = z.input<typeof CheckView>
 export default defineOperation({
   id: 'sessions-check',
   description:
-    'Check an action before it is done, the fourth step: the policy, its gate, and the supervisor.',
+    'Step 4 of 7: check an intended action against the policy, its gate and the supervisor.',
   method: 'POST',
   path: '/v1/sessions/{session_id}/check',
   access: 'key',
@@ -57,13 +57,13 @@ export default defineOperation({
 const confirm = async (input: CheckInput, context: Context): Promise<CheckView> => {
   const { session_id, action_type: actionType, context: about, request_id } = input
   if (request_id !== undefined)
-    throw new ShoalError('invalid_request', 'who confirms brings no approval of their own', {
+    throw new ShoalError('invalid_request', 'a supervisor confirms without a request_id', {
       param: 'request_id',
     })
   const { sessions } = context.agents
   const confirmed = { actionType, context: about }
   const session = await sessions.confirm(session_id, callerOf(context), confirmed)
-  return viewOf(session, context, { status: 'passed', next: 'execute, or show evidence' })
+  return viewOf(session, context, { status: 'passed', next: 'execute, or submit evidence' })
 }
 
 const check = async (input: CheckInput, context: Context): Promise<CheckView> => {
@@ -92,7 +92,7 @@ const check = async (input: CheckInput, context: Context): Promise<CheckView> =>
   const passed = { actionType: action_type, context: about, requestId: request_id, ...passage }
   const after = await agents.sessions.pass(session_id, caller, passed)
   if (after.waiting !== undefined) return waitsForSupervisor(after, context, answer)
-  const next = 'execute, or do it and show evidence'
+  const next = 'execute, or do the work and submit evidence'
   return viewOf(after, context, { status: 'passed', answer, next, request_id: request_id ?? null })
 }
 
@@ -108,7 +108,7 @@ type Passage = { commit?: Commit } | Pick<CheckView, 'status' | 'next' | 'reques
 /** An approval that nothing asks for is not left unsaid. */
 const withoutGate = ({ action_type, request_id }: CheckInput): Passage => {
   if (request_id === undefined) return {}
-  throw new ShoalError('invalid_request', `${action_type} passes no gate: leave request_id out`, {
+  throw new ShoalError('invalid_request', `${action_type} needs no gate: omit request_id`, {
     param: 'request_id',
   })
 }
@@ -122,7 +122,7 @@ const passWith = async (
 ): Promise<Passage> => {
   const { request_id: requestId } = asked
   const plan = JSON.stringify(planOf(asked))
-  const ask = `ask at the gate (shoal gate request ${gateId} --plan '${plan}'), and check again with its request_id`
+  const ask = `request approval at the gate (shoal gate request ${gateId} --plan '${plan}'), then check again with its request_id`
   if (requestId === undefined) return { status: 'pending', request_id: null, next: ask }
   const request = await gates.get(requestId, { tenantId: caller.tenantId })
   requireUsable(request, gateId, caller)
@@ -132,7 +132,7 @@ const passWith = async (
     return {
       status: 'pending',
       request_id: requestId,
-      next: 'when others have approved it, check again with the same request_id',
+      next: 'once others have approved it, check again with the same request_id',
     }
   if (publicStatus(state) === 'blocked')
     return { status: 'blocked', request_id: requestId, next: `the request is ${state}: ${ask}` }
@@ -153,7 +153,7 @@ const requirePlan = ({ id, plan }: GateRequest, asked: CheckInput): void => {
   if (Object.entries(wanted).every(([name, value]) => told[name] === value)) return
   throw new ShoalError(
     'invalid_request',
-    `the plan of ${id} is not about this: it must have ${JSON.stringify(wanted)}`,
+    `the plan of ${id} does not match this action: it must contain ${JSON.stringify(wanted)}`,
     { param: 'request_id' },
   )
 }
@@ -171,7 +171,7 @@ const requireUsable = (request: GateRequest, gateId: string, { person }: Caller)
       },
     )
   if (isOwnSubject(request.subject))
-    throw new ShoalError('conflict', `${request.id} belongs to the operation that has asked it`)
+    throw new ShoalError('conflict', `${request.id} belongs to the operation that requested it`)
 }
 
 const waitsForSupervisor = (
@@ -184,7 +184,7 @@ const waitsForSupervisor = (
     waits_for: 'supervisor',
     answer,
     request_id: session.waiting?.requestId ?? null,
-    next: `the person of session ${session.supervisorId} confirms it: the same check with confirm: true`,
+    next: `the person of session ${session.supervisorId} must confirm it: the same check with confirm: true`,
   })
 
 const viewOf = (

@@ -5,15 +5,15 @@ import { label, SESSION_ID, SessionView, sessionViewOf } from './session-view.ts
 
 export default defineOperation({
   id: 'sessions-claim',
-  description: 'Claim a scope for a session, the third step: only one live session holds it.',
+  description: 'Step 3 of 7: claim a scope for a session. Only one live session can hold a scope.',
   method: 'POST',
   path: '/v1/sessions/{session_id}/claim',
   access: 'key',
   effect: 'write',
   input: z.strictObject({
     ...SESSION_ID,
-    scope: label(200).describe('What it will work on, such as `repo:api` or `cell:forge`.'),
-    task_id: label().exactOptional().describe('The task that it is done for.'),
+    scope: label(200).describe('Scope of the work, such as `repo:api` or `cell:forge`.'),
+    task_id: label().exactOptional().describe('Task that the work belongs to.'),
   }),
   output: SessionView,
   examples: [{ scope: 'repo:api', task_id: 'API-12' }],

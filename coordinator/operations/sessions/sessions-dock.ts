@@ -4,7 +4,7 @@ import { SessionView } from './session-view.ts'
 
 export default defineOperation({
   id: 'sessions-dock',
-  description: 'Dock an agent: the first of the seven steps, the same as the skill sads-dock.',
+  description: 'Step 1 of 7: dock an agent and open its session, as the skill sads-dock does.',
   method: 'POST',
   path: '/v1/sessions',
   access: 'key',

@@ -11,15 +11,19 @@ const Item = EvidenceItem.refine(
 
 export default defineOperation({
   id: 'sessions-evidence',
-  description: 'Show what was done: the sixth step, which frees the scopes of the session.',
+  description: 'Step 6 of 7: submit evidence of the work and release the scopes of the session.',
   method: 'POST',
   path: '/v1/sessions/{session_id}/evidence',
   access: 'key',
   effect: 'write',
   input: z.strictObject({
     ...SESSION_ID,
-    summary: z.string().min(1).max(4000).describe('What was done, in plain words.'),
-    items: z.array(Item).max(20).default([]).describe('What speaks for it.'),
+    summary: z.string().min(1).max(4000).describe('Summary of the completed work.'),
+    items: z
+      .array(Item)
+      .max(20)
+      .default([])
+      .describe('Evidence of the work, such as commits or test reports.'),
   }),
   output: SessionView,
   examples: [{ summary: 'all tests pass', items: [{ kind: 'commit', text: '4f2a9c1' }] }],

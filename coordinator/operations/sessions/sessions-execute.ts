@@ -14,7 +14,7 @@ const MAX_INPUT_BYTES = 200 * 1024
 export default defineOperation({
   id: 'sessions-execute',
   description:
-    'Call a skill in a session, the fifth step, any number of times: what the roles work with, with the rights of the key.',
+    'Step 5 of 7: call a skill of the roles in a session, with the rights of the key. It can be repeated.',
   method: 'POST',
   path: '/v1/sessions/{session_id}/execute',
   access: 'key',
@@ -25,7 +25,7 @@ export default defineOperation({
     skill: Id.describe('Id of the skill.'),
     input: bounded(z.record(z.string().max(128), z.json()), MAX_INPUT_BYTES)
       .default({})
-      .describe('What the skill takes.'),
+      .describe('Input of the skill.'),
   }),
   output: z.object({ session_id: z.string(), skill: z.string(), output: z.json() }),
   examples: [{ skill: 'policy-check', input: { action_type: 'release.major' } }],
@@ -41,7 +41,7 @@ export default defineOperation({
     if (!mayCall(knownRoles(roles), skill))
       throw new ShoalError(
         'forbidden',
-        `${skill} is no skill of the session: ${roles.join(', ')}`,
+        `${skill} is not a skill of the session: ${roles.join(', ')}`,
         {
           param: 'skill',
         },

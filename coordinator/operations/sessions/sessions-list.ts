@@ -12,8 +12,8 @@ export default defineOperation({
   access: 'key',
   effect: 'read',
   input: z.strictObject({
-    agent_id: z.string().max(128).exactOptional().describe('Of this agent alone.'),
-    live: z.boolean().default(false).describe('Only those that are not over.'),
+    agent_id: z.string().max(128).exactOptional().describe('Only sessions of this agent.'),
+    live: z.boolean().default(false).describe('Only sessions that are not over.'),
     ...PAGE,
   }),
   output: z.object({ sessions: z.array(SessionView), next: NextCursor }),

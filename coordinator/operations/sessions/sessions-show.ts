@@ -6,7 +6,7 @@ import { SESSION_ID, SessionView, sessionViewOf } from './session-view.ts'
 
 export default defineOperation({
   id: 'sessions-show',
-  description: 'Show one session of yours, or one that you supervise, with its evidence.',
+  description: 'Show one of your sessions, or one that you supervise, with its evidence.',
   method: 'GET',
   path: '/v1/sessions/{session_id}',
   access: 'key',

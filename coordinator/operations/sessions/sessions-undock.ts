@@ -5,7 +5,7 @@ import { SESSION_ID, SessionView, sessionViewOf } from './session-view.ts'
 
 export default defineOperation({
   id: 'sessions-undock',
-  description: 'End a session, the seventh step; it is done only after evidence.',
+  description: 'Step 7 of 7: end a session. It counts as done only after evidence was submitted.',
   method: 'POST',
   path: '/v1/sessions/{session_id}/undock',
   access: 'key',
@@ -15,7 +15,7 @@ export default defineOperation({
     outcome: z
       .enum(['done', 'abandoned'])
       .default('done')
-      .describe('`abandoned` ends it at any step.'),
+      .describe('Outcome of the session; `abandoned` ends it at any step.'),
   }),
   output: SessionView,
   examples: [{ outcome: 'done' }],

@@ -4,7 +4,7 @@ import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
   id: 'signing-key-rotate',
-  description: 'Replace the key the coordinator signs with; the old one vouches for the new one.',
+  description: "Replace the coordinator's signing key. The old key signs the new one.",
   method: 'POST',
   path: '/v1/signing-key/rotate',
   access: 'operator',

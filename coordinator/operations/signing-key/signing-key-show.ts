@@ -4,7 +4,7 @@ import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
   id: 'signing-key-show',
-  description: 'Show the public key the coordinator signs with, and the keys before it.',
+  description: "Show the coordinator's public signing key and its predecessors.",
   method: 'GET',
   path: '/v1/signing-key',
   access: 'operator',

@@ -12,13 +12,18 @@ export const SkillSummary = z.object({
   effect: z.enum(['read', 'write', 'gated']),
 })
 
-const JsonSchema = z.record(z.string(), z.unknown()).describe('JSON Schema 2020-12.')
+const JsonSchema = z.record(z.string(), z.unknown()).describe('Input schema, JSON Schema 2020-12.')
 
 export const SkillDetails = SkillSummary.extend({
-  roles: z.array(z.string()).nullable().describe('Any of these; null for every operator role.'),
-  input_schema: JsonSchema.nullable().describe('Null for a skill that publishes none.'),
+  roles: z
+    .array(z.string())
+    .nullable()
+    .describe('Roles of which any one suffices; null for every operator role.'),
+  input_schema: JsonSchema.nullable().describe(
+    'Output schema; null for a skill that publishes none.',
+  ),
   output_schema: JsonSchema,
-  examples: z.array(z.record(z.string(), z.unknown())).describe('Inputs worth trying.'),
+  examples: z.array(z.record(z.string(), z.unknown())).describe('Example inputs.'),
 })
 
 export const skillSummary = (skill: SkillFacts): z.input<typeof SkillSummary> => {

@@ -4,7 +4,7 @@ import { SkillSummary, skillSummary } from './skill-view.ts'
 
 export default defineOperation({
   id: 'skills-list',
-  description: 'List the skills with what they need and what they do.',
+  description: 'List the skills with their requirements and effects.',
   method: 'GET',
   path: '/v1/skills',
   access: 'key',

@@ -6,7 +6,7 @@ import { SkillDetails, skillDetails } from './skill-view.ts'
 
 export default defineOperation({
   id: 'skills-show',
-  description: 'Show one skill with the schemas of its input and output.',
+  description: 'Show one skill with its input and output schemas.',
   method: 'GET',
   path: '/v1/skills/{skill_id}',
   access: 'key',

@@ -6,7 +6,7 @@ import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
   id: 'tags-config-set',
-  description: 'Replace what all cells with a tag are to be set to.',
+  description: 'Replace the desired configuration of all cells with a tag.',
   method: 'PUT',
   path: '/v1/tags/{tag}/config',
   access: 'operator',
@@ -20,10 +20,14 @@ export default defineOperation({
       .int()
       .min(0)
       .exactOptional()
-      .describe('Refuse when the document is at another version; 0 means that there is none.'),
+      .describe(
+        'Expected version of the current document; the call is refused when it differs. 0 means that no document exists.',
+      ),
   }),
   output: ConfigView.extend({
-    cells: z.int().describe('Cells that have the tag now. With 0, is it spelled right?'),
+    cells: z
+      .int()
+      .describe('Number of cells that have the tag now; 0 may mean that the tag is misspelt.'),
   }),
   run: async ({ tag: name, document, if_version: ifVersion }, context) => {
     const { configs, cells, fleet, actor } = context

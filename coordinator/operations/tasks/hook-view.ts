@@ -32,7 +32,7 @@ export const hookViewOf = ({
 })
 
 export const tenantOf = ({ tenantId }: Pick<Context, 'tenantId'>): string => {
-  if (tenantId === undefined) throw new ShoalError('auth_required', 'this needs a key')
+  if (tenantId === undefined) throw new ShoalError('auth_required', 'this call needs a key')
   return tenantId
 }
 

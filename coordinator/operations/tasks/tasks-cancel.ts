@@ -4,7 +4,7 @@ import { TaskDetail, TaskId, taskDetailOf } from './task-view.ts'
 
 export default defineOperation({
   id: 'tasks-cancel',
-  description: 'Cancel a task that has no end yet, and take back what it asks of people.',
+  description: 'Cancel a running task and withdraw its pending approval requests.',
   method: 'POST',
   path: '/v1/tasks/{task_id}/cancel',
   access: 'key',

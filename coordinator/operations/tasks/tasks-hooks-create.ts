@@ -7,7 +7,8 @@ import { TaskId } from './task-view.ts'
 
 export default defineOperation({
   id: 'tasks-hooks-create',
-  description: 'Send the events of a task to an address, signed and retried, as A2A 1.0 has them.',
+  description:
+    'Register a webhook for the events of a task (A2A 1.0 push notifications). Deliveries are signed and retried.',
   method: 'POST',
   path: '/v1/tasks/{task_id}/hooks',
   access: 'key',
@@ -16,9 +17,13 @@ export default defineOperation({
   input: z.strictObject({
     task_id: TaskId,
     url: z.string().min(1).max(2048).describe('An https address that the operator allows.'),
-    token: z.string().max(4096).default('').describe('Sent back with each event.'),
-    scheme: z.string().max(128).default('').describe('Of the `Authorization` to send: `Bearer`.'),
-    credentials: z.string().max(4096).default('').describe('What stands behind the scheme.'),
+    token: z.string().max(4096).default('').describe('Token that is sent back with each event.'),
+    scheme: z
+      .string()
+      .max(128)
+      .default('')
+      .describe('Scheme of the `Authorization` header to send: `Bearer`.'),
+    credentials: z.string().max(4096).default('').describe('Credentials that follow the scheme.'),
   }),
   output: HookView,
   examples: [{ url: 'https://hooks.acme-corp.com/tasks' }],

@@ -4,7 +4,7 @@ import { HOOK_PATH, HookView, hookOf, hookViewOf, tenantOf } from './hook-view.t
 
 export default defineOperation({
   id: 'tasks-hooks-delete',
-  description: 'Send the events of a task to one place no more.',
+  description: 'Delete a webhook of a task.',
   method: 'DELETE',
   path: '/v1/tasks/{task_id}/hooks/{hook_id}',
   access: 'key',

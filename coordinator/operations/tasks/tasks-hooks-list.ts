@@ -5,7 +5,7 @@ import { TaskId } from './task-view.ts'
 
 export default defineOperation({
   id: 'tasks-hooks-list',
-  description: 'List where the events of a task are sent: the push configurations of A2A.',
+  description: 'List the webhooks of a task (A2A push notification configurations).',
   method: 'GET',
   path: '/v1/tasks/{task_id}/hooks',
   access: 'key',

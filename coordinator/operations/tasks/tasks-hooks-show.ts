@@ -4,7 +4,7 @@ import { HOOK_PATH, HookView, hookOf, hookViewOf } from './hook-view.ts'
 
 export default defineOperation({
   id: 'tasks-hooks-show',
-  description: 'Show one place where the events of a task are sent.',
+  description: 'Show one webhook of a task.',
   method: 'GET',
   path: '/v1/tasks/{task_id}/hooks/{hook_id}',
   access: 'key',

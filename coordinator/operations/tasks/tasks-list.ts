@@ -7,16 +7,15 @@ import { TaskState, TaskView, taskViewOf } from './task-view.ts'
 
 export default defineOperation({
   id: 'tasks-list',
-  description:
-    'List the tasks of the own tenant that the key may see, those that changed last first.',
+  description: 'List the tasks of your tenant that your key may see, most recently changed first.',
   method: 'GET',
   path: '/v1/tasks',
   access: 'key',
   effect: 'read',
   input: z.strictObject({
-    state: TaskState.exactOptional().describe('In this state only.'),
-    context_id: z.string().max(128).exactOptional().describe('Of this conversation only.'),
-    cursor: z.string().max(512).default('').describe('`next` of the page before.'),
+    state: TaskState.exactOptional().describe('Only tasks in this state.'),
+    context_id: z.string().max(128).exactOptional().describe('Only tasks of this conversation.'),
+    cursor: z.string().max(512).default('').describe("Cursor from the previous page's `next`."),
     limit: pageLimit(100, 50),
   }),
   output: z.object({ tasks: z.array(TaskView), next: NextCursor }),
@@ -51,6 +50,6 @@ export default defineOperation({
 /** The library has an error of its own for a cursor that is none. */
 const refuseCursor = (error: Error): never => {
   if (error.name === 'RequestMalformedError')
-    throw new ShoalError('invalid_request', 'cursor is not one of ours', { param: 'cursor' })
+    throw new ShoalError('invalid_request', 'the cursor is not from a previous page', { param: 'cursor' })
   throw error
 }

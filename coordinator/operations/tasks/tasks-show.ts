@@ -4,7 +4,7 @@ import { TaskDetail, TaskId, taskDetailOf } from './task-view.ts'
 
 export default defineOperation({
   id: 'tasks-show',
-  description: 'Show one task with what came out of it.',
+  description: 'Show one task and its result.',
   method: 'GET',
   path: '/v1/tasks/{task_id}',
   access: 'key',

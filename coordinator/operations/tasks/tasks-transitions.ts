@@ -20,14 +20,14 @@ export const Transition = z.object({
 
 export default defineOperation({
   id: 'tasks-transitions',
-  description: 'Show the states that a task went through, each bound to the one before by a hash.',
+  description: 'Show the state transitions of a task, each linked to the previous one by a hash.',
   method: 'GET',
   path: '/v1/tasks/{task_id}/transitions',
   access: 'key',
   effect: 'read',
   input: z.strictObject({
     task_id: TaskId,
-    after: z.int().min(0).default(0).describe('`next` of the page before.'),
+    after: z.int().min(0).default(0).describe("Cursor from the previous page's `next`."),
     limit: pageLimit(1000, 200),
   }),
   output: z.object({

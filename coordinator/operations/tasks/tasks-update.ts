@@ -7,15 +7,15 @@ import { label, SessionView, sessionViewOf } from '../sessions/session-view.ts'
 export default defineOperation({
   id: 'tasks-update',
   description:
-    'Say how far a task of yours is, in the live session that holds its scope. It is the task that a scope is claimed for, not a call that runs.',
+    'Report progress on a task of yours, in the live session that holds its scope. This is the task that a scope is claimed for, not a running call.',
   method: 'POST',
   path: '/v1/sessions/tasks/{task_id}',
   access: 'key',
   effect: 'write',
   input: z.strictObject({
-    task_id: label().describe('Your name of it, such as `API-12`.'),
-    scope: label(200).describe('A scope that your session holds, such as `repo:api`.'),
-    state: z.enum(TASK_STATES).describe('How far it is.'),
+    task_id: label().describe('Your name for the task, such as `API-12`.'),
+    scope: label(200).describe('Scope that your session holds, such as `repo:api`.'),
+    state: z.enum(TASK_STATES).describe('Progress of the task.'),
   }),
   output: SessionView,
   examples: [{ scope: 'repo:api', state: 'in_review' }],

@@ -6,8 +6,7 @@ import { TenantView, tenantViewOf } from './tenant-view.ts'
 
 export default defineOperation({
   id: 'tenants-disable',
-  description:
-    'End what all keys of a tenant open, within a second; it comes back with tenants-enable.',
+  description: 'Disable a tenant and all its keys within a second; tenants-enable restores them.',
   method: 'POST',
   path: '/v1/tenants/{tenant_id}/disable',
   access: 'operator',

@@ -5,7 +5,7 @@ import { TenantView, tenantViewOf } from './tenant-view.ts'
 
 export default defineOperation({
   id: 'tenants-enable',
-  description: 'Let the keys of a tenant open what they opened before.',
+  description: 'Re-enable a tenant and its keys.',
   method: 'POST',
   path: '/v1/tenants/{tenant_id}/enable',
   access: 'operator',

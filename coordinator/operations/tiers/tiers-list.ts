@@ -7,7 +7,7 @@ const MonthLimit = z.union([z.int(), z.literal('unlimited')])
 
 export default defineOperation({
   id: 'tiers-list',
-  description: 'List the tiers: what each may use and what it costs.',
+  description: 'List the tiers with their limits and prices.',
   method: 'GET',
   path: '/v1/tiers',
   // who has no key yet must be able to choose
@@ -19,7 +19,7 @@ export default defineOperation({
       z.object({
         id: z.enum(TIER_NAMES),
         requests_per_month: MonthLimit.describe('Inference requests per calendar month, UTC.'),
-        requests_per_minute: z.int().describe('Requests started in any 60 seconds.'),
+        requests_per_minute: z.int().describe('Requests that may be started in any 60 seconds.'),
         max_tokens: z.int().describe('Largest number of tokens one request may generate.'),
         price_eur_per_month: z.number(),
         models: z.array(z.string()),
@@ -27,7 +27,7 @@ export default defineOperation({
     ),
     anonymous: z
       .object({ requests_per_month: MonthLimit, requests_per_minute: z.int() })
-      .describe('What one address may ask without a key.'),
+      .describe('Limits of one address without a key.'),
   }),
   run: (_input, { tiers, catalogue }) => ({
     tiers: TIER_NAMES.map(id => ({

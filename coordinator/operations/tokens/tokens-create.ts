@@ -9,7 +9,7 @@ const ENROL_GATE = 'gate.cell-enroll'
 export default defineOperation({
   id: 'tokens-create',
   description:
-    'Make a join token; one for many machines has to be approved first. The secret is shown once.',
+    'Create a join token. A token for several machines needs an approval first. The secret is shown only once.',
   method: 'POST',
   path: '/v1/tokens',
   access: 'operator',
@@ -22,15 +22,20 @@ export default defineOperation({
       .min(1)
       .max(7 * 24 * 60)
       .default(60)
-      .describe('How long the token is good.'),
-    uses: z.int().min(1).max(10_000).default(1).describe('How many machines may join with it.'),
-    role: z.literal('cell').default('cell').describe('What the machine becomes.'),
-    tags: Tags.default([]).describe('Tags that the cell gets.'),
+      .describe('Lifetime of the token.'),
+    uses: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .default(1)
+      .describe('Number of machines that may join with it.'),
+    role: z.literal('cell').default('cell').describe('Kind of member that the machine becomes.'),
+    tags: Tags.default([]).describe('Tags for the new cells.'),
   }),
   output: TokenView.extend({ secret: z.string() }),
   plan: ({ ttl_minutes, uses, tags }) => {
     const plan = { uses, tags, ttlMinutes: ttl_minutes }
-    const summary = `a join token for ${uses} machines, good for ${ttl_minutes} minutes`
+    const summary = `a join token for ${uses} machines, valid for ${ttl_minutes} minutes`
     if (uses === 1) return { plan, summary }
     return { plan, covers: { action: 'cell.enrol-many', ...plan }, summary, gate: ENROL_GATE }
   },

@@ -4,7 +4,7 @@ import { TokenView, viewOf } from './token-view.ts'
 
 export default defineOperation({
   id: 'tokens-list',
-  description: 'List the join tokens that let machines become cells, without their secrets.',
+  description: 'List the join tokens for new cells, without their secrets.',
   method: 'GET',
   path: '/v1/tokens',
   access: 'operator',

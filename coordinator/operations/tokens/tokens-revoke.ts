@@ -4,7 +4,7 @@ import { defineOperation } from '../operation.ts'
 
 export default defineOperation({
   id: 'tokens-revoke',
-  description: 'End a join token. Cells that joined with it stay.',
+  description: 'Revoke a join token. Cells that joined with it stay.',
   method: 'DELETE',
   path: '/v1/tokens/{token_id}',
   access: 'operator',

@@ -13,7 +13,7 @@ import { cursorOf, readCursor } from './usage-cursor.ts'
 const Instant = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/, {
-    error: 'must be a date or an instant, such as 2026-11-20 or 2026-11-20T08:00:00Z',
+    error: 'must be a date or a time, such as 2026-11-20 or 2026-11-20T08:00:00Z',
   })
 
 const UsageView = z.object({
@@ -27,37 +27,41 @@ const UsageView = z.object({
   requests_cancelled: z.int(),
   requests_failed: z.int(),
   prompt_tokens: z.int(),
-  cached_tokens: z.int().describe("Of the prompts, what was still in an engine's memory."),
+  cached_tokens: z.int().describe("Prompt tokens that were still in an engine's cache."),
   completion_tokens: z.int(),
   total_tokens: z.int(),
-  duration_ms: z.int().describe('Of all these requests together.'),
+  duration_ms: z.int().describe('Total duration of all these requests.'),
 })
 
 export default defineOperation({
   id: 'usage-list',
-  description: 'Show what was used, by hour, day, key, tenant or model; up to this moment.',
+  description: 'Show usage up to now, by hour, day, key, tenant or model.',
   method: 'GET',
   path: '/v1/usage',
   access: 'key',
   effect: 'read',
   input: z.strictObject({
     from: Instant.exactOptional().describe(
-      'Date or instant, cut to its full hour; the beginning of the month when absent. UTC.',
+      'Start of the period, rounded down to its full hour (UTC); the beginning of the month by default.',
     ),
-    to: Instant.exactOptional().describe('The first hour that is left out; now when absent.'),
+    to: Instant.exactOptional().describe(
+      'End of the period: the first hour that is not included; now by default.',
+    ),
     scope: z
       .enum(USAGE_SCOPES)
       .exactOptional()
-      .describe('Own key, own tenant (operators), all (operator_admin, finance).'),
-    key_id: z.string().min(1).max(128).exactOptional().describe('Of this key only.'),
-    tenant_id: z.string().min(1).max(128).exactOptional().describe('Of this tenant only.'),
-    model: z.string().min(1).max(128).exactOptional().describe('Of this model only.'),
+      .describe(
+        'Scope of the report: own key, own tenant (operators), or all (operator_admin, finance).',
+      ),
+    key_id: z.string().min(1).max(128).exactOptional().describe('Only usage of this key.'),
+    tenant_id: z.string().min(1).max(128).exactOptional().describe('Only usage of this tenant.'),
+    model: z.string().min(1).max(128).exactOptional().describe('Only usage of this model.'),
     group_by: z
-      .array(z.enum(GROUP_NAMES), { error: `takes any of ${GROUP_NAMES.join(', ')}` })
+      .array(z.enum(GROUP_NAMES), { error: `must be any of ${GROUP_NAMES.join(', ')}` })
       .max(GROUP_NAMES.length)
       .default(['day'])
-      .describe('A row for each of these; the order of the rows follows theirs.'),
-    after: z.string().max(2000).exactOptional().describe('`next` of the page before.'),
+      .describe('Fields to group by; rows are sorted in this order.'),
+    after: z.string().max(2000).exactOptional().describe("Cursor from the previous page's `next`."),
     limit: pageLimit(1000, 200),
   }),
   output: z.object({
@@ -68,7 +72,7 @@ export default defineOperation({
     next: z.string().nullable(),
   }),
   run: async (input, { key, tenantId, usage, now }) => {
-    if (key === undefined) throw new ShoalError('auth_required', 'this needs a key')
+    if (key === undefined) throw new ShoalError('auth_required', 'this call needs a key')
     const { model, group_by, after, limit } = input
     const groupBy = [...new Set(group_by)]
     const { from, to } = rangeOf(input, now())
@@ -105,7 +109,7 @@ const startOfMonth = (now: number): number => Date.parse(`${monthAt(now).name}-0
 
 const instant = (text: string, param: string): number => {
   const at = Date.parse(text)
-  if (Number.isNaN(at)) throw new ShoalError('invalid_request', `${text} is no time`, { param })
+  if (Number.isNaN(at)) throw new ShoalError('invalid_request', `${text} is not a time`, { param })
   return at
 }
 

@@ -9,18 +9,18 @@ const time = z.iso.datetime()
 export const WebhookView = z.object({
   id: z.string(),
   url: z.string(),
-  types: z.array(z.string()).describe('Types and families of events; all when empty.'),
+  types: z.array(z.string()).describe('Event types and families; empty for all.'),
   label: z.string(),
   state: z.enum(['active', 'disabled']),
   disabled_reason: z.string().nullable(),
-  delivered_at: time.nullable().describe('When an event arrived last.'),
+  delivered_at: time.nullable().describe('Time of the last successful delivery.'),
   created_by: z.string(),
   created_at: time,
   changed_at: time,
 })
 
 export const WebhookWithSecret = WebhookView.extend({
-  secret: z.string().describe('Verifies the signatures; shown now and never again.'),
+  secret: z.string().describe('Secret that verifies the signatures; shown only once.'),
 })
 
 export const WEBHOOK_PATH = { webhook_id: Id }

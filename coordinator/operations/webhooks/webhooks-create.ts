@@ -5,7 +5,8 @@ import { Types, WebhookWithSecret, webhookViewOf } from './webhook-view.ts'
 
 export default defineOperation({
   id: 'webhooks-create',
-  description: 'Send events to an https address from now on. The secret is shown once.',
+  description:
+    'Create a webhook that sends events to an https address. The secret is shown only once.',
   method: 'POST',
   path: '/v1/webhooks',
   access: 'operator',
@@ -16,9 +17,11 @@ export default defineOperation({
       .string()
       .max(2048)
       .describe(
-        'https://… of the public internet, or a target in `outbound.allow` of the coordinator.',
+        "An https URL on the public internet, or a target in the coordinator's `outbound.allow`.",
       ),
-    types: Types.default([]).describe('shoal.gate.approved, shoal.cell.*; all when empty.'),
+    types: Types.default([]).describe(
+      'Event types and families, such as shoal.gate.approved or shoal.cell.*; empty for all.',
+    ),
     label: z.string().max(200).default(''),
   }),
   examples: [{ url: 'https://hooks.acme-corp.com/shoal', types: ['shoal.gate.*'] }],

@@ -5,7 +5,7 @@ import { WEBHOOK_PATH, WebhookView, webhookViewOf } from './webhook-view.ts'
 
 export default defineOperation({
   id: 'webhooks-delete',
-  description: 'Remove a webhook; what waits for it is not sent.',
+  description: 'Delete a webhook; its pending deliveries are dropped.',
   method: 'DELETE',
   path: '/v1/webhooks/{webhook_id}',
   access: 'operator',

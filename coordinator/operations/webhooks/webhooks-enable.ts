@@ -5,7 +5,7 @@ import { WEBHOOK_PATH, WebhookView, webhookViewOf } from './webhook-view.ts'
 
 export default defineOperation({
   id: 'webhooks-enable',
-  description: 'Send to a webhook again that was disabled; what was called off is not sent.',
+  description: 'Re-enable a disabled webhook; deliveries that were dropped are not sent.',
   method: 'POST',
   path: '/v1/webhooks/{webhook_id}/enable',
   access: 'operator',

@@ -5,7 +5,8 @@ import { WEBHOOK_PATH, WebhookWithSecret, webhookViewOf } from './webhook-view.t
 
 export default defineOperation({
   id: 'webhooks-rotate',
-  description: 'Give a webhook a new secret, shown once; the one before signs too for a day.',
+  description:
+    'Give a webhook a new secret, shown only once. The previous secret signs too for a day.',
   method: 'POST',
   path: '/v1/webhooks/{webhook_id}/rotate',
   access: 'operator',

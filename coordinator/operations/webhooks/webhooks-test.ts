@@ -5,7 +5,7 @@ import { WEBHOOK_PATH } from './webhook-view.ts'
 
 export default defineOperation({
   id: 'webhooks-test',
-  description: 'Send an event of type shoal.webhook.test to a webhook, behind what waits for it.',
+  description: 'Send a test event (shoal.webhook.test) to a webhook, after its pending deliveries.',
   method: 'POST',
   path: '/v1/webhooks/{webhook_id}/test',
   access: 'operator',
@@ -15,7 +15,7 @@ export default defineOperation({
   input: z.strictObject(WEBHOOK_PATH),
   output: z.object({
     event_id: z.string(),
-    job_id: z.string().describe('`queue-show` tells what became of it.'),
+    job_id: z.string().describe('Id of the delivery job; `queue-show` shows its state.'),
   }),
   run: async ({ webhook_id }, context) => {
     const { webhooks, actor } = context

@@ -15,7 +15,7 @@ const LOOKED_AT = 200
 export default defineSkill({
   id: 'agent-capability-check',
   name: 'Agent capability check',
-  description: 'Whether a docked agent may call a skill in its session, and if not, why not.',
+  description: 'Check whether a docked agent may call a skill in its session and, if not, why not.',
   tags: ['agents', 'sessions', 'access'],
   access: 'operator',
   effect: 'read',
@@ -26,8 +26,8 @@ export default defineSkill({
   output: z.object({
     agent_id: z.string(),
     skill: z.string(),
-    capable: z.boolean().describe('True when one of its live sessions may.'),
-    reason: z.string().nullable().describe('Why not.'),
+    capable: z.boolean().describe('True when one of its live sessions may call the skill.'),
+    reason: z.string().nullable().describe('Reason for the refusal.'),
     sessions: z.array(
       z.object({
         session_id: z.string(),
@@ -69,8 +69,8 @@ const whyNot = async (
   { keys }: Context,
 ): Promise<string | undefined> => {
   const key = await keys.asNow(keyId)
-  if (key === undefined) return 'its key is not good any more'
+  if (key === undefined) return 'its key is no longer valid'
   if (!isSkillOf(knownRoles(roles), skill.id))
-    return `${skill.id} is no skill of the session: ${roles.join(', ')}`
+    return `${skill.id} is not a skill of the session: ${roles.join(', ')}`
   return accessFault(skill, key)
 }

@@ -11,7 +11,7 @@ const LOOKED_AT = 1000
 export default defineSkill({
   id: 'find-agent',
   name: 'Find an agent',
-  description: 'Which agents of the tenant are docked, or when one was seen last.',
+  description: 'Find docked agents of the tenant, or the time when an agent was last seen.',
   tags: ['agents', 'sessions'],
   access: 'operator',
   effect: 'read',
@@ -20,18 +20,18 @@ export default defineSkill({
       .string()
       .max(128)
       .exactOptional()
-      .describe('Of this agent, over or not; without it all that are live.'),
+      .describe('Only this agent, whether live or not; all live agents by default.'),
   }),
   output: z.object({
     data_state: DataState,
-    truncated: z.boolean().describe('There are more sessions than were looked through.'),
+    truncated: z.boolean().describe('True when not all sessions were searched.'),
     agents: z.array(
       z.object({
         agent_id: z.string(),
         live: z.boolean(),
         seen_at: z.iso.datetime(),
-        sessions: z.array(SessionView).describe('Those that are live, newest first.'),
-        operator_roles: z.array(z.string()).describe('Those that it stands in for now.'),
+        sessions: z.array(SessionView).describe('Live sessions of the agent, newest first.'),
+        operator_roles: z.array(z.string()).describe('Operator roles that the agent holds now.'),
       }),
     ),
   }),

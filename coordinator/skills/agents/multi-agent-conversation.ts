@@ -24,7 +24,7 @@ export default defineSkill({
   id: 'multi-agent-conversation',
   name: 'Multi-agent conversation',
   description:
-    'Hold a conversation between people, models, skills and remote agents: create one, say something in it, get it, list them.',
+    'Hold a conversation between people, models, skills and remote agents: create one, send a message to it, get it, or list all.',
   tags: ['agents', 'conversation'],
   access: 'key',
   effect: 'write',
@@ -33,20 +33,31 @@ export default defineSkill({
   input: z.strictObject({
     action: z.enum(['create', 'message', 'get', 'list']),
     title: Title.exactOptional(),
-    participants: Participants.exactOptional().describe('For create.'),
-    conversation_id: Id.exactOptional().describe('For message and get.'),
-    content: Content.exactOptional().describe('For message: `@id` names who is to answer.'),
+    participants: Participants.exactOptional().describe('Participants; for action create.'),
+    conversation_id: Id.exactOptional().describe(
+      'Id of the conversation; for actions message and get.',
+    ),
+    content: Content.exactOptional().describe(
+      'Text of the message; for action message. `@id` mentions the participant that should answer.',
+    ),
     auto_route: z
       .boolean()
       .default(false)
-      .describe('Choose who answers where a message names nobody, and let models hand on.'),
+      .describe(
+        'Choose a participant to answer messages that mention nobody, and let models hand over to each other.',
+      ),
   }),
   output: z.object({
     action: z.enum(['create', 'message', 'get', 'list']),
-    conversation: ConversationDetails.exactOptional().describe('Of create and get.'),
-    conversations: z.array(ConversationView).exactOptional().describe('Of list: the newest.'),
+    conversation: ConversationDetails.exactOptional().describe(
+      'The conversation; for actions create and get.',
+    ),
+    conversations: z
+      .array(ConversationView)
+      .exactOptional()
+      .describe('The newest conversations; for action list.'),
     conversation_id: z.string().exactOptional(),
-    message: MessageView.exactOptional().describe('Of message: what was sent.'),
+    message: MessageView.exactOptional().describe('The sent message; for action message.'),
     replies: z.array(MessageView).exactOptional(),
   }),
   events: ToldView,
@@ -56,7 +67,7 @@ export default defineSkill({
   ],
   card: {
     examples: [
-      'Begin a conversation with model-a:7b and model-b:3b about the night shift',
+      'Create a conversation with model-a:7b and model-b:3b about the night shift',
       'Ask @vram-guard in conversation conv_01 which cells are short of memory',
     ],
     endpoints: {

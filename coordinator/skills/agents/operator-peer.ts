@@ -10,15 +10,17 @@ import { label } from '../../operations/sessions/session-view.ts'
 import { defineSkill } from '../skill.ts'
 
 const Input = z.strictObject({
-  role: z.enum(OPERATOR_ROLES).describe('The operator role; the key must have it.'),
-  agent_id: label().describe('Who stands in for it, a label beside the key.'),
-  terminal_label: label().exactOptional().describe('Where they sit, for the others.'),
+  role: z.enum(OPERATOR_ROLES).describe('Operator role to hold; the key must have it.'),
+  agent_id: label().describe('Name of the agent that holds the role, a label besides the key.'),
+  terminal_label: label().exactOptional().describe('Location label, shown to the other holders.'),
   action: z
     .enum(['claim', 'release', 'handshake', 'status'])
     .default('claim')
-    .describe('`claim` again renews; `handshake` names another holder, who names you.'),
-  session_id: Id.exactOptional().describe('From `claim`; for release and handshake.'),
-  peer_session_id: Id.exactOptional().describe('Of the other; for handshake.'),
+    .describe('`claim` also renews; `handshake` names another holder, who names you in return.'),
+  session_id: Id.exactOptional().describe(
+    'Id of your claim, from `claim`; for release and handshake.',
+  ),
+  peer_session_id: Id.exactOptional().describe("Id of the other holder's claim; for handshake."),
 })
 type Input = z.output<typeof Input>
 
@@ -38,7 +40,7 @@ export default defineSkill({
   id: 'operator-peer',
   name: 'Operator peers',
   description:
-    'Stand in for an operator role for a while, tell the others, and see who holds which role.',
+    'Claim an operator role for a while, inform the other holders, and see who holds which role.',
   tags: ['agents', 'operators'],
   access: 'operator',
   effect: 'write',
@@ -47,11 +49,13 @@ export default defineSkill({
     action: z.enum(['claim', 'release', 'handshake', 'status']),
     status: z
       .enum(['held', 'released', 'half', 'mutual', 'free'])
-      .describe('Of the role; of the handshake, whether one side or both have named the other.'),
-    session_id: z.string().nullable().describe('Names this holding; null when nobody holds it.'),
+      .describe(
+        'State of the role; for handshake, whether one side or both have named each other.',
+      ),
+    session_id: z.string().nullable().describe('Id of the claim; null when nobody holds the role.'),
     fence: z.int().nullable(),
     expires_at: z.iso.datetime().nullable(),
-    holders: z.array(PeerView).describe('Who holds which role now.'),
+    holders: z.array(PeerView).describe('Current holders of all roles.'),
   }),
   examples: [{ role: 'builder', agent_id: 'bea', terminal_label: 'desk 4' }],
   run: async (input, context) => {

@@ -5,16 +5,19 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'recommend-next-skill',
-  name: 'What to call next',
+  name: 'Recommend next skill',
   description:
-    'Which skill to call next: first what looks at trouble, then what waits, then the usual order.',
+    'Recommend the next skill to call: first for open trouble, then for pending work, then in the usual order.',
   tags: ['agents', 'skills'],
   access: 'key',
   effect: 'read',
   input: RoleInput,
   output: z.object({
     roles: z.array(z.string()),
-    skill: z.string().nullable().describe('The first one; null when the key may call none.'),
+    skill: z
+      .string()
+      .nullable()
+      .describe('First recommendation; null when the key may call no skill.'),
     recommendations: z.array(RecommendationView),
   }),
   examples: [{ role: 'operations' }],

@@ -12,8 +12,9 @@ const LOOKED_AT = 1000
 
 export default defineSkill({
   id: 'sads-discover',
-  name: 'What agents find here',
-  description: 'What an agent can dock as, what its key may call, and which variant fits it now.',
+  name: 'Discover agent services',
+  description:
+    'Show the roles and variants an agent can dock with, the skills its key may call, and the recommended variant.',
   tags: ['agents', 'sessions', 'discovery'],
   access: 'key',
   effect: 'read',
@@ -27,7 +28,7 @@ export default defineSkill({
         type => AGENT_TYPES.some(each => each === type),
         `is one of ${AGENT_TYPES.join(', ')}`,
       )
-      .describe('What it says it is.'),
+      .describe('Declared type of the agent.'),
   }),
   output: z.object({
     agent_id: z.string(),
@@ -36,10 +37,10 @@ export default defineSkill({
       steps: z.array(z.enum(STEPS)),
       variants: z.array(z.enum(VARIANTS)),
       profiles: z.array(z.object({ id: z.string(), title: z.string() })),
-      skills: z.array(z.string()).describe('Ids of those that this key may call.'),
+      skills: z.array(z.string()).describe('Ids of the skills that this key may call.'),
       skills_registered: z.int(),
       gates: z.array(z.string()),
-      models: z.array(z.string()).describe('Of the catalogue.'),
+      models: z.array(z.string()).describe('Models of the catalogue.'),
     }),
     roles: z.array(
       z.object({
@@ -47,7 +48,7 @@ export default defineSkill({
         title: z.string(),
         purpose: z.string(),
         operator_role: z.string(),
-        skills: z.array(z.string()).describe('Those of the role that this key may call.'),
+        skills: z.array(z.string()).describe('Skills of the role that this key may call.'),
       }),
     ),
     queue_status: z.object({ open_claims: z.int(), live_sessions: z.int() }),

@@ -6,7 +6,7 @@ export default defineSkill({
   id: 'sads-dock',
   name: 'Dock an agent',
   description:
-    'Begin a session of an agent: dock, brief, claim, check, execute, evidence, undock, in this order.',
+    'Step 1 of 7: dock an agent and open its session. The steps are dock, brief, claim, check, execute, evidence, undock.',
   tags: ['agents', 'sessions'],
   access: 'key',
   effect: 'write',

@@ -7,7 +7,8 @@ const percent = z.number().min(0).max(100).nullable()
 export default defineSkill({
   id: 'fleet-utilization',
   name: 'Fleet utilization',
-  description: 'How busy the fleet is: GPUs, their memory, slots and requests per hour.',
+  description:
+    'Show the utilization of the fleet: GPUs, their memory, slots and requests per hour.',
   tags: ['fleet', 'telemetry'],
   access: 'operator',
   effect: 'read',

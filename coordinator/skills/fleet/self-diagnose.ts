@@ -8,13 +8,13 @@ const Result = z.enum(['pass', 'warn', 'fail', 'unknown'])
 export default defineSkill({
   id: 'self-diagnose',
   name: 'Self-diagnosis',
-  description: 'Check the coordinator and its fleet, and say what to do about what is wrong.',
+  description: 'Diagnose the coordinator and its fleet, and recommend a remedy for each problem.',
   tags: ['fleet', 'operations', 'health'],
   access: 'operator',
   effect: 'read',
   input: z.strictObject({}),
   output: z.object({
-    result: Result.describe('The worst of the checks.'),
+    result: Result.describe('Worst result of all checks.'),
     checks: z.array(
       z.object({
         id: z.string(),

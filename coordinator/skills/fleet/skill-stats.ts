@@ -1,12 +1,16 @@
 import * as z from 'zod'
 import { defineSkill } from '../skill.ts'
 
-const milliseconds = z.number().nullable().describe('Of the newest calls; null before the first.')
+const milliseconds = z
+  .number()
+  .nullable()
+  .describe('Latency over recent calls; null before the first call.')
 
 export default defineSkill({
   id: 'skill-stats',
   name: 'Skill statistics',
-  description: 'How often each skill was called since the coordinator started, and how it went.',
+  description:
+    'Show call counts, failures and latency of each skill since the coordinator started.',
   tags: ['fleet', 'operations', 'statistics'],
   access: 'operator',
   effect: 'read',

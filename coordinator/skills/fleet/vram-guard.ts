@@ -28,7 +28,7 @@ export default defineSkill({
   id: 'vram-guard',
   name: 'VRAM guard',
   description:
-    'Which GPUs are nearly out of memory: above 90 percent is a warning, above 95 is critical.',
+    'List the GPUs that are nearly out of memory: warning above 90 percent, critical above 95.',
   tags: ['fleet', 'telemetry', 'alerts'],
   access: 'operator',
   effect: 'read',

@@ -4,8 +4,8 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'agent-briefing',
-  name: 'Briefing of an agent',
-  description: 'What an agent should know first: the rules, what waits, the fleet, and its skills.',
+  name: 'Agent briefing',
+  description: 'Brief an agent: the rules, pending work, fleet state and allowed skills.',
   tags: ['governance', 'agents'],
   access: 'key',
   effect: 'read',

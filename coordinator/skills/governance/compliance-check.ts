@@ -10,7 +10,7 @@ export default defineSkill({
   id: 'compliance-check',
   name: 'Compliance check',
   description:
-    'For each control of ISO/IEC 42001, the EU AI Act or the GDPR: the evidence there is, and what is open.',
+    'List the evidence and the open points for each control of ISO/IEC 42001, the EU AI Act or the GDPR.',
   tags: ['governance', 'compliance'],
   access: 'operator',
   effect: 'read',

@@ -5,7 +5,7 @@ import { defineSkill } from '../skill.ts'
 export default defineSkill({
   id: 'compliance-status',
   name: 'Compliance status',
-  description: 'How many controls of each framework have their evidence, and which have none.',
+  description: 'Count the controls of each framework that have evidence, and those that have none.',
   tags: ['governance', 'compliance'],
   access: 'operator',
   effect: 'read',

@@ -4,11 +4,12 @@ import { defineSkill } from '../skill.ts'
 export default defineSkill({
   id: 'gate-routing-query',
   name: 'Gate routing',
-  description: 'Which operator role approves a gate, and how many different people it takes.',
+  description:
+    'Find which operator roles approve a gate, and how many different people must approve.',
   tags: ['governance', 'gates'],
   access: 'operator',
   effect: 'read',
-  input: z.strictObject({ gate_id: z.string().max(128).describe('The gate.') }),
+  input: z.strictObject({ gate_id: z.string().max(128).describe('Id of the gate.') }),
   output: z.object({
     gate_id: z.string(),
     purpose: z.string(),

@@ -6,23 +6,23 @@ import { defineSkill } from '../skill.ts'
 export default defineSkill({
   id: 'hitl-gate',
   name: 'Human approval',
-  description: 'Ask people to approve an action at a gate, and see how it stands when asked again.',
+  description: 'Request human approval of an action at a gate; repeat the call to see its state.',
   tags: ['governance', 'gates'],
   access: 'operator',
   effect: 'write',
   input: z.strictObject({
-    gate_id: neededField(z.string().max(128), 'The gate, such as `gate.production-deploy`.'),
+    gate_id: neededField(z.string().max(128), 'Id of the gate, such as `gate.production-deploy`.'),
     requester: z
       .string()
       .max(128)
       .exactOptional()
-      .describe('A label of the caller; who asks is the person of the key.'),
+      .describe('Label of the caller; the requester is the person of the key.'),
     evidence: z
       .string()
       .max(10_000)
       .exactOptional()
       .describe(
-        'What is to be approved and what speaks for it; the approval is good for this text.',
+        'The action and its supporting evidence; an approval is valid for this exact text.',
       ),
   }),
   output: z.object({

@@ -12,7 +12,7 @@ export default defineSkill({
   id: 'policy-check',
   name: 'Policy check',
   description:
-    'Whether the caller may do something: allowed, denied, or only after people have approved it at a gate.',
+    'Check whether the caller may perform an action: allowed, denied, or only with human approval at a gate.',
   tags: ['governance', 'policy'],
   access: 'operator',
   effect: 'read',

@@ -107,7 +107,7 @@ t.test('the plain MQTT port', async t => {
     const port = Number(new URL(plain.url).port)
     await t.rejects(opened(t, { port }), {
       code: 'address_in_use',
-      message: `port ${port} on 127.0.0.1 is taken; choose another with mqtt.port`,
+      message: `port ${port} on 127.0.0.1 is in use; choose another with mqtt.port`,
     })
   })
 })

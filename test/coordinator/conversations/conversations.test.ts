@@ -251,7 +251,7 @@ t.test('what is wrong with a participant names it', async t => {
   for (const [wrong, param, message] of [
     [{ id: 'fast', type: 'model' }, 'participants.1.id', /v1\/models.*is the id of that model/],
     [{ id: 'nothing', type: 'skill' }, 'participants.1.id', /no skill nothing/],
-    [{ id: 'far', type: 'agent' }, 'participants.1.url', /url of its card/],
+    [{ id: 'far', type: 'agent' }, 'participants.1.url', /url of its agent card/],
   ] as const) {
     const { json } = await begin({ participants: [{ id: 'ada', type: 'person' }, wrong] })
     t.match(json.error, { param, message }, wrong.type)

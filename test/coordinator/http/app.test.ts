@@ -26,8 +26,8 @@ t.test('what is missing, and where the API is, is said in words', async t => {
     [post({ ...chat, messages: null }), /^messages: /],
     [{ url: '/models' }, /the API is under \/v1/],
     [{ url: '/' }, /the API is under \/v1/],
-    [{ url: '/v1' }, /^there is nothing at \/v1; \/docs has every route$/],
-    [{ url: '/v1/images' }, /^there is nothing at \/v1\/images; \/docs has every route$/],
+    [{ url: '/v1' }, /^no route at \/v1; \/docs lists every route$/],
+    [{ url: '/v1/images' }, /^no route at \/v1\/images; \/docs lists every route$/],
   ] as [InjectOptions, RegExp][])
     t.match((await app.inject(request)).json().error, { message })
 })
@@ -296,7 +296,7 @@ t.test('readiness says with its code what is missing', async t => {
   const fine = { draining: () => false, brokerConnected: () => true, storeProblem: () => undefined }
   for (const [wrong, code, message] of [
     [{ draining: () => true }, 'draining', /stopping/],
-    [{ brokerConnected: () => false }, 'broker_unavailable', /broker is not reached/],
+    [{ brokerConnected: () => false }, 'broker_unavailable', /broker is unreachable/],
     [{ storeProblem: () => 'the disk is full' }, 'store_unavailable', /^the disk is full$/],
   ] as const) {
     const app = await appWith({ notReady: () => notReady({ ...fine, ...wrong }) })
@@ -401,7 +401,7 @@ t.test('the depth of JSON is counted without parsing', async t => {
 
 t.test('what is wrong with a body is told without a piece of it', async t => {
   for (const [body, reason] of [
-    ['{"model":secret}', 'a character in it does not belong there'],
+    ['{"model":secret}', 'it has an unexpected character'],
     ['{"model":', 'it ends too early'],
     [`{"model":"${'a'.repeat(99)}"!}`, 'at position 110'],
   ] as const)

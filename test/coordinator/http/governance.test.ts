@@ -10,7 +10,7 @@ t.test('an API key', async t => {
     status: 'pending',
     gate_id: 'gate.developer-api-key-approve',
     plan_hash: /^[0-9a-f]{64}$/,
-    next: /^when it is approved, .*shoal keys reveal gate_/,
+    next: /^once it is approved, .*shoal keys reveal gate_/,
   })
   const id: string = asked.json.request_id
   const reveal = (key: string) => call(key, 'POST', `/v1/keys/requests/${id}/reveal`)
@@ -136,7 +136,7 @@ t.test('a join token for many machines', async t => {
   const { demo, call } = await scene(t)
   const ask = () => call(demo.operator, 'POST', '/v1/tokens', { uses: 500, ttl_minutes: 30 })
   const asked = await ask()
-  t.match(asked, { status: 202, json: { gate_id: 'gate.cell-enroll', next: /same call again/ } })
+  t.match(asked, { status: 202, json: { gate_id: 'gate.cell-enroll', next: /repeat the same call/ } })
   t.match((await ask()).json, { request_id: asked.json.request_id }, 'asked again, it is the same')
   const { request_id } = asked.json
   await call(demo.approver_b, 'POST', `/v1/gates/requests/${request_id}/approve`)
@@ -243,7 +243,7 @@ t.test('nobody becomes somebody else through a key', async t => {
   await t.test('an administrator cannot read a new secret of another person', async t => {
     const approver = demo.approver_a.slice('svc-dev-'.length).split('_')[0]
     const answer = await call(demo.operator, 'POST', `/v1/keys/${approver}/rotate`)
-    t.match(answer, { status: 403, json: { error: { message: /only for who holds it/ } } })
+    t.match(answer, { status: 403, json: { error: { message: /only its holder can rotate the secret of/ } } })
     t.equal((await call(demo.approver_a, 'GET', '/v1/keys')).status, 200)
   })
   await t.test('a program cannot become its person', async t => {
@@ -282,7 +282,7 @@ t.test('nobody becomes somebody else through a key', async t => {
     const asked = await call(secret, 'POST', '/v1/keys', { ...body, roles: ['client'] })
     const path = `/v1/gates/requests/${asked.json.request_id}`
     t.match((await call(demo.approver_a, 'GET', path)).json, {
-      summary: /also in other, without an end/,
+      summary: /also in other, without expiry/,
     })
   })
 })

@@ -19,7 +19,7 @@ const ask = (
   infer: (exchange: Exchange) => Promise<void>,
   { signal = new AbortController().signal, delta = (_text: string) => {} } = {},
 ) =>
-  createAskModel(infer)({
+  createAskModel({ infer })({
     body: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
     ...{ key, tenantId: 'home', requestId: 'r', signal, delta },
   })

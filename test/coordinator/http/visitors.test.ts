@@ -52,7 +52,7 @@ t.test('a visitor gets a key that was approved, once, with the claim token', asy
   const own = await call(shown.json.secret, 'GET', '/v1/keys')
   t.match(own, { status: 200, json: { keys: [{ id: shown.json.id }] } })
   t.equal(own.json.keys.length, 1, 'the visitor is a person of their own')
-  t.match(await claim(id, token), { status: 409, json: { error: { message: /read before/ } } })
+  t.match(await claim(id, token), { status: 409, json: { error: { message: /already revealed/ } } })
 
   const rows = await store.ledger.read.selectFrom('key_claims').selectAll().execute()
   const kept = JSON.stringify([rows, await auditRows(store)])
@@ -118,7 +118,7 @@ t.test('what became of a request is told, not by whom', async t => {
   const { request_id: id, claim_token: token } = (await apply()).json
   await decide(id, 'reject')
   const answer = await claim(id, token)
-  t.match(answer, { status: 409, json: { error: { message: 'the request was refused' } } })
+  t.match(answer, { status: 409, json: { error: { message: 'the request was rejected' } } })
 })
 
 t.test('an approval that nobody claims in time ends, and the token with it', async t => {

@@ -93,7 +93,7 @@ t.test('a reader that takes nothing for too long is cut off, and told why', asyn
   events.publish('shoal.cell.ready', {}, 'c1')
   t.match(await read(), /shoal:\/\/cells"/)
   while (stalls.length === 0) await after(1)
-  t.match(stalls, [{ code: 'request_timeout', message: 'nothing was read for 0.001 s' }])
+  t.match(stalls, [{ code: 'request_timeout', message: 'the client read nothing for 0.001 s' }])
   t.ok(cancelled(), 'nothing is made for it any more')
   const last = await read()
   t.match(last, /^event: message\ndata: /)

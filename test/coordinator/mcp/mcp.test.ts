@@ -146,7 +146,7 @@ t.test('toolsets narrow the list, and an unknown one is refused by name', async 
     body: '{}',
   })
   t.equal(bad.status, 422)
-  t.match(await bad.text(), /there is no toolset .*nonsense.*gates/)
+  t.match(await bad.text(), /no toolset .*nonsense.*gates/)
 })
 
 t.test('without a valid key nothing is told', async t => {
@@ -199,8 +199,8 @@ t.test('reading operations are resources, with their query in the address', asyn
   t.notOk(uris.includes('shoal://keys'), 'what is no tool is no resource')
   const page = await client.readResource({ uri: 'shoal://alerts?state=all&limit=1' })
   t.match(JSON.stringify(page.contents), /fleet_degraded/)
-  await t.rejects(client.readResource({ uri: 'shoal://nothing' }), /there is no resource/)
-  await t.rejects(client.readResource({ uri: 'file:///etc/passwd' }), /there is no resource/)
+  await t.rejects(client.readResource({ uri: 'shoal://nothing' }), /no resource/)
+  await t.rejects(client.readResource({ uri: 'file:///etc/passwd' }), /no resource/)
   await t.rejects(client.readResource({ uri: 'shoal://alerts?limit=many' }), /limit/)
 })
 
@@ -215,7 +215,7 @@ t.test('prompts are offered to those whose key has their tools', async t => {
   })
   t.match(JSON.stringify(messages), /r1/)
   await t.rejects(client.getPrompt({ name: 'review-a-request' }), /request_id is missing/)
-  await t.rejects(client.getPrompt({ name: 'no-such-prompt' }), /there is no prompt/)
+  await t.rejects(client.getPrompt({ name: 'no-such-prompt' }), /no prompt/)
   const free = await clientOf(t, base, { key: 'free-key' })
   t.same((await free.listPrompts()).prompts, [])
 })

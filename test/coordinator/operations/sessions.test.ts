@@ -461,7 +461,7 @@ t.test('what an agent docks as', async t => {
     ['an unknown variant', { variant: 'v4' }, 'variant', /./],
     ['an unknown type', { agent_type: 'cat' }, 'agent_type', /./],
     ['no name', { agent_id: '' }, 'agent_id', /./],
-    ['a name that hides something', { agent_id: 'a\u200bb' }, 'agent_id', /cannot be seen/],
+    ['a name that hides something', { agent_id: 'a\u200bb' }, 'agent_id', /invisible characters/],
     ['a field that there is not', { scope: 'x' }, undefined, /./],
   ] as const)
     await t.test(`${what} is refused`, async t => {
