@@ -2,7 +2,7 @@
 export const pause = (milliseconds = 20): Promise<void> =>
   new Promise(done => setTimeout(done, milliseconds))
 
-/** Far more than any wait takes on a busy machine, and less than tap gives a file. */
+/** Far more than any wait takes on a busy machine, and less than the time-out of a file. */
 export const DEADLINE_MS = 120_000
 
 /**
