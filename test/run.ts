@@ -67,11 +67,14 @@ const runTap = async (files: string[]): Promise<Counts> => {
   return { ...counts, code: code ?? 1 }
 }
 
-/** Test files of an argument: all of a folder, or the file itself. */
-const expand = (path: string): string[] =>
-  statSync(path, { throwIfNoEntry: false })?.isDirectory()
-    ? globSync(join(path, '**/*.test.ts')).toSorted()
-    : [path]
+/** Test files of an argument: all of a folder, or the file itself; without any, the run fails. */
+const expand = (path: string): string[] => {
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path]
+  const files = globSync(join(path, '**/*.test.ts')).toSorted()
+  if (files.length > 0) return files
+  console.log(`${path} has no test files\n0 passed, 1 failed`)
+  return process.exit(1)
+}
 
 const files = process.argv.slice(2).flatMap(expand)
 if (process.env.CI === 'true') installPackages()

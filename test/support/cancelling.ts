@@ -1,5 +1,6 @@
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { MODEL, type OneProcessStack } from './one-process-stack.ts'
+import { waitUntil } from './wait-until.ts'
 
 /** Where a request is when its client leaves. */
 export const PHASES = [
@@ -122,6 +123,4 @@ const clientOf = ({ url, keys }: OneProcessStack, agent: Agent) => ({
   },
 })
 
-const until = async (isSo: () => boolean): Promise<void> => {
-  while (!isSo()) await new Promise(done => setTimeout(done, 2))
-}
+const until = (isSo: () => boolean): Promise<boolean> => waitUntil('what was held is free', isSo, 2)

@@ -8,7 +8,7 @@ import { stringify } from 'yaml'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { bootstrap, type DemoKeys } from '../../coordinator/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/store/store.ts'
-import { waitUntil } from './wait-until.ts'
+import { DEADLINE_MS, waitUntil } from './wait-until.ts'
 
 /** A real coordinator and real daemons, as processes on loopback, in a folder of their own. */
 export interface Stack {
@@ -83,23 +83,25 @@ export class Process {
       })
   }
 
-  /** The first line from now on, or so far, that matches. */
+  /** Resolves with the first matching line since the start; rejects at the exit or the deadline. */
   line(pattern: RegExp): Promise<RegExpExecArray> {
     const found = this.lines.map(line => pattern.exec(line)).find(match => match !== null)
     if (found) return Promise.resolve(found)
-    return new Promise((done, fail) => {
-      const listener = (line: string): void => {
-        const match = pattern.exec(line)
-        if (match === null) return
-        this.#listeners.delete(listener)
-        done(match)
-      }
-      this.#listeners.add(listener)
-      this.#child?.once('exit', code =>
-        fail(
-          new Error(`${this.#program} ended with ${code}:\n${this.lines.slice(-10).join('\n')}`),
-        ),
-      )
+    const { promise, resolve: done, reject } = Promise.withResolvers<RegExpExecArray>()
+    const fail = (why: string): void =>
+      reject(new Error(`${this.#program} ${why}:\n${this.lines.slice(-10).join('\n')}`))
+    const listener = (line: string): void => {
+      const match = pattern.exec(line)
+      if (match !== null) done(match)
+    }
+    const onExit = (code: number | null): void => fail(`ended with ${code}`)
+    this.#listeners.add(listener)
+    this.#child?.once('exit', onExit)
+    const deadline = setTimeout(() => fail(`has not said ${pattern}`), DEADLINE_MS)
+    return promise.finally(() => {
+      clearTimeout(deadline)
+      this.#listeners.delete(listener)
+      this.#child?.off('exit', onExit)
     })
   }
 

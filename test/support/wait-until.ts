@@ -2,8 +2,8 @@
 export const pause = (milliseconds = 20): Promise<void> =>
   new Promise(done => setTimeout(done, milliseconds))
 
-/** Far more than any wait takes on a busy machine, and less than tap gives a file. */
-const DEADLINE_MS = 120_000
+/** Far more than any wait takes on a busy machine, and less than the time-out of a file. */
+export const DEADLINE_MS = 120_000
 
 /**
  * Looks until the result is truthy, and returns that. After two minutes the test fails with the

@@ -11,7 +11,7 @@ import { Process, startStack } from '../support/stack.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 t.test('a cell gives away an audit that was cut while the coordinator was down', async t => {
-  const stack = await startStack({})
+  const stack = await startStack({ inference: { preload: false } })
   t.teardown(stack.stop)
   const ask = async (path: string, body: object) => {
     const headers = {
@@ -40,7 +40,7 @@ t.test('a cell gives away an audit that was cut while the coordinator was down',
 
   stack.coordinator.start()
   await stack.coordinator.line(/row \d+ was seen and is gone.*the audit was tampered with/)
-  await stack.until(({ cells, models }) => cells === 1 && models > 0)
+  await stack.until(({ cells }) => cells === 1)
   const refused = await ask('/v1/persons', { name: 'Bob' })
   t.match(refused, { status: 503, json: { error: { code: 'audit_broken' } } })
   const message = { role: 'user', content: 'What is a cell?' }
@@ -49,7 +49,7 @@ t.test('a cell gives away an audit that was cut while the coordinator was down',
 
   await stack.coordinator.end('SIGKILL')
   stack.coordinator.start()
-  await stack.until(({ cells, models }) => cells === 1 && models > 0)
+  await stack.until(({ cells }) => cells === 1)
   t.match(await ask('/v1/persons', { name: 'Bob' }), { status: 503 }, 'a new start ends nothing')
   t.equal(
     (await ask('/v1/chat/completions', { model: 'model-a:7b', messages: [message] })).status,

@@ -169,7 +169,10 @@ const walk = async (
 const noDisk = whyNoSmallDisk()
 
 t.test('a full disk', { skip: noDisk ?? false }, async t => {
-  const stack = await startStack({ wrap: stateDir => onSmallDisk(stateDir, 3 << 20) })
+  const stack = await startStack({
+    inference: { preload: false },
+    wrap: stateDir => onSmallDisk(stateDir, 3 << 20),
+  })
   t.teardown(stack.stop)
   const starve = () => fillDisk(stack.coordinator.pid, join(stack.folder, 'coordinator'))
   await walk(t, stack, starve, { isTotal: false })
@@ -185,7 +188,10 @@ const forbidWriting = (pid: number): (() => void) => {
 
 t.test('a disk that can only be read', async t => {
   // what the test runner loads into every process would end it at the first write
-  const stack = await startStack({ wrap: () => ['env', '-u', 'NODE_OPTIONS'] })
+  const stack = await startStack({
+    inference: { preload: false },
+    wrap: () => ['env', '-u', 'NODE_OPTIONS'],
+  })
   t.teardown(stack.stop)
   await walk(t, stack, () => forbidWriting(stack.coordinator.pid), { isTotal: true })
 })

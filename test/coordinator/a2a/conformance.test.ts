@@ -7,6 +7,7 @@ import { AgentCard } from '@a2a-js/sdk'
 import t from 'tap'
 import { caller, type Json } from '../../support/a2a.ts'
 import { startHook } from '../../support/hook.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 /* The cases of the public kits, in our own words, against the server that they are run on. */
 
@@ -186,7 +187,7 @@ t.test('hooks on loopback get what happens', async t => {
     1,
   )
   await rpc1.rpc('CancelTask', { id: task.id })
-  while (hook.got.length === 0) await new Promise(done => setTimeout(done, 20))
+  await waitUntil('the hook is called', () => hook.got.length > 0)
   t.equal(hook.got[0]?.body.statusUpdate.status.state, 'TASK_STATE_CANCELED')
   const gone = await rpc1.rpc('DeleteTaskPushNotificationConfig', { taskId: task.id, id: 'hook' })
   t.equal(gone.result, null)

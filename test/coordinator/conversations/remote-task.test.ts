@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { ConversationsConfig } from '../../../coordinator/conversations/conversations-config.ts'
 import { RemoteAgents } from '../../../coordinator/conversations/remote-agent.ts'
@@ -9,6 +8,7 @@ import { createTenant } from '../../../coordinator/people/tenants.ts'
 import { keyOfTier } from '../../support/app.ts'
 import { testConversations } from '../../support/conversing.ts'
 import { newerAgent, olderAgent } from '../../support/sdk-agents.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 
 /** Waits for nothing, but says how long it would have, and what it is told of before. */
@@ -75,10 +75,10 @@ for (const [version, open, get, cancel] of KINDS) {
     const wanted = { title: 'T', participants, autoRoute: true }
     const { id } = await conversations.create(wanted, caller)
     const sent = conversations.send(id, { content: 'hi', autoRoute: false, tell: () => {} }, caller)
-    while (!methods.includes(get)) await setTimeout(5)
+    await waitUntil('the task is polled', () => methods.includes(get), 5)
     leaving.abort()
     t.match(await sent, { message: { state: 'cancelled' } })
-    while (cancelled.length === 0) await setTimeout(5)
+    await waitUntil('the task is cancelled', () => cancelled.length > 0, 5)
     resolve()
   })
 }

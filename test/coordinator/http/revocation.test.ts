@@ -11,6 +11,7 @@ import type { NewUsage } from '../../../coordinator/quota/usage.ts'
 import { HEADER_PROMPT_TOKENS } from '../../../shared/wire/link.ts'
 import { appWith, views } from '../../support/app.ts'
 import { type CellHandler, endWithUsage, linkCell } from '../../support/cell.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { logger, populate, SPEC } from '../keys/fixtures.ts'
 import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
@@ -167,10 +168,8 @@ for (const [what, end] of Object.entries(ENDS)) {
   })
 }
 
-/** Waits for what comes by itself; the test's own time limit ends it. */
-const until = async (isSo: () => boolean): Promise<void> => {
-  while (!isSo()) await new Promise(resolve => setTimeout(resolve, 5))
-}
+const until = (isSo: () => boolean): Promise<boolean> =>
+  waitUntil('the effect of the revocation', isSo, 5)
 
 t.test('a secret that was rotated out carries its streams until it is retired', async t => {
   const all = await rig(t)

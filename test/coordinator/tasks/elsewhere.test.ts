@@ -7,6 +7,7 @@ import type { Subscription } from '../../../coordinator/tasks/subscription.ts'
 import { TaskState } from '../../../coordinator/tasks/task-state.ts'
 import { createTasks } from '../../../coordinator/tasks/tasks.ts'
 import type { Work } from '../../../coordinator/tasks/turn.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 import { HOME, newTask } from './fixtures.ts'
 
@@ -117,8 +118,7 @@ t.test('a task is cancelled in the process that runs it, whoever is asked', asyn
   t.match(last, { to_state: 'canceled', actor: 'key:b' })
   t.equal((await two.cancel(taskId, 'home', 'key:b')).status?.state, task.status?.state)
   const open = () => store.ledger.read.selectFrom('task_mail').selectAll().execute()
-  while ((await open()).length > 0) await new Promise(done => setTimeout(done, 20))
-  t.pass('the request is done with')
+  await waitUntil('the request is done with', async () => (await open()).length === 0)
 })
 
 t.test('what was cancelled while its process was gone does not begin again', async t => {

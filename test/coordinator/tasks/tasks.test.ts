@@ -6,6 +6,7 @@ import { createTasks } from '../../../coordinator/tasks/tasks.ts'
 import { brokenAt } from '../../../coordinator/tasks/transition.ts'
 import type { Work } from '../../../coordinator/tasks/turn.ts'
 import { MAX_RUNNING_PER_TENANT } from '../../../coordinator/tasks/turns.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { temporaryStore } from '../store/temporary.ts'
 
 const quiet = { warn: () => {}, error: () => {} }
@@ -171,7 +172,7 @@ t.test('a store that fails once keeps nobody waiting, and loses nothing', async 
   }
   start()
   await t.rejects(events.next(), { message: 'the disk is full' })
-  while (tasks.isRunning(taskId)) await new Promise(done => setTimeout(done, 20))
+  await waitUntil('the task has ended', () => !tasks.isRunning(taskId))
   t.equal((await tasks.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_COMPLETED)
   await tasks.close()
 })

@@ -16,6 +16,7 @@ import type { Store } from '../../../coordinator/store/store.ts'
 import { openWebhooks } from '../../../coordinator/webhooks/open.ts'
 import { silent } from '../../support/cell.ts'
 import { REFUSED_ADDRESSES } from '../../support/refused-addresses.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
 interface Received {
@@ -76,9 +77,8 @@ const scene = async (t: Test, settings: object = {}) => {
   }
   t.teardown(close)
   const url = `http://127.0.0.1:${port}/hook/secret-path`
-  const until = async (isRight: () => boolean | Promise<boolean>) => {
-    while (!(await isRight())) await new Promise(resolve => setTimeout(resolve, 5))
-  }
+  const until = (isRight: () => boolean | Promise<boolean>) =>
+    waitUntil('what the webhooks do', isRight, 5)
   const answer = (...codes: number[]) => {
     statuses = codes
   }
