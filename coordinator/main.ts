@@ -23,7 +23,7 @@ import { loadServerIdentity } from './tls/server-identity.ts'
 const PROGRAM = 'shoal-coordinator'
 const MORE = `${PROGRAM} help lists the commands for keys, join tokens, cells and the audit.`
 
-/** What is not on the disk so long after the last answer will not get there. */
+/** Time after the last answer in which all data should be on the disk. */
 const CLOSE_TIMEOUT_MS = 10_000
 
 type Environment = Record<string, string | undefined>
@@ -94,7 +94,9 @@ const inWords = (text: string): string => wrongValue(text.trimEnd().replace(/^er
 /** The store is found as the serving process finds it: same file, environment and flags. */
 const administer = async (argv: string[], env: Environment): Promise<void> => {
   const program = new Command(PROGRAM)
-    .description('Run without a command to start the coordinator. The commands work on the local store.')
+    .description(
+      'Run without a command to start the coordinator. The commands work on the local store.',
+    )
     .option('--config <file>', 'configuration file')
     .option('--state-dir <folder>', 'folder of the store')
     .showHelpAfterError(MORE)

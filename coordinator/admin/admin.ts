@@ -39,7 +39,11 @@ export const addAdminCommands = (
 
   addInit(program, onStore, identify)
   addKeyCommands(program.command('key').description('API keys'), onStore)
-  addTokenCommands(program.command('token').description('manage join tokens for cells'), onStore, identify)
+  addTokenCommands(
+    program.command('token').description('manage join tokens for cells'),
+    onStore,
+    identify,
+  )
   addCellCommands(program.command('cell').description('manage enrolled cells'), onStore)
   addTenantCommands(program.command('tenant').description('tenants'), onStore)
   addPersonCommands(program.command('person').description('persons'), onStore)

@@ -33,10 +33,7 @@ export const addAuditCommands = (audit: Command, onStore: OnStore, sign: OpenSig
     .command('accept')
     .description('accept the audit as it is after a restore; the coordinator must be stopped')
     .requiredOption('--reason <text>', 'why known rows are missing; kept in the audit')
-    .option(
-      '--lost-key <key>',
-      'public key of the lost signing.json, as pinned by the cells',
-    )
+    .option('--lost-key <key>', 'public key of the lost signing.json, as pinned by the cells')
     .action(({ reason, lostKey }: { reason: string; lostKey?: string }) =>
       onStore(async ({ ledger }, by) => ({
         ...(await acceptAudit(ledger, await sign(), reason, by, lostKey)),

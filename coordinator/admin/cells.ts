@@ -13,7 +13,12 @@ export const addTokenCommands = (token: Command, onStore: OnStore, identify: Ide
   token
     .command('create')
     .description('create a join token for new cells')
-    .option('--uses <n>', 'number of machines that may join; more than one needs an approval', count, 1)
+    .option(
+      '--uses <n>',
+      'number of machines that may join; more than one needs an approval',
+      count,
+      1,
+    )
     .option('--ttl-minutes <n>', 'lifetime of the token', count, TTL_MINUTES)
     .option('--tag <tag...>', 'tags for the new cells', [])
     .action(({ uses, ttlMinutes, tag }: { uses: number; ttlMinutes: number; tag: string[] }) =>

@@ -6,7 +6,6 @@ export const choice = (flags: string, values: readonly string[]): Option =>
 
 /** The value of a flag that counts something. */
 export const count = (text: string): number => {
-  if (!/^[1-9]\d{0,8}$/.test(text))
-    throw new InvalidArgumentError('must be an integer, 1 or more')
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('must be an integer, 1 or more')
   return Number(text)
 }

@@ -25,7 +25,7 @@ export interface EventParts {
   events: Events
   keys: AuthParts['keys']
   count: Count
-  /** What a key sees of tasks. */
+  /** Task visibility of a key. */
   readerOf: ReaderOf
   figures: EventFigures
   draining: () => boolean

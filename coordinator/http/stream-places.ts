@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 
-/** How many long answers there are at once, in all and with one key. */
+/** Limits on simultaneous streams, in total and per key. */
 export interface StreamPlaces {
   /** Answers how to give the place back. Throws `rate_limited`. */
   take(keyId: string): () => void
@@ -20,7 +20,8 @@ export const createStreamPlaces = (limits: { all: number; perKey: number }): Str
     take: keyId => {
       const own = byKey.get(keyId) ?? 0
       if (own >= limits.perKey) refuse(`a key may have at most ${limits.perKey} open streams`)
-      if (count >= limits.all) refuse(`the coordinator has ${limits.all} open streams, which is its limit`)
+      if (count >= limits.all)
+        refuse(`the coordinator has ${limits.all} open streams, which is its limit`)
       byKey.set(keyId, own + 1)
       count++
       let given = false

@@ -38,7 +38,7 @@ export interface McpParts {
 
 /** Streams of changes at once. */
 const MAX_STREAMS = 1024
-/** And with one key, so that no key takes all of them. */
+/** Limit per key, so that no key takes all streams. */
 const MAX_STREAMS_PER_KEY = 32
 const META_PARAM = `_meta[${IDEMPOTENCY_META_KEY}]`
 

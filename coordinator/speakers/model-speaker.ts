@@ -81,6 +81,6 @@ export const createModelSpeaker = ({ config, askModel, fleet, quota, now }: Mode
   return { admit: contextOf, ready, speak }
 }
 
-/** Where a cell could not tell. */
+/** Estimated tokens, for a cell that did not report its usage. */
 const tokensOf = (lines: readonly { content: string }[], text: string): number =>
   Math.ceil([...lines.map(({ content }) => content), text].join('').length / CHARS_PER_TOKEN)

@@ -18,7 +18,7 @@ export interface SpeakerParts extends ModelSpeakerParts {
   agents: RemoteAgents
 }
 
-/** It would wait for itself. */
+/** A conversation cannot call this skill: it would wait for itself. */
 const CONVERSATION_SKILL = 'multi-agent-conversation'
 const AGENT_TEXT_CHARS = 64_000
 
@@ -61,8 +61,7 @@ export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
   return {
     admit: (participant, context) => {
       const { id, type, url } = participant
-      if (url !== undefined && type !== 'agent')
-        throw wrong(`${id}: only agents have a url`, 'url')
+      if (url !== undefined && type !== 'agent') throw wrong(`${id}: only agents have a url`, 'url')
       if (type === 'model') models.admit(id, callerKey(context))
       if (type === 'skill') admitSkill(participant, context)
       if (type === 'agent') admitAgent(participant)

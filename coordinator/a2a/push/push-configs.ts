@@ -21,14 +21,14 @@ export interface PushConfigs {
     tenantId: string,
     config: TaskPushNotificationConfig,
     version: Version,
-    /** Who makes it. */
+    /** Id of the key that creates it. */
     keyId: string,
   ): Promise<TaskPushNotificationConfig>
   list(taskId: string, tenantId: string): Promise<TaskPushNotificationConfig[]>
   remove(taskId: string, tenantId: string, configId: string): Promise<void>
-  /** With their secrets. */
+  /** Configurations of a task with their secrets. */
   forSending(taskId: string, tenantId: string): Promise<TaskPushNotificationConfig[]>
-  /** Who has to be told of a task, and in which version. */
+  /** Webhooks of a task, each with its protocol version. */
   hooksOf(
     trx: Transaction<LedgerTables>,
     taskId: string,
@@ -127,8 +127,14 @@ const requireShort = ({ id, url, token, authentication }: TaskPushNotificationCo
     if (typeof text !== 'string')
       throw new ShoalError('invalid_request', `${param} must be a string`, { param })
     if (text.length > MAX_TEXT)
-      throw new ShoalError('invalid_request', `${param} is longer than ${MAX_TEXT} characters`, { param })
+      throw new ShoalError('invalid_request', `${param} is longer than ${MAX_TEXT} characters`, {
+        param,
+      })
     if (/[^\x20-\x7e]/.test(text))
-      throw new ShoalError('invalid_request', `${param} must contain only visible ASCII characters`, { param })
+      throw new ShoalError(
+        'invalid_request',
+        `${param} must contain only visible ASCII characters`,
+        { param },
+      )
   }
 }

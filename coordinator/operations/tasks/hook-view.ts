@@ -6,12 +6,12 @@ import { TaskId } from './task-view.ts'
 
 export const HOOK_PATH = { task_id: TaskId, hook_id: z.string().min(1).max(128) }
 
-/** Of its secrets so much that two can be told apart. */
+/** View of a webhook; its secrets are masked, but can be told apart. */
 export const HookView = z.object({
   id: z.string(),
   task_id: z.string(),
   url: z.string(),
-  /** Sent as `X-A2A-Notification-Token`; null without one. */
+  /** Value of `X-A2A-Notification-Token`; null without one. */
   token: z.string().nullable(),
   /** The scheme of the `Authorization` that is sent; null without one. */
   scheme: z.string().nullable(),

@@ -15,7 +15,7 @@ export default defineSkill({
     purpose: z.string(),
     /** Every role that can take part. */
     approver_roles: z.array(z.string()),
-    /** For each person who must approve: the roles of which that person has one. */
+    /** One entry per required approver: the roles of which that person needs one. */
     approvals: z.array(z.array(z.string())),
     approvals_needed: z.int(),
     request_minutes: z.int(),

@@ -239,7 +239,10 @@ t.test('a request for auto', async t => {
     const headers = { authorization: 'Bearer enterprise-key' }
     const payload = { model: 'auto', input: 'a' }
     const embed = await app.inject({ method: 'POST', url: '/v1/embeddings', headers, payload })
-    t.match(embed.json().error, { code: 'invalid_model', message: /auto is only available for chat completions/ })
+    t.match(embed.json().error, {
+      code: 'invalid_model',
+      message: /auto is only available for chat completions/,
+    })
     const { data } = (await app.inject({ url: '/v1/models', headers })).json()
     t.notOk(data.some(({ id }: { id: string }) => id === 'auto'))
   })

@@ -136,7 +136,10 @@ t.test('a join token for many machines', async t => {
   const { demo, call } = await scene(t)
   const ask = () => call(demo.operator, 'POST', '/v1/tokens', { uses: 500, ttl_minutes: 30 })
   const asked = await ask()
-  t.match(asked, { status: 202, json: { gate_id: 'gate.cell-enroll', next: /repeat the same call/ } })
+  t.match(asked, {
+    status: 202,
+    json: { gate_id: 'gate.cell-enroll', next: /repeat the same call/ },
+  })
   t.match((await ask()).json, { request_id: asked.json.request_id }, 'asked again, it is the same')
   const { request_id } = asked.json
   await call(demo.approver_b, 'POST', `/v1/gates/requests/${request_id}/approve`)
@@ -243,7 +246,10 @@ t.test('nobody becomes somebody else through a key', async t => {
   await t.test('an administrator cannot read a new secret of another person', async t => {
     const approver = demo.approver_a.slice('svc-dev-'.length).split('_')[0]
     const answer = await call(demo.operator, 'POST', `/v1/keys/${approver}/rotate`)
-    t.match(answer, { status: 403, json: { error: { message: /only its holder can rotate the secret of/ } } })
+    t.match(answer, {
+      status: 403,
+      json: { error: { message: /only its holder can rotate the secret of/ } },
+    })
     t.equal((await call(demo.approver_a, 'GET', '/v1/keys')).status, 200)
   })
   await t.test('a program cannot become its person', async t => {

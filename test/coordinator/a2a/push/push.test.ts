@@ -221,7 +221,10 @@ t.test('what waits for a hook is shown to who sees the task alone', async t => {
   const [job] = await until(jobs, rows => rows.length > 0)
   const path = `/v1/queue/jobs/${job?.id}`
   const own = (await ask.json(path)).json
-  t.match(own.payload, { config_id: 'hook', body: /several skills match|no skill matches|name one skill/ })
+  t.match(own.payload, {
+    config_id: 'hook',
+    body: /several skills match|no skill matches|name one skill/,
+  })
   const others = (await caller(url, demo.approver_a).json(path)).json
   t.match(others, { id: job?.id, payload: { config_id: 'hook', body: undefined } })
 })
