@@ -17,7 +17,7 @@ import { pino } from 'pino'
 import { createEmbeddedBus } from '../coordinator/broker/broker.ts'
 import { createInbox } from '../coordinator/broker/inbox.ts'
 import { createControl } from '../coordinator/control/control.ts'
-import { createCells } from '../coordinator/enrolment/cells.ts'
+import { Cells } from '../coordinator/enrolment/cells.ts'
 import { newCellRow } from '../coordinator/enrolment/enrolment.ts'
 import { createToken } from '../coordinator/enrolment/join-tokens.ts'
 import { Fleet } from '../coordinator/fleet/fleet.ts'
@@ -52,7 +52,7 @@ const enrol = async (store: Store, count: number): Promise<BenchCellsOptions['ce
 /** Starts a coordinator with the parts that commands need. */
 const startCoordinator = async (store: Store) => {
   const signer = signerOf(newPrivateKey())
-  const cells = createCells({ store, logger })
+  const cells = new Cells({ store, logger })
   const sentAtMs = new Map<string, number>()
   const ended = new Map<string, (fromBrokerMs: number) => void>()
   const fleet = new Fleet({

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { type KeySpec, rowOf } from '../coordinator/keys/key.ts'
-import { createKeys } from '../coordinator/keys/keys.ts'
+import { Keys } from '../coordinator/keys/keys.ts'
 import { KEY_PREFIX, newSecret } from '../coordinator/keys/secret.ts'
 import { createPerson } from '../coordinator/people/people.ts'
 import { createTenant } from '../coordinator/people/tenants.ts'
@@ -63,7 +63,7 @@ const row = (what: string, value: number, unit: string, promised: string): Repor
 const openMs = async (folder: string): Promise<number> => {
   const before = performance.now()
   const store = await openStore(folder, { pollMilliseconds: 0 })
-  createKeys({ store, logger: console }).close()
+  new Keys({ store, logger: console }).close()
   const took = performance.now() - before
   await store.close()
   return took
@@ -92,16 +92,19 @@ const fillStore = async (folder: string, count: number): Promise<string[]> => {
 const measureKeys = async (folder: string, secrets: readonly string[]): Promise<ReportRow[]> => {
   const store: Store = await openStore(folder, { pollMilliseconds: 0 })
   // the time of each last use is not written here: it is once a minute and key, beside the check
-  const keys = createKeys({ store, logger: console, now: () => 1 })
-  const cold = await timesOf(secrets.slice(0, COLD), keys.authenticate)
+  const keys = new Keys({ store, logger: console, now: () => 1 })
+  const check: Check = secret => keys.authenticate(secret)
+  const cold = await timesOf(secrets.slice(0, COLD), check)
   const before = heapBytes()
   const kept = secrets.slice(COLD, COLD + CACHED)
   for (const secret of kept) await keys.authenticate(secret)
   const entries = Math.min(CACHED, COLD + kept.length)
   const cacheBytes = ((heapBytes() - before) / (entries - COLD)) * entries
   const warm: number[] = []
-  for (let round = 0; round < 20; round++) warm.push(batchUs(kept.slice(-1000), keys.authenticate))
-  const holds = holdUs(await keys.authenticate(kept.at(-1) ?? ''), keys.hold)
+  for (let round = 0; round < 20; round++) warm.push(batchUs(kept.slice(-1000), check))
+  const holds = holdUs(await keys.authenticate(kept.at(-1) ?? ''), (...answer) =>
+    keys.hold(...answer),
+  )
   keys.close()
   await store.close()
   return [
@@ -113,7 +116,7 @@ const measureKeys = async (folder: string, secrets: readonly string[]): Promise<
   ]
 }
 
-type Check = ReturnType<typeof createKeys>['authenticate']
+type Check = Keys['authenticate']
 type Found = Awaited<ReturnType<Check>>
 
 /** Microseconds for each, one after the other. */
@@ -135,7 +138,7 @@ const batchUs = (secrets: readonly string[], check: Check): number => {
   return ((performance.now() - before) * 1000) / secrets.length
 }
 
-const holdUs = (key: Found, hold: ReturnType<typeof createKeys>['hold']): number => {
+const holdUs = (key: Found, hold: Keys['hold']): number => {
   if (key === undefined) return Number.NaN
   const rounds = 200_000
   const before = performance.now()

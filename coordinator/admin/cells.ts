@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { joinTokenText } from '../../shared/join-token.ts'
-import { createCells } from '../enrolment/cells.ts'
+import { Cells } from '../enrolment/cells.ts'
 import { createToken, listTokens, requireSingleUse, revokeToken } from '../enrolment/join-tokens.ts'
 import { count } from './flags.ts'
 import type { Identify } from './init.ts'
@@ -48,7 +48,7 @@ export const addCellCommands = (cell: Command, onStore: OnStore): void => {
     .option('--all', 'include revoked cells')
     .action(({ all = false }: { all?: boolean }) =>
       onStore(async store => {
-        const cells = await createCells({ store }).list()
+        const cells = await new Cells({ store }).list()
         return cells.filter(({ revokedAt }) => all || revokedAt === undefined).map(cellView)
       }),
     )
@@ -56,12 +56,12 @@ export const addCellCommands = (cell: Command, onStore: OnStore): void => {
     .command('revoke <id>')
     .description("revoke a cell's credential permanently")
     .action((id: string) =>
-      onStore(async (store, by) => cellView(await createCells({ store }).revoke(id, by))),
+      onStore(async (store, by) => cellView(await new Cells({ store }).revoke(id, by))),
     )
   cell
     .command('release <id>')
     .description('release a cell from quarantine; stop its copy first')
     .action((id: string) =>
-      onStore(async (store, by) => cellView(await createCells({ store }).release(id, by))),
+      onStore(async (store, by) => cellView(await new Cells({ store }).release(id, by))),
     )
 }

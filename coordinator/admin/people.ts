@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Printable } from '../../shared/print.ts'
 import type { Actor } from '../audit/audit.ts'
-import { createKeys, type Keys } from '../keys/keys.ts'
+import { Keys } from '../keys/keys.ts'
 import { createPerson, listPeople } from '../people/people.ts'
 import { createTenant, listTenants } from '../people/tenants.ts'
 import { logger, type OnStore } from './on-store.ts'
@@ -59,6 +59,6 @@ const addEnabling = (
       .command(`${verb} <id>`)
       .description(ENABLING[verb])
       .action((id: string) =>
-        onStore((store, by) => enable(createKeys({ store, logger }), id, verb === 'enable', by)),
+        onStore((store, by) => enable(new Keys({ store, logger }), id, verb === 'enable', by)),
       )
 }

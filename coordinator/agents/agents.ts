@@ -1,8 +1,8 @@
 import type { Events } from '../events/bus.ts'
 import type { Store } from '../store/store.ts'
 import type { AgentsConfig } from './config.ts'
-import { createPeers, type Peers } from './peers.ts'
-import { createSessions, type Sessions } from './sessions.ts'
+import { Peers } from './peers.ts'
+import { Sessions } from './sessions.ts'
 
 /** What is known of agents: their sessions, who stands in for operators, and the profiles. */
 export interface Agents {
@@ -19,7 +19,7 @@ export interface AgentParts {
 }
 
 export const createAgents = (parts: AgentParts): Agents => ({
-  sessions: createSessions(parts),
-  peers: createPeers({ ...parts, holdMs: parts.config.peer_minutes * 60_000 }),
+  sessions: new Sessions(parts),
+  peers: new Peers({ ...parts, holdMs: parts.config.peer_minutes * 60_000 }),
   profiles: parts.config.profiles,
 })

@@ -15,77 +15,53 @@ import {
   requireHolding,
 } from './peer.ts'
 
-/** Who asks, and what they call themselves. */
+/** The requester and the operator role that it claims. */
 export interface PeerAsker {
   caller: Caller
   role: string
   agentId: string
 }
 
-/**
- * Who stands in for which operator role: one holder for each role of a tenant. It tells operators
- * apart and gives no rights; those are the key's.
- */
-export interface Peers {
-  /** The same key and agent again hold it for longer. Throws `conflict` that names another holder. */
-  claim(asker: PeerAsker, terminalLabel: string | undefined): Promise<Peer>
-  release(asker: PeerAsker, id: string): Promise<Peer>
-  /** `mutual` once each has named the other. */
-  handshake(asker: PeerAsker, id: string, otherId: string): Promise<[Peer, Handshake]>
-  /** Who holds a role now. */
-  holders(tenantId: string): Promise<Peer[]>
-}
-
 export interface PeerParts {
   store: Pick<Store, 'ledger'>
-  /** How long a claim is good. */
+  /** Lifetime of a claim, milliseconds. */
   holdMs: number
   publish: Events['publish']
+  /** Unix time, milliseconds. */
   now: () => number
 }
 
-export const createPeers = ({ store, holdMs, publish, now }: PeerParts): Peers => {
-  const { ledger } = store
+/**
+ * Stand-ins for operator roles: one holder for each role of a tenant. Holding a role identifies an
+ * operator and grants no rights; those are the key's.
+ */
+export class Peers {
+  readonly #parts: PeerParts
 
-  const tell = (event: string, { id, role, agentId, fence }: Peer, tenantId: string): void =>
-    void publish(`shoal.peer.${event}`, { tenant_id: tenantId, role, agent_id: agentId, fence }, id)
+  constructor(parts: PeerParts) {
+    this.#parts = parts
+  }
 
-  const claim: Peers['claim'] = async (asker, terminalLabel) => {
-    const { caller, role, agentId } = asker
-    const { tenantId, person } = caller
+  /** Renews the claim of the same key and agent. Throws `conflict` that names another holder. */
+  async claim(asker: PeerAsker, terminalLabel: string | undefined): Promise<Peer> {
+    const { store, now } = this.#parts
+    const { tenantId } = asker.caller
     requireRole(asker)
-    const { peer, isNew } = await ledger.sealed.write(async trx => {
+    const { peer, event } = await store.ledger.sealed.write(async trx => {
       const at = now()
-      const holder = (await readHolders(trx, tenantId, at)).find(each => each.role === role)
-      const renewed = holder?.keyId === person.keyId && holder.agentId === agentId
-      if (holder !== undefined && !renewed) throw heldBy(holder)
-      const expires_at = at + holdMs
-      if (holder !== undefined) {
-        const label = terminalLabel === undefined ? {} : { terminal_label: terminalLabel }
-        await change(trx, holder.id, { expires_at, ...label })
-        await note(trx, asker, holder, { action: 'peer.renew', at })
-        return { peer: await readPeer(trx, holder.id, tenantId), isNew: false }
-      }
-      const row: OperatorPeerRow = {
-        ...{ id: newId('peer', at), tenant_id: tenantId, role, expires_at, claimed_at: at },
-        ...{ person_id: person.personId, key_id: person.keyId, agent_id: agentId },
-        terminal_label: terminalLabel ?? null,
-        fence: await nextSequence(trx, `peer-fence:${tenantId}:${role}`),
-        ended_at: null,
-      }
-      await forgetOld(trx, tenantId, role)
-      await trx.insertInto('operator_peers').values(row).execute()
-      const made = await readPeer(trx, row.id, tenantId)
-      await note(trx, asker, made, { action: 'peer.claim', at })
-      return { peer: made, isNew: true }
+      const holder = (await readHolders(trx, tenantId, at)).find(({ role }) => role === asker.role)
+      const claim = { asker, terminalLabel, at, expiresAt: at + this.#parts.holdMs }
+      if (holder === undefined) return { peer: await addPeer(trx, claim), event: 'claimed' }
+      return { peer: await renewPeer(trx, holder, claim), event: 'renewed' }
     })
-    tell(isNew ? 'claimed' : 'renewed', peer, tenantId)
+    this.#publish(event, peer, tenantId)
     return peer
   }
 
-  const release: Peers['release'] = async (asker, id) => {
+  async release(asker: PeerAsker, id: string): Promise<Peer> {
+    const { store, now } = this.#parts
     const { tenantId } = asker.caller
-    const peer = await ledger.sealed.write(async trx => {
+    const peer = await store.ledger.sealed.write(async trx => {
       const at = now()
       const own = await ownPeer(trx, asker, id)
       requireHolding(own, at)
@@ -93,42 +69,93 @@ export const createPeers = ({ store, holdMs, publish, now }: PeerParts): Peers =
       await note(trx, asker, own, { action: 'peer.release', at })
       return readPeer(trx, id, tenantId)
     })
-    tell('released', peer, tenantId)
+    this.#publish('released', peer, tenantId)
     return peer
   }
 
-  const handshake: Peers['handshake'] = async (asker, id, otherId) => {
+  /** The handshake is `mutual` once each peer has named the other. */
+  async handshake(asker: PeerAsker, id: string, otherId: string): Promise<[Peer, Handshake]> {
+    const { store, now } = this.#parts
     const { tenantId } = asker.caller
     requireRole(asker)
     if (id === otherId)
       throw new ShoalError('invalid_request', 'a peer does not shake hands with itself', {
         param: 'peer_session_id',
       })
-    const [peer, state] = await ledger.sealed.write(async (trx): Promise<[Peer, Handshake]> => {
-      const at = now()
-      const own = await ownPeer(trx, asker, id)
-      const other = await readPeer(trx, otherId, tenantId)
-      for (const each of [own, other]) requireHolding(each, at)
-      await trx
-        .insertInto('peer_handshakes')
-        .values({ peer_id: id, other_id: otherId, at })
-        .onConflict(conflict => conflict.doNothing())
-        .execute()
-      const state = await handshakeOf(trx, id, otherId)
-      const details = { peer: otherId, peer_role: other.role, state }
-      await note(trx, asker, own, { action: 'peer.handshake', at, details })
-      return [own, state]
-    })
-    tell('handshake', peer, tenantId)
+    const [peer, state] = await store.ledger.sealed.write(
+      async (trx): Promise<[Peer, Handshake]> => {
+        const at = now()
+        const own = await ownPeer(trx, asker, id)
+        const other = await readPeer(trx, otherId, tenantId)
+        for (const each of [own, other]) requireHolding(each, at)
+        await trx
+          .insertInto('peer_handshakes')
+          .values({ peer_id: id, other_id: otherId, at })
+          .onConflict(conflict => conflict.doNothing())
+          .execute()
+        const state = await handshakeOf(trx, id, otherId)
+        const details = { peer: otherId, peer_role: other.role, state }
+        await note(trx, asker, own, { action: 'peer.handshake', at, details })
+        return [own, state]
+      },
+    )
+    this.#publish('handshake', peer, tenantId)
     return [peer, state]
   }
 
-  return {
-    claim,
-    release,
-    handshake,
-    holders: tenantId => readHolders(ledger.read, tenantId, now()),
+  /** The current holders of roles. */
+  holders(tenantId: string): Promise<Peer[]> {
+    return readHolders(this.#parts.store.ledger.read, tenantId, this.#parts.now())
   }
+
+  #publish(event: string, { id, role, agentId, fence }: Peer, tenantId: string): void {
+    const data = { tenant_id: tenantId, role, agent_id: agentId, fence }
+    this.#parts.publish(`shoal.peer.${event}`, data, id)
+  }
+}
+
+interface RoleClaim {
+  asker: PeerAsker
+  terminalLabel: string | undefined
+  at: number
+  expiresAt: number
+}
+
+const addPeer = async (
+  trx: Trx,
+  { asker, terminalLabel, at, expiresAt }: RoleClaim,
+): Promise<Peer> => {
+  const { caller, role, agentId } = asker
+  const { tenantId, person } = caller
+  const row: OperatorPeerRow = {
+    id: newId('peer', at),
+    tenant_id: tenantId,
+    role,
+    expires_at: expiresAt,
+    claimed_at: at,
+    person_id: person.personId,
+    key_id: person.keyId,
+    agent_id: agentId,
+    terminal_label: terminalLabel ?? null,
+    fence: await nextSequence(trx, `peer-fence:${tenantId}:${role}`),
+    ended_at: null,
+  }
+  await forgetOld(trx, tenantId, role)
+  await trx.insertInto('operator_peers').values(row).execute()
+  const peer = await readPeer(trx, row.id, tenantId)
+  await note(trx, asker, peer, { action: 'peer.claim', at })
+  return peer
+}
+
+/** Throws `conflict` for another holder. */
+const renewPeer = async (trx: Trx, holder: Peer, claim: RoleClaim): Promise<Peer> => {
+  const { asker, terminalLabel, at, expiresAt } = claim
+  const { caller, agentId } = asker
+  if (holder.keyId !== caller.person.keyId || holder.agentId !== agentId) throw heldBy(holder)
+  const label = terminalLabel === undefined ? {} : { terminal_label: terminalLabel }
+  await change(trx, holder.id, { expires_at: expiresAt, ...label })
+  await note(trx, asker, holder, { action: 'peer.renew', at })
+  return readPeer(trx, holder.id, caller.tenantId)
 }
 
 /** Throws `forbidden`. */
@@ -137,7 +164,7 @@ const requireRole = ({ caller, role }: PeerAsker): void => {
   throw new ShoalError('forbidden', `this needs a key with the role ${role}`)
 }
 
-/** Throws `not_found` for one of somebody else, `conflict` for one of another role or agent. */
+/** Throws `not_found` for a peer of another person, `conflict` for another role or agent. */
 const ownPeer = async (trx: Trx, asker: PeerAsker, id: string): Promise<Peer> => {
   const { caller, role, agentId } = asker
   const peer = await readPeer(trx, id, caller.tenantId)
@@ -156,7 +183,7 @@ const heldBy = ({ role, agentId, personId, terminalLabel, expiresAt }: Peer): Sh
   )
 }
 
-/** Holdings of one role that are kept, the newest; who acts with an older one is not found. */
+/** Number of newest claims of a role that are kept; older ones are not found any more. */
 const KEPT = 100
 
 const forgetOld = async (trx: Trx, tenantId: string, role: string): Promise<void> => {

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import type { AgentClaimRow, AgentSessionRow } from '../store/agent-tables.ts'
 import { count } from '../store/count.ts'
+import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import type { AgentSession, Claim } from './session.ts'
 
@@ -170,3 +171,19 @@ const claimOf = ({ scope, task_id, task_state, claimed_at }: AgentClaimRow): Cla
   taskState: (task_state ?? undefined) as Claim['taskState'],
   claimedAt: claimed_at,
 })
+
+/** Deletes sessions that ended before a Unix time; 100 per call, which keeps transactions short. */
+export const deleteEnded = async (ledger: Ledger, before: number): Promise<void> => {
+  const old = await ledger.read
+    .selectFrom('agent_sessions')
+    .select('id')
+    .where('ended_at', '<', before)
+    .limit(100)
+    .execute()
+  if (old.length === 0) return
+  const ids = old.map(({ id }) => id)
+  await ledger.free.write(async trx => {
+    await trx.deleteFrom('agent_evidence').where('session_id', 'in', ids).execute()
+    await trx.deleteFrom('agent_sessions').where('id', 'in', ids).execute()
+  })
+}

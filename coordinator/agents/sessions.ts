@@ -3,9 +3,16 @@ import type { Events } from '../events/bus.ts'
 import type { Caller } from '../gates/asking.ts'
 import type { Store } from '../store/store.ts'
 import { addSession } from './add-session.ts'
+import {
+  confirmCheck,
+  type HeldCheck,
+  holdCheck,
+  type PassedCheck,
+  passCheck,
+} from './check-steps.ts'
 import { claimScope } from './claim-scope.ts'
 import type { AgentsConfig } from './config.ts'
-import { type DockRequest, fittingRoles, requireLive, withProfile } from './docking.ts'
+import { type DockRequest, fittingRoles, withProfile } from './docking.ts'
 import { type Ended, endDue, endSession, freeClaims } from './ending.ts'
 import { type Evidence, type KeptEvidence, keepEvidence, readEvidence } from './evidence.ts'
 import { noteTask, type TaskNote } from './note-task.ts'
@@ -20,6 +27,7 @@ import {
 import {
   countClaims,
   countLive,
+  deleteEnded,
   dueSessions,
   findSession,
   noSession,
@@ -27,234 +35,171 @@ import {
   readSessions,
   type SessionFilter,
 } from './session-rows.ts'
-import { type Commit, createStep, isOwn } from './step.ts'
-
-/** A check that the policy has let through, in whose transaction the approval is used up. */
-export interface PassedCheck extends WaitingCheck {
-  commit?: Commit
-}
-
-/**
- * The sessions of agents: the seven steps in their order, each written with its row of the audit.
- * Everything is in the ledger, so sessions outlive the process and several coordinators see the same.
- */
-export interface Sessions {
-  dock(request: DockRequest, caller: Caller): Promise<AgentSession>
-  /** Throws `not_found` for one of somebody else whom the caller does not supervise. */
-  get(id: string, caller: Caller): Promise<AgentSession>
-  list(filter: SessionFilter): Promise<AgentSession[]>
-  countLive(tenantId: string): Promise<number>
-  /** Scopes that live sessions hold. */
-  countClaims(tenantId: string): Promise<number>
-  /** Of one session, the oldest first. */
-  evidenceOf(id: string): Promise<KeptEvidence[]>
-  /** Throws `conflict` when this step is not the next: before something is done that cannot be undone. */
-  require(id: string, caller: Caller, step: Step): Promise<AgentSession>
-  brief(id: string, caller: Caller): Promise<AgentSession>
-  claim(
-    id: string,
-    caller: Caller,
-    claim: { scope: string; taskId: string | undefined },
-  ): Promise<AgentSession>
-  /** The check has passed, or it waits for the supervisor. */
-  pass(id: string, caller: Caller, check: PassedCheck): Promise<AgentSession>
-  /** The check has not passed: the session stands at its claim, and that is on record. */
-  hold(id: string, caller: Caller, why: HeldCheck): Promise<AgentSession>
-  /** The supervisor lets the waiting check pass. */
-  confirm(
-    id: string,
-    caller: Caller,
-    check: Pick<WaitingCheck, 'actionType' | 'context'>,
-  ): Promise<AgentSession>
-  execute(id: string, caller: Caller, skill: string): Promise<AgentSession>
-  evidence(id: string, caller: Caller, evidence: Evidence): Promise<AgentSession>
-  /** How far the task is that a scope of the caller's is held for. Throws `not_found`. */
-  noteTask(caller: Caller, note: TaskNote): Promise<AgentSession>
-  undock(id: string, caller: Caller, outcome: Exclude<Outcome, 'expired'>): Promise<AgentSession>
-  /** Notes what has expired and forgets what is old. */
-  sweep(): Promise<void>
-}
-
-export interface HeldCheck {
-  actionType: string
-  gateId: string | undefined
-  /** False when the policy denies it. */
-  pending: boolean
-}
+import { isOwn, Steps } from './step.ts'
 
 export interface SessionParts {
   store: Pick<Store, 'ledger'>
   config: AgentsConfig
   publish: Events['publish']
+  /** Unix time, milliseconds. */
   now: () => number
 }
 
 const DAY_MS = 86_400_000
 
-export const createSessions = ({ store, config, publish, now }: SessionParts): Sessions => {
-  const { ledger } = store
-  const idleMs = config.session_idle_minutes * 60_000
-  const { step, tell } = createStep({ ledger, idleMs, publish, now })
+/**
+ * The sessions of agents: the seven steps in their order, each written with its audit row. All
+ * state is in the ledger, so sessions outlive the process and several coordinators share them.
+ */
+export class Sessions {
+  readonly #parts: SessionParts
+  readonly #idleMs: number
+  readonly #steps: Steps
 
-  const tellEnded = (ended: readonly Ended[]): void => {
-    for (const session of ended) tell('expired', session)
+  constructor(parts: SessionParts) {
+    const { store, config, publish, now } = parts
+    this.#parts = parts
+    this.#idleMs = config.session_idle_minutes * 60_000
+    this.#steps = new Steps({ ledger: store.ledger, idleMs: this.#idleMs, publish, now })
   }
 
-  const dock: Sessions['dock'] = async (asked, caller) => {
-    const request = withProfile(asked, config.profiles)
+  async dock(wanted: DockRequest, caller: Caller): Promise<AgentSession> {
+    const { store, config, now } = this.#parts
+    const request = withProfile(wanted, config.profiles)
     const roles = fittingRoles(request)
-    const { made, ended } = await ledger.sealed.write(trx =>
+    const { made, ended } = await store.ledger.sealed.write(trx =>
       addSession(trx, { request, roles, caller, at: now() }, config),
     )
-    tellEnded(ended)
-    tell('docked', made)
+    this.#publishExpired(ended)
+    this.#steps.publish('docked', made)
     return made
   }
 
-  const get: Sessions['get'] = async (id, caller) => {
-    const found = await readSession(ledger.read, id, caller.tenantId)
+  /** Throws `not_found` unless the caller owns the session or its supervisor session. */
+  async get(id: string, caller: Caller): Promise<AgentSession> {
+    const { read } = this.#parts.store.ledger
+    const found = await readSession(read, id, caller.tenantId)
     if (isOwn(found, caller)) return found
     const { supervisorId } = found
-    const supervisor =
-      supervisorId && (await findSession(ledger.read, supervisorId, caller.tenantId))
+    const supervisor = supervisorId && (await findSession(read, supervisorId, caller.tenantId))
     return supervisor && isOwn(supervisor, caller) ? found : noSession(id)
   }
 
-  const claim: Sessions['claim'] = async (id, caller, { scope, taskId }) => {
+  list(filter: SessionFilter): Promise<AgentSession[]> {
+    return readSessions(this.#parts.store.ledger.read, filter)
+  }
+
+  countLive(tenantId: string): Promise<number> {
+    return countLive(this.#parts.store.ledger.read, tenantId, this.#parts.now())
+  }
+
+  /** Number of scopes that live sessions hold. */
+  countClaims(tenantId: string): Promise<number> {
+    return countClaims(this.#parts.store.ledger.read, tenantId, this.#parts.now())
+  }
+
+  /** Evidence of one session, oldest first. */
+  evidenceOf(id: string): Promise<KeptEvidence[]> {
+    return readEvidence(this.#parts.store.ledger.read, id)
+  }
+
+  /** Throws `conflict` when this step is not the next. Call it before irreversible work. */
+  async require(id: string, caller: Caller, wanted: Step): Promise<AgentSession> {
+    const found = await readSession(this.#parts.store.ledger.read, id, caller.tenantId)
+    if (!isOwn(found, caller)) noSession(id)
+    requireStep(found, wanted, this.#parts.now())
+    return found
+  }
+
+  brief(id: string, caller: Caller): Promise<AgentSession> {
+    return this.#steps.make(id, caller, 'brief', () => ({ event: 'briefed' }))
+  }
+
+  async claim(
+    id: string,
+    caller: Caller,
+    { scope, taskId }: { scope: string; taskId: string | undefined },
+  ): Promise<AgentSession> {
+    const most = this.#parts.config.claims_per_session
     let ended: Ended[] = []
-    const after = await step(id, caller, 'claim', async (trx, session, at) => {
+    const after = await this.#steps.make(id, caller, 'claim', async (trx, session, at) => {
       ended = await endDue(trx, at, session.tenantId)
-      await claimScope(trx, session, { scope, taskId }, { at, most: config.claims_per_session })
+      await claimScope(trx, session, { scope, taskId }, { at, most })
       return { event: 'claimed', details: { scope, task: taskId ?? null } }
     })
-    tellEnded(ended)
+    this.#publishExpired(ended)
     return after
   }
 
-  const pass: Sessions['pass'] = (id, caller, { commit, ...check }) =>
-    step(
-      id,
-      caller,
-      'check',
-      (_trx, { supervisorId }) => {
-        const details = { action: check.actionType, gate_request: check.requestId ?? null }
-        if (supervisorId === undefined)
-          return { event: 'checked', set: { waiting_json: null }, details }
-        return {
-          event: 'waits',
-          step: 'claim',
-          set: { waiting_json: JSON.stringify(check) },
-          details: { ...details, waits_for: supervisorId },
-        }
-      },
-      commit === undefined ? {} : { commit },
-    )
-
-  const hold: Sessions['hold'] = (id, caller, { actionType, gateId, pending }) =>
-    step(id, caller, 'check', () => ({
-      event: pending ? 'waits' : 'denied',
-      step: 'claim',
-      set: { waiting_json: null },
-      details: { action: actionType, waits_for: gateId ?? null },
-      refused: !pending,
-    }))
-
-  const confirm: Sessions['confirm'] = async (id, caller, { actionType, context }) => {
-    const session = await get(id, caller)
-    if (isOwn(session, caller))
-      throw new ShoalError('forbidden', 'the supervisor confirms a check, not who has asked')
-    if (caller.person.kind !== 'person')
-      throw new ShoalError('forbidden', `a key of kind ${caller.person.kind} confirms nothing`)
-    return step(
-      id,
-      caller,
-      'check',
-      async (trx, { waiting, supervisorId = '' }, at) => {
-        requireLive(await readSession(trx, supervisorId, caller.tenantId), at)
-        if (waiting === undefined)
-          throw new ShoalError('conflict', `no check of session ${id} waits for you`)
-        if (waiting.actionType !== actionType || waiting.context !== context)
-          throw new ShoalError(
-            'conflict',
-            `another check waits: ${waiting.actionType}${waiting.context === undefined ? '' : ' with a context'}; look at the session, and confirm just that`,
-          )
-        return {
-          event: 'checked',
-          set: { waiting_json: null },
-          details: { action: actionType, confirmed_by: supervisorId },
-        }
-      },
-      { isMine: () => true },
-    )
+  /** Lets a check pass, or has it wait for the supervisor. */
+  pass(id: string, caller: Caller, { commit, ...check }: PassedCheck): Promise<AgentSession> {
+    const options = commit === undefined ? {} : { commit }
+    return this.#steps.make(id, caller, 'check', passCheck(check), options)
   }
 
-  const execute: Sessions['execute'] = (id, caller, skill) =>
-    step(id, caller, 'execute', () => ({
+  /** Records a check that did not pass; the session stays at its claim. */
+  hold(id: string, caller: Caller, why: HeldCheck): Promise<AgentSession> {
+    return this.#steps.make(id, caller, 'check', holdCheck(why))
+  }
+
+  /** Lets the waiting check pass; only the supervisor may do so. */
+  async confirm(
+    id: string,
+    caller: Caller,
+    check: Pick<WaitingCheck, 'actionType' | 'context'>,
+  ): Promise<AgentSession> {
+    const session = await this.get(id, caller)
+    if (isOwn(session, caller))
+      throw new ShoalError('forbidden', 'only the supervisor can confirm a check of this session')
+    if (caller.person.kind !== 'person')
+      throw new ShoalError('forbidden', `a key of kind ${caller.person.kind} cannot confirm checks`)
+    return this.#steps.make(id, caller, 'check', confirmCheck(check), { isMine: () => true })
+  }
+
+  execute(id: string, caller: Caller, skill: string): Promise<AgentSession> {
+    return this.#steps.make(id, caller, 'execute', () => ({
       event: 'executed',
       set: { last_skill: skill },
       details: { skill },
     }))
+  }
 
-  const evidence: Sessions['evidence'] = (id, caller, shown) =>
-    step(id, caller, 'evidence', async (trx, session, at) => {
-      const details = await keepEvidence(trx, session, shown, at)
+  evidence(id: string, caller: Caller, evidence: Evidence): Promise<AgentSession> {
+    return this.#steps.make(id, caller, 'evidence', async (trx, session, at) => {
+      const details = await keepEvidence(trx, session, evidence, at)
       await freeClaims(trx, id)
       return { event: 'evidenced', details }
     })
+  }
 
-  const note: Sessions['noteTask'] = async (caller, told) => {
-    const times = { at: now(), idleMs }
-    const after = await ledger.sealed.write(trx => noteTask(trx, told, caller, times))
-    tell('updated', after)
+  /** Notes the progress of the task that a claim of the caller is for. Throws `not_found`. */
+  async noteTask(caller: Caller, note: TaskNote): Promise<AgentSession> {
+    const times = { at: this.#parts.now(), idleMs: this.#idleMs }
+    const { sealed } = this.#parts.store.ledger
+    const after = await sealed.write(trx => noteTask(trx, note, caller, times))
+    this.#steps.publish('updated', after)
     return after
   }
 
-  const undock: Sessions['undock'] = (id, caller, outcome) =>
-    step(id, caller, 'undock', async (trx, session, at) => {
+  undock(id: string, caller: Caller, outcome: Exclude<Outcome, 'expired'>): Promise<AgentSession> {
+    return this.#steps.make(id, caller, 'undock', async (trx, session, at) => {
       requireOutcome(session, outcome)
       await endSession(trx, id, outcome, at)
       return { event: 'undocked', details: { outcome, from: session.step } }
     })
+  }
 
-  const sweep: Sessions['sweep'] = async () => {
+  /** Ends overdue sessions and deletes old ones. Writes nothing when there are none. */
+  async sweep(): Promise<void> {
+    const { store, config, now } = this.#parts
     const at = now()
-    // a coordinator with nothing to do writes nothing
-    const due = await dueSessions(ledger.read, at)
-    if (due.length > 0) tellEnded(await ledger.sealed.write(trx => endDue(trx, at)))
-    await forget(at - config.kept_days * DAY_MS)
+    const overdue = await dueSessions(store.ledger.read, at)
+    if (overdue.length > 0)
+      this.#publishExpired(await store.ledger.sealed.write(trx => endDue(trx, at)))
+    await deleteEnded(store.ledger, at - config.kept_days * DAY_MS)
   }
 
-  /** A hundred at a time, so that no transaction is long. */
-  const forget = async (before: number): Promise<void> => {
-    const old = await ledger.read
-      .selectFrom('agent_sessions')
-      .select('id')
-      .where('ended_at', '<', before)
-      .limit(100)
-      .execute()
-    if (old.length === 0) return
-    const ids = old.map(({ id }) => id)
-    await ledger.free.write(async trx => {
-      await trx.deleteFrom('agent_evidence').where('session_id', 'in', ids).execute()
-      await trx.deleteFrom('agent_sessions').where('id', 'in', ids).execute()
-    })
-  }
-
-  return {
-    dock,
-    get,
-    list: filter => readSessions(ledger.read, filter),
-    countLive: tenantId => countLive(ledger.read, tenantId, now()),
-    countClaims: tenantId => countClaims(ledger.read, tenantId, now()),
-    evidenceOf: id => readEvidence(ledger.read, id),
-    require: async (id, caller, wanted) => {
-      const found = await readSession(ledger.read, id, caller.tenantId)
-      if (!isOwn(found, caller)) noSession(id)
-      requireStep(found, wanted, now())
-      return found
-    },
-    brief: (id, caller) => step(id, caller, 'brief', () => ({ event: 'briefed' })),
-    ...{ claim, pass, hold, confirm, execute, evidence, undock, sweep },
-    noteTask: note,
+  #publishExpired(ended: readonly Ended[]): void {
+    for (const session of ended) this.#steps.publish('expired', session)
   }
 }

@@ -9,16 +9,19 @@ import { noSession, readSession } from './session-rows.ts'
 /** Runs a piece of work inside a transaction of the ledger. */
 export type Commit = <R>(work: (trx: Trx) => Promise<R>) => Promise<R>
 
-/** What a step changes, beside the step itself and its time. */
+/** The change that a step makes, beside the step itself and its time. */
 export interface Change {
-  /** What it is called as an event: `claimed`. */
+  /** Last part of the event's type, such as `claimed`. */
   event: string
-  /** Where the session stands then, when that is not the step itself. */
+  /** Step of the session afterwards; the step that was made by default. */
   step?: Step
   set?: Partial<AgentSessionRow>
   details?: Record<string, unknown>
   refused?: boolean
 }
+
+/** Judges a session inside the transaction of the step, at a Unix time in milliseconds. */
+export type Decide = (trx: Trx, session: AgentSession, at: number) => Promise<Change> | Change
 
 export interface StepOptions {
   commit?: Commit
@@ -31,61 +34,75 @@ export const isOwn = ({ personId }: AgentSession, { person }: Caller): boolean =
 
 export interface StepParts {
   ledger: Ledger
-  /** How long a session lives on after a step. */
+  /** How long a session stays open after a step, milliseconds. */
   idleMs: number
   publish: Events['publish']
+  /** Unix time, milliseconds. */
   now: () => number
 }
 
-/** How one step of a session is made, and how others are told. */
-export const createStep = ({ ledger, idleMs, publish, now }: StepParts) => {
-  const tell = (event: string, session: AgentSession): void => {
+/** Makes the steps of sessions, each with its audit row and its event. */
+export class Steps {
+  readonly #parts: StepParts
+
+  constructor(parts: StepParts) {
+    this.#parts = parts
+  }
+
+  publish(event: string, session: AgentSession): void {
     const { id, tenantId, personId, agentId, step, variant, outcome = null } = session
     const who = { tenant_id: tenantId, person_id: personId, agent_id: agentId }
     const data = { ...who, step, variant, outcome }
-    publish(`shoal.session.${event}`, data, id)
+    this.#parts.publish(`shoal.session.${event}`, data, id)
   }
 
-  /** Reads what is there, lets `decide` judge it, and writes the change with its audit row. */
-  const step = async (
+  /** Reads the session, lets `decide` judge it, and writes the change with its audit row. */
+  async make(
     id: string,
     caller: Caller,
     wanted: Step,
-    decide: (trx: Trx, session: AgentSession, at: number) => Promise<Change> | Change,
-    { commit = ledger.sealed.write as Commit, isMine = isOwn }: StepOptions = {},
-  ): Promise<AgentSession> => {
+    decide: Decide,
+    { commit = this.#parts.ledger.sealed.write as Commit, isMine = isOwn }: StepOptions = {},
+  ): Promise<AgentSession> {
     let event = ''
     const after = await commit(async trx => {
-      const at = now()
+      const at = this.#parts.now()
       const session = await readSession(trx, id, caller.tenantId)
       if (!isMine(session, caller)) noSession(id)
       requireStep(session, wanted, at)
       const change = await decide(trx, session, at)
       event = change.event
-      await trx
-        .updateTable('agent_sessions')
-        .set({
-          step: change.step ?? wanted,
-          seen_at: at,
-          idle_at: Math.min(at + idleMs, session.expiresAt),
-          ...change.set,
-        })
-        .where('id', '=', id)
-        .execute()
-      await appendAudit(trx, {
-        ...caller.by,
-        at,
-        tenant: session.tenantId,
-        action: `session.${wanted}`,
-        subject: id,
-        outcome: change.refused ? 'refused' : 'done',
-        details: { agent: session.agentId, person: caller.person.personId, ...change.details },
-      })
+      await this.#write(trx, session, wanted, { change, caller, at })
       return readSession(trx, id, caller.tenantId)
     })
-    tell(event, after)
+    this.publish(event, after)
     return after
   }
 
-  return { step, tell }
+  async #write(
+    trx: Trx,
+    session: AgentSession,
+    wanted: Step,
+    { change, caller, at }: { change: Change; caller: Caller; at: number },
+  ): Promise<void> {
+    await trx
+      .updateTable('agent_sessions')
+      .set({
+        step: change.step ?? wanted,
+        seen_at: at,
+        idle_at: Math.min(at + this.#parts.idleMs, session.expiresAt),
+        ...change.set,
+      })
+      .where('id', '=', session.id)
+      .execute()
+    await appendAudit(trx, {
+      ...caller.by,
+      at,
+      tenant: session.tenantId,
+      action: `session.${wanted}`,
+      subject: session.id,
+      outcome: change.refused ? 'refused' : 'done',
+      details: { agent: session.agentId, person: caller.person.personId, ...change.details },
+    })
+  }
 }

@@ -121,7 +121,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     running,
     figures: figures.inference,
     failed: figures.http.failed,
-    hold: keys.hold,
+    hold: keys.hold?.bind(keys),
   })
   await app.register(modelRoutes, { catalogue, createdAt: Math.floor(now() / 1000) })
   await app.register(healthRoutes, {
@@ -160,7 +160,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     hosts: allowedHosts(config),
     portal: config.public.portal_url,
     card: () => agentCard(cardParts(config, registered, portOf(app, config))),
-    hold: keys.hold,
+    hold: keys.hold?.bind(keys),
   })
   await app.register(agentRoutes, { config, registered, vitals: views.vitals, now })
   if (parts.a2a !== undefined)
@@ -168,7 +168,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
       ...{ ...parts.a2a, config, registered, logger },
       count: pipeline.count,
       failed: figures.http.failed,
-      hold: keys.hold,
+      hold: keys.hold?.bind(keys),
     })
   await app.register(openApiRoute, { config, routes })
   straight.stepInFront(app.server)

@@ -33,7 +33,7 @@ export const openUpgrades = (parts: CellPortParts): object => {
     logger,
     authenticate: async (...presented) =>
       (await admission.authenticate(...presented)) !== undefined,
-    arrived: admission.arrived,
+    arrived: (cellId, bootId) => admission.arrived(cellId, bootId),
     draining: running.draining,
     answerHeaders: ({ socket }) =>
       app.answerHeaders({ id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }),

@@ -42,12 +42,13 @@ export const openRoutes = async (
   const { tasks, operationTasks, readerOf, push, fixture } = parts
   await addRoutes(app, {
     ...parts,
-    enrol: admission.enrol,
+    enrol: request => admission.enrol(request),
     cellSelf: {
-      authenticate: admission.authenticate,
-      arrived: admission.arrived,
-      renew: cells.renew,
-      leave: admission.leave,
+      authenticate: (cellId, credential, caller) =>
+        admission.authenticate(cellId, credential, caller),
+      arrived: (cellId, bootId) => admission.arrived(cellId, bootId),
+      renew: cellId => cells.renew(cellId),
+      leave: cellId => admission.leave(cellId),
       trust: signing.trust,
       now,
     },

@@ -16,131 +16,154 @@ export interface AuditGuardParts {
   ledger: Ledger
   signer: Pick<Signing, 'publicKey' | 'sign' | 'endorses' | 'witnesses'>
   stateDir: string
-  /** Gives a new head to the cells, who keep the highest one they have seen. */
+  /** Sends a new head to the cells, which keep the highest one they have seen. */
   broadcast: (head: AuditHead) => void
   publish: Events['publish']
   logger: Pick<Logger, 'error' | 'warn' | 'info'>
   signal: AbortSignal
+  /** Unix time, milliseconds. */
   now: () => number
   wait?: Wait
-}
-
-/**
- * Watches over the chain: signs its newest row every few seconds, keeps that in a file of its own
- * and with the cells, and holds what they show against the store. A chain that was changed, cut or
- * set back stops all writing, by a mark in the store that only `audit accept` takes away.
- */
-export interface AuditGuard {
-  /** A head that a cell has kept. Resolves when it was compared. */
-  witnessed(head: AuditHead, from: string): Promise<void>
-  /** The newest head that was signed. */
-  head(): AuditHead | undefined
-  /** Something is wrong with the audit: nothing is written any more. */
-  suspect(reason: string): void
-  /** What is wrong with the audit; undefined while nothing is. */
-  trouble(): string | undefined
-  /** Resolves after the whole chain was read once. */
-  checked: Promise<void>
-  /**
-   * Resolves after `signal`, when a last head is signed and nothing is read or written any more:
-   * rows that are added after the signal may have no witness.
-   */
-  ended: Promise<void>
 }
 
 const FILE = 'audit-head.json'
 const EVERY_MS = 5000
 
-export const guardAudit = (parts: AuditGuardParts): AuditGuard => {
-  const { ledger, signer, broadcast, publish, logger, signal, now, wait = realWait } = parts
-  const path = join(parts.stateDir, FILE)
-  let trouble: string | undefined
-  let newest: AuditHead | undefined
-  let isChecked = false
-  let isMarked = false
+/**
+ * Guards the chain: signs its newest row every few seconds, keeps that head in its own file and
+ * with the cells, and compares the heads they show with the store. A chain that was changed, cut or
+ * set back stops all writing, by a mark in the store that only `audit accept` removes.
+ */
+export class AuditGuard {
+  readonly #parts: AuditGuardParts
+  readonly #path: string
+  #trouble: string | undefined
+  #newest: AuditHead | undefined
+  #isChecked = false
+  #isMarked = false
+  /** Resolves once the whole chain was read. */
+  readonly checked: Promise<void>
+  /**
+   * Resolves after `signal`, when a last head is signed and nothing is read or written any more:
+   * rows that are added after the signal may have no witness.
+   */
+  readonly ended: Promise<void>
 
-  const alarm = (reason: string): void => {
-    if (trouble !== undefined) return
-    trouble = reason
+  static start(parts: AuditGuardParts): AuditGuard {
+    return new AuditGuard(parts)
+  }
+
+  private constructor(parts: AuditGuardParts) {
+    this.#parts = parts
+    this.#path = join(parts.stateDir, FILE)
+    this.checked = this.#checkAll().catch(error =>
+      parts.logger.warn({ err: error }, 'the audit could not be checked'),
+    )
+    this.ended = this.#run()
+  }
+
+  /** Compares a head that a cell has kept with the chain; resolves when it was compared. */
+  async witnessed(head: AuditHead, from: string): Promise<void> {
+    if (!this.#isWitness(head)) return
+    const { ledger, signer } = this.#parts
+    const problem = await witnessProblem(ledger, head, signer.endorses)
+    if (problem !== undefined) this.suspect(`${problem} (kept by ${from})`)
+  }
+
+  /** The newest signed head. */
+  head(): AuditHead | undefined {
+    return this.#newest
+  }
+
+  /** Reports a fault of the audit, which stops all writing. */
+  suspect(reason: string): void {
+    if (this.#trouble !== undefined) return
+    const { ledger, publish, logger } = this.#parts
+    this.#trouble = reason
     ledger.freeze(refusalFor(reason))
     logger.error({ reason }, 'the audit was tampered with; nothing is written any more')
     publish('shoal.audit.broken', { reason })
-    void mark()
+    void this.#mark()
   }
 
-  /** For other processes, and the next start. */
-  const mark = async (): Promise<void> => {
-    const reason = trouble
-    if (isMarked || reason === undefined) return
+  /** The fault of the audit; undefined while there is none. */
+  trouble(): string | undefined {
+    return this.#trouble
+  }
+
+  async #run(): Promise<void> {
+    const { signal, wait = realWait } = this.#parts
+    await this.checked
+    while (!signal.aborted) {
+      await this.#trySign()
+      await wait(EVERY_MS, signal)
+    }
+    // gives the rows since the last round a witness for the next start
+    await this.#trySign()
+    await this.#mark()
+  }
+
+  #trySign(): Promise<void> {
+    return this.#sign().catch(error =>
+      this.#parts.logger.warn({ err: error }, 'the audit head was not signed'),
+    )
+  }
+
+  /** Stores the fault for other processes and the next start. */
+  async #mark(): Promise<void> {
+    const { ledger, logger, now } = this.#parts
+    const reason = this.#trouble
+    if (this.#isMarked || reason === undefined) return
     try {
       await ledger.sealed.write(trx => markTrouble(trx, reason, now()), { evenFrozen: true })
-      isMarked = true
+      this.#isMarked = true
     } catch (error) {
       logger.warn({ err: error }, 'that the audit is in doubt could not be kept; tried again')
     }
   }
 
-  /** Of this key or an earlier one; `audit accept` makes void what was signed before it. */
-  const counts = (head: AuditHead): boolean =>
-    signer.witnesses(head.key_id) && isGenuineHead(head, head.key_id)
-
-  const witnessed: AuditGuard['witnessed'] = async (head, from) => {
-    if (!counts(head)) return
-    const problem = await witnessProblem(ledger, head, signer.endorses)
-    if (problem !== undefined) alarm(`${problem} (kept by ${from})`)
+  async #readMark(): Promise<void> {
+    const marked = await readTrouble(this.#parts.ledger.read)
+    if (marked !== undefined) this.suspect(marked)
   }
 
-  const checkAll = async (): Promise<void> => {
-    const marked = await readTrouble(ledger.read)
-    if (marked !== undefined) alarm(marked)
-    const kept = await keptHead(path, logger)
-    const witness = kept && counts(kept) ? kept : undefined
+  /** Signed by this key or an earlier one; `audit accept` voids the heads signed before it. */
+  #isWitness(head: AuditHead): boolean {
+    return this.#parts.signer.witnesses(head.key_id) && isGenuineHead(head, head.key_id)
+  }
+
+  async #checkAll(): Promise<void> {
+    const { ledger, signer, logger } = this.#parts
+    await this.#readMark()
+    const kept = await keptHead(this.#path, logger)
+    const witness = kept && this.#isWitness(kept) ? kept : undefined
     const verdict = await verifyAudit(ledger, { witness, endorses: signer.endorses })
-    if (!verdict.ok) alarm(verdict.reason)
-    isChecked = true
+    if (!verdict.ok) this.suspect(verdict.reason)
+    this.#isChecked = true
   }
 
-  const sign = async (): Promise<void> => {
-    // what is kept must not be replaced before it was compared
-    if (!isChecked) await checkAll()
-    await mark()
-    const marked = await readTrouble(ledger.read)
-    if (marked !== undefined) alarm(marked)
-    if (newest !== undefined) await witnessed(newest, 'this process')
+  async #sign(): Promise<void> {
+    const { ledger, signer, broadcast, now } = this.#parts
+    // the kept head must be compared before it is replaced
+    if (!this.#isChecked) await this.#checkAll()
+    await this.#mark()
+    await this.#readMark()
+    if (this.#newest !== undefined) await this.witnessed(this.#newest, 'this process')
     const least = await lastOfSequence(ledger.read, 'audit')
     const row = await newestRow(ledger.read)
     const fault = counterFault(row?.seq ?? 0, { least, most: Infinity })
-    if (fault !== undefined) alarm(fault)
-    if (row === undefined || trouble !== undefined) return
-    if (row.seq === newest?.seq && newest.key_id === signer.publicKey) return
+    if (fault !== undefined) this.suspect(fault)
+    if (row === undefined || this.#trouble !== undefined) return
+    if (row.seq === this.#newest?.seq && this.#newest.key_id === signer.publicKey) return
     const head = signHead({ ...row, at: now() }, signer)
-    // when the disk takes nothing, the next round tries again
-    await replacePrivate(path, `${JSON.stringify(head)}\n`)
-    newest = head
+    // the next round tries again when the disk is full
+    await replacePrivate(this.#path, `${JSON.stringify(head)}\n`)
+    this.#newest = head
     broadcast(head)
   }
-
-  const checked = checkAll().catch(error =>
-    logger.warn({ err: error }, 'the audit could not be checked'),
-  )
-  const trySign = (): Promise<void> =>
-    sign().catch(error => logger.warn({ err: error }, 'the audit head was not signed'))
-
-  const run = async (): Promise<void> => {
-    await checked
-    while (!signal.aborted) {
-      await trySign()
-      await wait(EVERY_MS, signal)
-    }
-    // the rows since the last round have a witness too when the next start compares them
-    await trySign()
-    await mark()
-  }
-  const ended = run()
-  return { witnessed, suspect: alarm, head: () => newest, trouble: () => trouble, checked, ended }
 }
 
-/** A file that cannot be understood says nothing; the cells have their own. */
+/** Undefined for an unreadable file too; the cells have their own copies. */
 const keptHead = async (
   path: string,
   logger: Pick<Logger, 'warn'>,

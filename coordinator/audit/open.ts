@@ -8,7 +8,7 @@ import type { AuditRow } from '../store/audit-tables.ts'
 import type { Scope } from '../store/scope.ts'
 import type { Store } from '../store/store.ts'
 import type { Head } from './audit.ts'
-import { guardAudit } from './guard.ts'
+import { AuditGuard } from './guard.ts'
 import { type AuditFilter, queryAudit, readAuditRow } from './query.ts'
 import { keepRetention } from './retention.ts'
 import { againstWitness, type Verdict, verifyOnce } from './verify.ts'
@@ -52,7 +52,7 @@ export const openAudit = (parts: AuditParts): { audit: GuardedAudit; views: Audi
   const { ledger } = parts.store
   const guardClosing = new AbortController()
   const heads = new Listeners<[AuditHead]>()
-  const guard = guardAudit({
+  const guard = AuditGuard.start({
     ledger,
     signer: signing,
     stateDir: config.state_dir,
@@ -96,14 +96,14 @@ export const openAudit = (parts: AuditParts): { audit: GuardedAudit; views: Audi
     return witness === undefined ? whole : againstWitness(ledger, whole, { witness, endorses })
   }
   return {
-    audit: { witnessed, onHead: heads.add, trouble: guard.trouble },
+    audit: { witnessed, onHead: heads.add, trouble: () => guard.trouble() },
     views: {
       audit: {
         query: (filter, scope) => queryAudit(ledger, filter, scope),
         row: (seq, scope) => readAuditRow(ledger, seq, scope),
         verify,
         isAppendOnly: () => ledger.isAppendOnly('audit'),
-        head: guard.head,
+        head: () => guard.head(),
         retentionDays,
       },
     },

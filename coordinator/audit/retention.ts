@@ -58,7 +58,7 @@ const purgeOnce = async (parts: RetentionParts, at: number): Promise<void> => {
   const { ledger, guard, retentionDays, logger } = parts
   const end = at - (retentionDays + BELIEVED_DAYS) * DAY_MS
   const before = Math.min(end, await oldestOpen(ledger))
-  const rows = await purgeAudit({ ...parts, suspect: guard.suspect }, before)
+  const rows = await purgeAudit({ ...parts, suspect: reason => guard.suspect(reason) }, before)
   if (rows > 0) logger.info({ rows, before }, 'the audit was purged of what is too old')
 }
 

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { ShoalError } from '../../shared/errors.ts'
 import type { EnrolAnswer, EnrolRequest } from '../../shared/wire/announce.ts'
+import type { Actor } from '../audit/audit.ts'
 import type { Events } from '../events/bus.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Signing } from '../signing/signing.ts'
@@ -10,17 +11,17 @@ import type { Clones } from './clones.ts'
 
 /** A connection that presents the credential of a cell. */
 export interface CellCaller {
-  /** Names one start of its daemon. */
+  /** Identifies one start of its daemon. */
   bootId: string
   address: string
 }
 
 export interface AdmissionParts {
   cells: Cells
-  /** All that are in the store. */
+  /** All cells of the store. */
   enrolled?: readonly Cell[]
   fleet: Pick<Fleet, 'admit' | 'cell'>
-  /** Closes every connection of a cell and forgets what it said. */
+  /** Closes every connection of a cell and forgets its reports. */
   drop: (cellId: string) => void
   clones: Clones
   signing: Pick<Signing, 'publicKey'>
@@ -28,107 +29,129 @@ export interface AdmissionParts {
   logger: Pick<Logger, 'warn' | 'error'>
 }
 
-/** Who may be connected as a cell now: what is ended in the store is ended on the wire. */
-export interface Admission extends Pick<Cells, 'revoke' | 'release'> {
-  enrol(request: EnrolRequest): Promise<EnrolAnswer>
+/** Decides which cells may be connected: a cell that is ended in the store loses its connections. */
+export class Admission {
+  readonly #parts: AdmissionParts
+  #quarantined: Set<string>
+  /** Cells whose quarantine is not in the store yet. */
+  readonly #suspected = new Set<string>()
+
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts
+    this.#quarantined = quarantinedOf(parts.enrolled ?? [])
+  }
+
+  async enrol(request: EnrolRequest): Promise<EnrolAnswer> {
+    const { cells, fleet, events, signing } = this.#parts
+    const { cellId, credential } = await cells.enrol(request)
+    fleet.admit(cellId, 0)
+    events.publish('shoal.cell.enrolled', { name: request.name }, cellId)
+    return { cell_id: cellId, credential, signing_key: signing.publicKey }
+  }
+
   /**
-   * The cell whose credential this is. Throws `forbidden` for one in quarantine. A caller with a
-   * credential that the cell has replaced since is a copy, and puts it there; without a caller it
-   * is only refused.
+   * The cell with this credential. Throws `forbidden` for a quarantined cell. A caller that
+   * presents a superseded credential is a copy and has the cell quarantined; without a caller the
+   * credential is only refused.
    */
-  authenticate(cellId: string, credential: string, caller?: CellCaller): Promise<Cell | undefined>
-  /** A start of the cell's daemon connects. Throws `forbidden` when another one has its identity. */
-  arrived(cellId: string, bootId: string): void
-  leave(cellId: string): Promise<Cell>
-  /** Ids of the cells in quarantine. */
-  quarantined(): Iterable<string>
-  /** Closes what other processes have ended. */
-  dropEnded(): Promise<void>
-}
+  async authenticate(
+    cellId: string,
+    credential: string,
+    caller?: CellCaller,
+  ): Promise<Cell | undefined> {
+    const { cells, fleet } = this.#parts
+    const cell = await cells.authenticate(cellId, credential)
+    if (cell === undefined) return caller && this.#refuseCopy(cellId, credential, caller)
+    if (this.#suspected.has(cellId)) throw quarantined(cellId)
+    fleet.admit(cell.id, cell.epoch)
+    return cell
+  }
 
-export const createAdmission = (parts: AdmissionParts): Admission => {
-  const { cells, fleet, drop, clones, signing, events, logger } = parts
-  let held = heldOf(parts.enrolled ?? [])
-  /** Until the store knows of them. */
-  const copied = new Set<string>()
+  /** Notes that a start of the cell's daemon connects. Throws `forbidden` for a cloned identity. */
+  arrived(cellId: string, bootId: string): void {
+    if (this.#parts.clones.arrived(cellId, bootId))
+      throw this.#suspect(cellId, 'two machines use its identity')
+  }
 
-  /** Out at once, not with its next word. */
-  const end = (type: string, cell: Cell, details: object = {}): Cell => {
+  async revoke(cellId: string, by: Actor): Promise<Cell> {
+    return this.#end('revoked', await this.#parts.cells.revoke(cellId, by))
+  }
+
+  async leave(cellId: string): Promise<Cell> {
+    return this.#end('left', await this.#parts.cells.leave(cellId))
+  }
+
+  async release(cellId: string, by: Actor): Promise<Cell> {
+    const { cells, fleet, drop, clones, events } = this.#parts
+    const isSetBack = fleet.cell(cellId)?.staleEpoch !== undefined
+    const cell = await cells.release(cellId, by, isSetBack)
+    drop(cellId)
+    clones.forget(cellId)
+    this.#quarantined.delete(cellId)
+    fleet.admit(cellId, cell.epoch)
+    events.publish('shoal.cell.released', {}, cellId)
+    return cell
+  }
+
+  /** Ids of the quarantined cells. */
+  quarantined(): Iterable<string> {
+    return this.#quarantined
+  }
+
+  /** Closes the connections of cells that other processes have ended. */
+  async dropEnded(): Promise<void> {
+    const { cells, fleet, drop } = this.#parts
+    const all = await cells.list()
+    this.#quarantined = quarantinedOf(all)
+    for (const { id, revokedAt, quarantinedAt } of all)
+      if ((revokedAt ?? quarantinedAt) !== undefined && fleet.cell(id) !== undefined) drop(id)
+  }
+
+  /** Closes the connections at once instead of at the next message. */
+  #end(type: string, cell: Cell, details: object = {}): Cell {
+    const { drop, clones, events } = this.#parts
     drop(cell.id)
     clones.forget(cell.id)
-    held.delete(cell.id)
+    this.#quarantined.delete(cell.id)
     events.publish(`shoal.cell.${type}`, details, cell.id)
     return cell
   }
 
-  const quarantine = async (cellId: string, reason: string, from: object): Promise<void> => {
+  async #quarantine(cellId: string, reason: string, from: object): Promise<void> {
+    const { cells, drop, logger } = this.#parts
     logger.warn({ cell: cellId, reason, ...from }, 'cell is in quarantine')
     drop(cellId)
-    end('quarantined', await cells.quarantine(cellId, reason, from), { reason, ...from })
-    held.add(cellId)
+    const cell = await cells.quarantine(cellId, reason, from)
+    this.#end('quarantined', cell, { reason, ...from })
+    this.#quarantined.add(cellId)
   }
 
-  /** It holds from now on, and in the store as soon as that can write. */
-  const suspect = (cellId: string, reason: string, from: { address?: string } = {}): ShoalError => {
-    if (!copied.has(cellId)) {
-      copied.add(cellId)
-      quarantine(cellId, reason, from)
-        .catch(error => logger.error({ err: error, cell: cellId }, 'the quarantine is not kept'))
-        .finally(() => copied.delete(cellId))
+  /** The quarantine takes effect now; the store has it as soon as it can write. */
+  #suspect(cellId: string, reason: string, from: { address?: string } = {}): ShoalError {
+    if (!this.#suspected.has(cellId)) {
+      this.#suspected.add(cellId)
+      this.#quarantine(cellId, reason, from)
+        .catch(error =>
+          this.#parts.logger.error({ err: error, cell: cellId }, 'the quarantine is not kept'),
+        )
+        .finally(() => this.#suspected.delete(cellId))
     }
     return quarantined(cellId)
   }
 
-  /** The start that renewed may still have a question under way with the credential from before. */
-  const refuseCopy = async (
+  /** The start that renewed may still have a request in flight with the previous credential. */
+  async #refuseCopy(
     cellId: string,
     credential: string,
     { bootId, address }: CellCaller,
-  ): Promise<undefined> => {
+  ): Promise<undefined> {
+    const { cells, clones } = this.#parts
     if (!(await cells.isReplaced(cellId, credential)) || clones.isNewest(cellId, bootId)) return
-    throw suspect(cellId, 'a credential came that was replaced before', { address })
-  }
-
-  return {
-    enrol: async request => {
-      const { cellId, credential } = await cells.enrol(request)
-      fleet.admit(cellId, 0)
-      events.publish('shoal.cell.enrolled', { name: request.name }, cellId)
-      return { cell_id: cellId, credential, signing_key: signing.publicKey }
-    },
-    authenticate: async (cellId, credential, caller) => {
-      const cell = await cells.authenticate(cellId, credential)
-      if (cell === undefined) return caller && refuseCopy(cellId, credential, caller)
-      if (copied.has(cellId)) throw quarantined(cellId)
-      fleet.admit(cell.id, cell.epoch)
-      return cell
-    },
-    arrived: (cellId, bootId) => {
-      if (clones.arrived(cellId, bootId)) throw suspect(cellId, 'two machines use its identity')
-    },
-    revoke: async (cellId, by) => end('revoked', await cells.revoke(cellId, by)),
-    leave: async cellId => end('left', await cells.leave(cellId)),
-    release: async (cellId, by) => {
-      const isSetBack = fleet.cell(cellId)?.staleEpoch !== undefined
-      const cell = await cells.release(cellId, by, isSetBack)
-      drop(cellId)
-      clones.forget(cellId)
-      held.delete(cellId)
-      fleet.admit(cellId, cell.epoch)
-      events.publish('shoal.cell.released', {}, cellId)
-      return cell
-    },
-    quarantined: () => held,
-    dropEnded: async () => {
-      const all = await cells.list()
-      held = heldOf(all)
-      for (const { id, revokedAt, quarantinedAt } of all)
-        if ((revokedAt ?? quarantinedAt) !== undefined && fleet.cell(id) !== undefined) drop(id)
-    },
+    throw this.#suspect(cellId, 'a superseded credential was presented', { address })
   }
 }
 
-const heldOf = (cells: readonly Cell[]): Set<string> =>
+const quarantinedOf = (cells: readonly Cell[]): Set<string> =>
   new Set(
     cells
       .filter(({ quarantinedAt, revokedAt }) => quarantinedAt !== undefined && !revokedAt)

@@ -6,9 +6,9 @@ import type { Fleet } from '../fleet/fleet.ts'
 import type { Owner, Router } from '../fleet/router.ts'
 import type { Signing } from '../signing/signing.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
-import { type Admission, createAdmission } from './admission.ts'
+import { Admission } from './admission.ts'
 import { type CellSettingsStore, createCellSettings } from './cell-settings.ts'
-import { type Cells, createCells } from './cells.ts'
+import { Cells } from './cells.ts'
 import { createClones } from './clones.ts'
 import { createEpochs, type Epochs } from './epochs.ts'
 import {
@@ -55,10 +55,13 @@ export interface OpenEnrolment {
 
 export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolment> => {
   const { store, signing, events, fleet, router, stack, logger, nowMs } = parts
-  const cells = createCells({ store, logger })
+  const cells = new Cells({ store, logger })
   stack.defer(() => cells.close())
   const settings = createCellSettings(store)
-  const epochs = createEpochs({ noteEpoch: cells.noteEpoch, logger })
+  const epochs = createEpochs({
+    noteEpoch: (cellId, epoch) => cells.noteEpoch(cellId, epoch),
+    logger,
+  })
   stack.defer(() => epochs.flush())
 
   const enrolled = await cells.list()
@@ -68,7 +71,7 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
   await apply()
 
   const dropped = new Listeners<[cellId: string]>()
-  const admission = createAdmission({
+  const admission = new Admission({
     cells,
     enrolled,
     fleet,
@@ -101,7 +104,12 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
     onDropped: dropped.add,
     epochs,
     views: {
-      cells: { ...cells, revoke: admission.revoke, release },
+      cells: {
+        list: () => cells.list(),
+        get: cellId => cells.get(cellId),
+        revoke: (cellId, by) => admission.revoke(cellId, by),
+        release,
+      },
       settings: { ...settings, ...createSetters(settings, fleet, apply) },
       tokens: createTokenViews(store),
     },

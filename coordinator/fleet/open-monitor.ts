@@ -46,7 +46,7 @@ export const openMonitor = async (
     records: store.records,
     logger,
     cells: () => fleet.cells(),
-    quarantined: admission.quarantined,
+    quarantined: () => admission.quarantined(),
     now,
     nowMs,
     publish: events.publish,

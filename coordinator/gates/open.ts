@@ -6,7 +6,7 @@ import type { PolicyRow } from '../store/gate-tables.ts'
 import type { Store } from '../store/store.ts'
 import type { Declarations } from './compliance/report.ts'
 import type { Gates } from './definition.ts'
-import { createGates, type GateKeeper } from './gates.ts'
+import { GateKeeper } from './gates.ts'
 import { configuredPolicy, openPolicies, type Policies } from './policies.ts'
 import { policyRow, readPolicies } from './policy-store.ts'
 
@@ -40,7 +40,7 @@ export const openGates = async (parts: GateParts): Promise<{ views: GateViews }>
   const configured = configuredPolicy(config.policy_file, config.gates)
   const policies = await openPolicies({ store, configured, gates: config.gates, publish, logger })
   stack.defer(() => policies.close())
-  const gates = createGates({
+  const gates = new GateKeeper({
     store,
     get definitions() {
       return policies.current().gates

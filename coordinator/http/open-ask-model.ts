@@ -26,7 +26,7 @@ export const openAskModel = (parts: AskModelParts): { askModel: AskModel } => {
     usage,
     running,
     figures: figures.inference,
-    hold: keys.hold,
+    hold: keys.hold?.bind(keys),
     logger,
     now,
     // they stay inside: the limits of the key are in the answer to the whole message

@@ -11,27 +11,13 @@ import { asCall, type MarkedCall } from './call-marks.ts'
 
 /** A call that its caller may repeat. */
 export interface RepeatableCall {
-  /** Whose key it is: two callers may use the same text. */
+  /** Owner of the key: two callers may use the same text. */
   scope: string
   callKey: string
-  /** Digest of all that was asked. */
+  /** Digest of the whole call. */
   fingerprint: string
-  /** Longest time the call may take; 30 when absent. */
+  /** Longest duration of the call, seconds; 30 when absent. */
   timeoutSeconds?: number | undefined
-}
-
-export interface Idempotency {
-  /**
-   * Runs a call once in 24 hours: a repetition gets the answer of the first. An answer that
-   * `isKept` does not want is not kept, nor is a refusal that changed nothing: the call may be made
-   * again. Throws `idempotency_key_reuse` for another question with the same key, `conflict` while
-   * the first is being answered, or when its answer was lost.
-   */
-  once(
-    call: RepeatableCall,
-    run: () => Promise<unknown>,
-    isKept: (answer: unknown) => boolean,
-  ): Promise<{ answer: unknown; replayed: boolean }>
 }
 
 export interface IdempotencyParts {
@@ -45,10 +31,10 @@ export interface IdempotencyParts {
 
 const KEPT_MS = 24 * 3600 * 1000
 const TIMEOUT_SECONDS = 30
-/** For what goes on after the time of a call is up. */
+/** Time for work that goes on after the call timed out. */
 const GRACE_MS = 90_000
-const FORGET_EVERY_MS = 600_000
-/** A larger answer is not kept. */
+const DELETE_EVERY_MS = 600_000
+/** A larger answer is not stored. */
 const MAX_ANSWER_BYTES = 256 * 1024
 
 const Kept = z.union([
@@ -64,46 +50,86 @@ const Kept = z.union([
 
 type Trx = Transaction<LedgerTables>
 
-export const createIdempotency = (parts: IdempotencyParts): Idempotency => {
-  const { ledger, sealing, now, logger } = parts
-  let forgotAt = Number.NEGATIVE_INFINITY
+/** Calls with an Idempotency-Key: each runs once in 24 hours. */
+export class Idempotency {
+  readonly #parts: IdempotencyParts
+  /** Unix time of the last deletion of old calls. */
+  #deletedAt = Number.NEGATIVE_INFINITY
 
-  const forgetOld = (): void => {
-    if (now() - forgotAt < FORGET_EVERY_MS) return
-    forgotAt = now()
-    const before = now() - KEPT_MS
-    ledger.free
-      .write(trx => trx.deleteFrom('idempotent_calls').where('created_at', '<=', before).execute())
-      .catch(error => logger.warn({ err: error }, 'old calls were not forgotten'))
+  constructor(parts: IdempotencyParts) {
+    this.#parts = parts
   }
 
-  /** The answer of the first call, or undefined when this one is the first. */
-  const claim = (call: RepeatableCall, name: string): Promise<string | undefined> => {
+  /**
+   * Runs a call once in 24 hours; a repetition gets the first answer. An answer that `isKept`
+   * rejects is not stored, nor is a refusal that changed nothing: such a call may run again. Throws
+   * `idempotency_key_reuse` for another call with the same key, and `conflict` while the first is
+   * in progress or when its answer was lost.
+   */
+  async once(
+    wanted: RepeatableCall,
+    run: () => Promise<unknown>,
+    isKept: (answer: unknown) => boolean,
+  ): Promise<{ answer: unknown; replayed: boolean }> {
+    const name = randomUUID()
+    const sealed = await this.#claim(wanted, name)
+    if (sealed !== undefined) {
+      const text = this.#parts.sealing.open(sealed, contextOf(wanted))
+      return { answer: parseAnswer(text), replayed: true }
+    }
+    const { scope, callKey } = wanted
+    const call: MarkedCall = { scope, callKey, claim: name, changed: false, over: false }
+    return { answer: await this.#answer(call, run, isKept), replayed: false }
+  }
+
+  /** The stored answer of the first call; undefined when this call is the first. */
+  #claim(call: RepeatableCall, name: string): Promise<string | undefined> {
+    const { ledger, now } = this.#parts
     const claimed = ledger.free.write(async trx => {
-      if (await begin(trx, rowOf(call, name))) return undefined
+      if (await begin(trx, rowOf(call, name, now()))) return undefined
       const known = await find(trx, call)
       if (known === undefined) throw underWay()
       if (known.fingerprint !== call.fingerprint) throw reused()
       if (known.answer_sealed !== null) return known.answer_sealed
       throw known.state === 'changed' && known.lease_until <= now() ? lost() : underWay()
     })
-    forgetOld()
+    this.#deleteOld()
     return claimed
   }
 
-  const rowOf = (call: RepeatableCall, name: string): IdempotentCallRow => ({
-    scope: call.scope,
-    call_key: call.callKey,
-    fingerprint: call.fingerprint,
-    claim: name,
-    state: 'begun',
-    answer_sealed: null,
-    lease_until: now() + (call.timeoutSeconds ?? TIMEOUT_SECONDS) * 1000 + GRACE_MS,
-    created_at: now(),
-  })
+  #deleteOld(): void {
+    const { ledger, logger, now } = this.#parts
+    if (now() - this.#deletedAt < DELETE_EVERY_MS) return
+    this.#deletedAt = now()
+    const before = now() - KEPT_MS
+    ledger.free
+      .write(trx => trx.deleteFrom('idempotent_calls').where('created_at', '<=', before).execute())
+      .catch(error => logger.warn({ err: error }, 'old calls were not deleted'))
+  }
 
-  /** What cannot be kept is told all the same: a repetition is refused, not done twice. */
-  const settle = async (call: MarkedCall, kept: string | undefined): Promise<void> => {
+  async #answer(
+    call: MarkedCall,
+    run: () => Promise<unknown>,
+    isKept: (answer: unknown) => boolean,
+  ): Promise<unknown> {
+    try {
+      const answer = await asCall(call, run)
+      if (isKept(answer)) await this.#settle(call, textOf({ answer }))
+      else {
+        // the same call finds its changes again
+        call.changed = false
+        await this.#settle(call, undefined)
+      }
+      return answer
+    } catch (error) {
+      await this.#settle(call, call.changed ? refusalOf(error) : undefined)
+      throw error
+    }
+  }
+
+  /** An answer that cannot be stored is returned all the same; a repetition is then refused. */
+  async #settle(call: MarkedCall, kept: string | undefined): Promise<void> {
+    const { ledger, sealing, logger, now } = this.#parts
     call.over = true
     const values =
       kept === undefined
@@ -112,48 +138,27 @@ export const createIdempotency = (parts: IdempotencyParts): Idempotency => {
     await ledger.free
       .write(async trx => {
         if (kept === undefined && !call.changed)
-          await mine(trx.deleteFrom('idempotent_calls'), call).execute()
-        else await mine(trx.updateTable('idempotent_calls').set(values), call).execute()
+          await whereClaimed(trx.deleteFrom('idempotent_calls'), call).execute()
+        else await whereClaimed(trx.updateTable('idempotent_calls').set(values), call).execute()
       })
       .catch(error => logger.warn({ err: error }, 'the answer of a call was not kept'))
   }
-
-  const answered = async (
-    call: MarkedCall,
-    run: () => Promise<unknown>,
-    isKept: (answer: unknown) => boolean,
-  ): Promise<unknown> => {
-    try {
-      const answer = await asCall(call, run)
-      if (isKept(answer)) await settle(call, textOf({ answer }))
-      else {
-        // what it changed is there to be found again by the same call
-        call.changed = false
-        await settle(call, undefined)
-      }
-      return answer
-    } catch (error) {
-      await settle(call, call.changed ? refusalOf(error) : undefined)
-      throw error
-    }
-  }
-
-  const once: Idempotency['once'] = async (asked, run, isKept) => {
-    const name = randomUUID()
-    const sealed = await claim(asked, name)
-    if (sealed !== undefined)
-      return { answer: opened(sealing.open(sealed, contextOf(asked))), replayed: true }
-    const { scope, callKey } = asked
-    const call: MarkedCall = { scope, callKey, claim: name, changed: false, over: false }
-    return { answer: await answered(call, run, isKept), replayed: false }
-  }
-
-  return { once }
 }
 
+const rowOf = (call: RepeatableCall, name: string, now: number): IdempotentCallRow => ({
+  scope: call.scope,
+  call_key: call.callKey,
+  fingerprint: call.fingerprint,
+  claim: name,
+  state: 'begun',
+  answer_sealed: null,
+  lease_until: now + (call.timeoutSeconds ?? TIMEOUT_SECONDS) * 1000 + GRACE_MS,
+  created_at: now,
+})
+
 /**
- * Claims the key by one statement, of several processes for one: a key that is new, too old to
- * count, or whose call has ended without a change and without an answer.
+ * Claims the key in one statement, so that only one of several processes succeeds: a key that is
+ * new, expired, or whose call ended without a change and without an answer.
  */
 const begin = async (trx: Trx, row: IdempotentCallRow): Promise<boolean> => {
   const claimed = await trx
@@ -195,8 +200,10 @@ interface Narrowable<Q> {
   where(column: 'scope' | 'call_key' | 'claim', operator: '=', value: string): Q
 }
 
-const mine = <Q extends Narrowable<Q>>(query: Q, { scope, callKey, claim }: MarkedCall): Q =>
-  query.where('scope', '=', scope).where('call_key', '=', callKey).where('claim', '=', claim)
+const whereClaimed = <Q extends Narrowable<Q>>(
+  query: Q,
+  { scope, callKey, claim }: MarkedCall,
+): Q => query.where('scope', '=', scope).where('call_key', '=', callKey).where('claim', '=', claim)
 
 const contextOf = ({ scope, callKey }: Pick<RepeatableCall, 'scope' | 'callKey'>): string =>
   JSON.stringify(['idempotent call', scope, callKey])
@@ -206,14 +213,14 @@ const textOf = (kept: z.input<typeof Kept>): string | undefined => {
   return Buffer.byteLength(text) > MAX_ANSWER_BYTES ? undefined : text
 }
 
-/** A refusal is an answer; a failure is none, and what it changed has to be looked at. */
+/** A refusal is an answer; a failure is not, and its changes need a look. */
 const refusalOf = (error: unknown): string | undefined => {
   if (!(error instanceof ShoalError) || httpStatus(error.code) >= 500) return undefined
   const { code, message, param } = error
   return textOf({ error: { code, message, ...(param === undefined ? {} : { param }) } })
 }
 
-const opened = (text: string): unknown => {
+const parseAnswer = (text: string): unknown => {
   const kept = Kept.parse(JSON.parse(text))
   if (!('error' in kept)) return kept.answer
   const { code, message, param } = kept.error

@@ -3,7 +3,7 @@ import type { Sealing } from '../signing/sealing.ts'
 import type { StoreParts } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
 import { markChange } from './call-marks.ts'
-import { createIdempotency, type Idempotency } from './idempotency.ts'
+import { Idempotency } from './idempotency.ts'
 
 export interface IdempotencyDomainParts extends Pick<Base, 'logger' | 'now'> {
   store: Pick<Store, 'ledger'>
@@ -16,10 +16,10 @@ export const openIdempotency = ({
   logger,
   now,
 }: IdempotencyDomainParts): { idempotency: Idempotency } => ({
-  idempotency: createIdempotency({ ledger: store.ledger, sealing, logger, now }),
+  idempotency: new Idempotency({ ledger: store.ledger, sealing, logger, now }),
 })
 
-/** What the store does around every change: it notes what a repeatable call has changed. */
+/** The hook by which the store notes the changes of a repeatable call. */
 export const openMarks = (): { changeHooks: StoreParts['changeHooks'] } => ({
   changeHooks: [markChange],
 })

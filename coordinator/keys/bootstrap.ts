@@ -5,7 +5,7 @@ import { addTenant } from '../people/tenants.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
 import { addKey, type IssuedKey } from './issue.ts'
 import { type KeySpec, OPERATOR_ROLES } from './key.ts'
-import { createKeys } from './keys.ts'
+import { Keys } from './keys.ts'
 
 export interface FirstNames {
   tenantId: string
@@ -94,12 +94,12 @@ export const demoKeys = async (
   by: Actor = { actor: 'bootstrap' },
 ): Promise<{ keys: DemoKeys; issued: DemoName[] }> => {
   const good: Partial<DemoKeys> = {}
-  const { authenticate, close } = createKeys({ store, logger: { warn: () => {} } })
+  const keys = new Keys({ store, logger: { warn: () => {} } })
   for (const name of DEMO_NAMES) {
-    const key = await authenticate(known[name] ?? '')
+    const key = await keys.authenticate(known[name] ?? '')
     if (key?.tenantId === DEMO && key.label === labelOf(name)) good[name] = known[name] as string
   }
-  close()
+  keys.close()
   const issued = DEMO_NAMES.filter(name => good[name] === undefined)
   if (issued.length === 0) return { keys: good as DemoKeys, issued }
   const made = await store.ledger.sealed.write(async trx => {

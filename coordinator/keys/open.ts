@@ -1,6 +1,6 @@
 import type { Base } from '../base/base.ts'
 import type { Store } from '../store/store.ts'
-import { createKeys, type Keys } from './keys.ts'
+import { Keys } from './keys.ts'
 
 /** Keys, and who may act with them. */
 export interface KeyViews {
@@ -28,7 +28,7 @@ export const openKeys = ({
   logger,
   now,
 }: KeyParts): { keys: Keys; views: KeyViews } => {
-  const keys = createKeys({ store, logger, now })
+  const keys = new Keys({ store, logger, now })
   stack.defer(() => keys.close())
   return { keys, views: { keys } }
 }

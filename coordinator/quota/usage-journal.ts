@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
-import { openJournal } from '../store/journal.ts'
+import { Journal } from '../store/journal.ts'
 import { holdRows } from './held-rows.ts'
 import { type NewUsage, requireNumbers, type Usage, type UsageRow } from './usage.ts'
 
@@ -20,12 +20,12 @@ export const journalUsage = async (
   usage: Usage,
   { stateDir, logger }: { stateDir: string; logger: Pick<Logger, 'warn' | 'error'> },
 ): Promise<JournaledUsage> => {
-  const journal = await openJournal<UsageRow>({
+  const journal = await Journal.open<UsageRow>({
     folder: join(stateDir, 'usage-journal'),
     carry: rows => carryOver(usage, rows, logger),
     logger,
   })
-  const held = holdRows<UsageRow>({ append: journal.append, isPassing, logger })
+  const held = holdRows<UsageRow>({ append: row => journal.append(row), isPassing, logger })
   const settle = async (): Promise<void> => {
     const waiting = await held.retry()
     if (waiting > 0)

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { Cron } from 'croner'
 import { ShoalError } from '../../shared/errors.ts'
 
@@ -14,6 +15,7 @@ export interface Recurrence {
 
 /** Fire times of an outage that are counted one by one; a longer outage is counted as this many. */
 const MAX_COUNTED = 10_000
+const COUNTED_PER_TURN = 32
 
 /** Throws `invalid_request` for an expression or a time zone that cannot be read, or never fires. */
 export const requireRecurrence = ({ expression, timeZone }: Recurrence, now: number): void => {
@@ -33,13 +35,22 @@ export const firstPlanned = (
   after: number,
 ): number | undefined => cronOf(expression, timeZone).nextRun(new Date(after))?.getTime()
 
-/** Number of planned times in (after, until], at most 10,000. */
-export const countPlanned = (recurrence: Recurrence, after: number, until: number): number => {
+/**
+ * Number of planned times in (after, until], at most 10,000. Each takes croner a tenth of a
+ * millisecond and more, so the event loop gets its turn between a few of them.
+ */
+export const countPlanned = async (
+  { expression, timeZone }: Recurrence,
+  after: number,
+  until: number,
+): Promise<number> => {
+  const cron = cronOf(expression, timeZone)
   let count = 0
-  let at = firstPlanned(recurrence, after)
-  while (at !== undefined && at <= until && count < MAX_COUNTED) {
+  let at = cron.nextRun(new Date(after))
+  while (at !== null && at.getTime() <= until && count < MAX_COUNTED) {
     count++
-    at = firstPlanned(recurrence, at)
+    if (count % COUNTED_PER_TURN === 0) await setImmediate()
+    at = cron.nextRun(at)
   }
   return count
 }

@@ -27,6 +27,15 @@ export interface SchedulesParts {
   now: () => number
 }
 
+/** A schedule that is due, by the clock of the store without its jitter. */
+interface DueRun {
+  name: string
+  nextAt: number
+  at: number
+  /** Planned times that have passed since. */
+  passed: number
+}
+
 /** Due schedules that one look starts; the next look takes the others. */
 const BATCH = 64
 
@@ -97,31 +106,39 @@ export class Schedules {
     const { ledger, queue, leader, logger, now } = this.#parts
     if (!leader.isLeader()) return
     const due = await listDue(ledger.read, now(), BATCH)
-    for (const { name } of due)
-      await ledger.sealed
-        .write(trx => this.#start(trx, name))
-        .catch(error => logger.warn({ err: error, schedule: name }, 'a schedule was not started'))
+    for (const schedule of due)
+      await this.#startDue(schedule).catch(error =>
+        logger.warn({ err: error, schedule: schedule.name }, 'a schedule was not started'),
+      )
     if (due.length > 0) queue.wake()
   }
 
+  /** Counts what an outage has missed before the transaction, which must wait for nothing else. */
+  async #startDue(schedule: Schedule): Promise<void> {
+    const { ledger } = this.#parts
+    const { name, nextAt, jitterSeconds } = schedule
+    if (nextAt === undefined) return
+    // the jitter shifts all planned times alike, so everything is compared on the shifted clock
+    const at = (await ledger.free.write(ledger.nowMs)) - jitterMs(name, jitterSeconds)
+    if (nextAt > at) return
+    const passed = await countPlanned(schedule, nextAt, at)
+    await ledger.sealed.write(trx => this.#start(trx, { name, nextAt, at, passed }))
+  }
+
   /** Reads the schedule again: another process may have started it since the look. */
-  async #start(trx: SealedTrx, name: string): Promise<void> {
-    const { ledger, leader, queue } = this.#parts
+  async #start(trx: SealedTrx, { name, nextAt, at, passed }: DueRun): Promise<void> {
+    const { leader, queue } = this.#parts
     await leader.requireLeader(trx)
     const schedule = await findSchedule(trx, name)
-    if (schedule?.nextAt === undefined || !schedule.isEnabled) return
-    // the jitter shifts all planned times alike, so everything is compared on the shifted clock
-    const at = (await ledger.nowMs(trx)) - jitterMs(name, schedule.jitterSeconds)
-    if (schedule.nextAt > at) return
-    const isInTime = at - schedule.nextAt <= schedule.graceSeconds * 1000
+    if (schedule?.nextAt !== nextAt || !schedule.isEnabled) return
+    const isInTime = at - nextAt <= schedule.graceSeconds * 1000
     const starts = isInTime && !(await this.#isRunning(trx, schedule))
-    const passed = countPlanned(schedule, schedule.nextAt, at)
     const values = {
       ...planFrom(schedule, at),
       missed: schedule.missed + passed + (starts ? 0 : 1),
     }
     if (!starts) return changeSchedule(trx, name, values)
-    const { kind, payload, tenantId, nextAt } = schedule
+    const { kind, payload, tenantId } = schedule
     const job = await queue.addWithin(trx, {
       kind,
       payload,

@@ -6,30 +6,16 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 
-/**
- * A file that values are appended to before their table has them. What was appended survives the
- * death of the process (not that of the machine: nothing is synced), and costs a tenth of a
- * transaction. A moment later everything is carried over in one.
- */
-export interface Journal<T> {
-  /** Resolves when the value is in the file. Rejects with `store_unavailable`. */
-  append(value: T): Promise<void>
-  /** Resolves when everything that was appended before has been carried over. */
-  drain(): Promise<void>
-  /** Carries over what is left. What could not be is found at the next start. */
-  close(): Promise<void>
-}
-
 export interface JournalOptions<T> {
-  /** Belongs to the journal alone; made when it is not there. */
+  /** Belongs to the journal alone; created when missing. */
   folder: string
   /**
-   * Puts values where they belong. The same value may come twice: after a crash between this and
-   * the end of its file. Rejects when it has to be tried again.
+   * Writes values to their table. A value may be carried twice after a crash before its file was
+   * removed. Rejects when it must be tried again.
    */
   carry: (values: T[]) => Promise<void>
   logger: Pick<Logger, 'warn'>
-  /** How often values are carried over. */
+  /** Interval of carrying over, milliseconds. */
   everyMs?: number
 }
 
@@ -37,104 +23,121 @@ interface Segment {
   path: string
   file: number
   bytes: number
-  /** The last write was cut off: what it left must not become part of the next line. */
+  /** The last write was cut off; its rest must not become part of the next line. */
   torn: boolean
 }
 
-/** Opens the journal; what a process that died has left in it is carried over first. */
-export const openJournal = async <T>(options: JournalOptions<T>): Promise<Journal<T>> => {
-  const { folder, carry, logger, everyMs = 1000 } = options
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const warn = (error: unknown): void =>
-    logger.warn({ err: error }, 'the journal could not be carried over; it is tried again')
-  // what cannot be carried over now stays for the next start
-  await carryLeftovers(folder, carry).catch(warn)
+/**
+ * A file that values are appended to before they reach their table. Appended values survive the
+ * death of the process (not that of the machine: nothing is synced) and cost a tenth of a
+ * transaction. A moment later all of them are carried over in one.
+ */
+export class Journal<T> {
+  readonly #options: JournalOptions<T>
+  readonly #timer: NodeJS.Timeout
+  #active: Segment | undefined
+  #sealed: Segment | undefined
+  #carrying: Promise<void> | undefined
+  #open: { text: string; written: Promise<void> } | undefined
 
-  let active: Segment | undefined
-  let sealed: Segment | undefined
-  let carrying: Promise<void> | undefined
-  let open: { text: string; written: Promise<void> } | undefined
-
-  const flush = (): void => {
-    const text = open?.text ?? ''
-    open = undefined
-    active ??= newSegment(folder)
-    write(active, text)
+  private constructor(options: JournalOptions<T>) {
+    this.#options = options
+    this.#timer = setInterval(() => {
+      if (this.#active !== undefined || this.#sealed !== undefined)
+        this.#carryOnce().catch(error => warn(options.logger, error))
+    }, options.everyMs ?? 1000)
+    this.#timer.unref()
   }
 
-  const append = (value: T): Promise<void> => {
+  /** Carries over the values of a dead process first. */
+  static async open<T>(options: JournalOptions<T>): Promise<Journal<T>> {
+    const { folder, carry, logger } = options
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    // values that cannot be carried over now stay for the next start
+    await carryLeftovers(folder, carry).catch(error => warn(logger, error))
+    return new Journal(options)
+  }
+
+  /** Resolves when the value is in the file. Rejects with `store_unavailable`. */
+  append(value: T): Promise<void> {
     const line = `${JSON.stringify(value)}\n`
-    if (open !== undefined) {
-      open.text += line
-      return open.written
+    if (this.#open !== undefined) {
+      this.#open.text += line
+      return this.#open.written
     }
     // values of one turn of the event loop share one write
     const written = new Promise<void>((resolve, reject) =>
       setImmediate(() => {
         try {
-          flush()
+          this.#flush()
           resolve()
         } catch (cause) {
           reject(unavailable(cause))
         }
       }),
     )
-    open = { text: line, written }
+    this.#open = { text: line, written }
     return written
   }
 
-  const carryOver = async (): Promise<void> => {
-    if (sealed === undefined) {
-      sealed = active
-      active = undefined
+  /** Resolves when all values appended before have been carried over. */
+  async drain(): Promise<void> {
+    await this.#open?.written.catch(() => {})
+    await this.#carrying
+    // first the values that could not be carried over, then those appended since
+    if (this.#sealed !== undefined) await this.#carryOnce()
+    // another drain may have begun with them meanwhile
+    if (this.#active !== undefined || this.#carrying !== undefined) await this.#carryOnce()
+  }
+
+  /** Drains the journal; values that cannot be carried over are found at the next start. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.drain().catch(error => warn(this.#options.logger, error))
+    for (const segment of [this.#active, this.#sealed])
+      if (segment !== undefined) closeSync(segment.file)
+  }
+
+  #flush(): void {
+    const text = this.#open?.text ?? ''
+    this.#open = undefined
+    this.#active ??= newSegment(this.#options.folder)
+    write(this.#active, text)
+  }
+
+  #carryOnce(): Promise<void> {
+    this.#carrying ??= this.#carryOver().finally(() => {
+      this.#carrying = undefined
+    })
+    return this.#carrying
+  }
+
+  async #carryOver(): Promise<void> {
+    if (this.#sealed === undefined) {
+      this.#sealed = this.#active
+      this.#active = undefined
     }
-    if (sealed === undefined) return
-    const { path, file, bytes } = sealed
-    await carry(valuesOf<T>(await contentOf(file, bytes)))
-    sealed = undefined
+    if (this.#sealed === undefined) return
+    const { path, file, bytes } = this.#sealed
+    await this.#options.carry(valuesOf<T>(await contentOf(file, bytes)))
+    this.#sealed = undefined
     closeSync(file)
     await rm(path, { force: true })
   }
-
-  const once = (): Promise<void> => {
-    carrying ??= carryOver().finally(() => {
-      carrying = undefined
-    })
-    return carrying
-  }
-
-  const drain = async (): Promise<void> => {
-    await open?.written.catch(() => {})
-    await carrying
-    // what could not be carried over before, then what came after it
-    if (sealed !== undefined) await once()
-    // another drain may have begun with it meanwhile
-    if (active !== undefined || carrying !== undefined) await once()
-  }
-
-  const timer = setInterval(() => {
-    if (active !== undefined || sealed !== undefined) once().catch(warn)
-  }, everyMs)
-  timer.unref()
-
-  const close = async (): Promise<void> => {
-    clearInterval(timer)
-    await drain().catch(warn)
-    for (const segment of [active, sealed]) if (segment !== undefined) closeSync(segment.file)
-  }
-
-  return { append, drain, close }
 }
+
+const warn = (logger: Pick<Logger, 'warn'>, error: unknown): void =>
+  logger.warn({ err: error }, 'the journal could not be carried over; it is tried again')
 
 const EXTENSION = '.jsonl'
 
-/** Sorts by age. */
+/** File names sort by age. */
 const newSegment = (folder: string): Segment => {
   const path = join(folder, `${newId('seg')}${EXTENSION}`)
   return { path, file: openSync(path, 'ax+', 0o600), bytes: 0, torn: false }
 }
 
-/** All of it or an error; a full disk takes a part. */
+/** Writes the whole text or throws; a full disk takes only a part of it. */
 const write = (segment: Segment, text: string): void => {
   const bytes = Buffer.from(segment.torn ? `\n${text}` : text)
   segment.torn = true
@@ -157,7 +160,7 @@ const contentOf = async (file: number, bytes: number): Promise<string> => {
   return buffer.toString('utf8')
 }
 
-/** A line that cannot be read was cut off while it was written: nobody was told that it is there. */
+/** Skips lines that were cut off while they were written: their `append` never resolved. */
 const valuesOf = <T>(text: string): T[] => {
   const values: T[] = []
   for (const line of text.split('\n')) {

@@ -63,12 +63,14 @@ export class Executor {
   }
 
   /** One body of the `cmd` topic. Resolves when it was accepted or refused; never rejects. */
-  receive(body: unknown): Promise<void> {
+  async receive(body: unknown): Promise<void> {
     const cameMs = this.#parts.nowMs()
-    this.#admissions = this.#admissions
-      .then(() => this.#admit(body, cameMs))
-      .catch(error => this.#noteFailure(error))
-    return this.#admissions
+    try {
+      const command = this.#genuine(body)
+      if (command !== undefined) await this.#takeTurn(command, cameMs)
+    } catch (error) {
+      this.#noteFailure(error as Error)
+    }
   }
 
   /** Resolves when nothing is admitted or executed any more. */
@@ -82,9 +84,17 @@ export class Executor {
     this.#parts.logger.error({ reason: short(error.message) }, 'a command could not be handled')
   }
 
-  async #admit(body: unknown, cameMs: number): Promise<void> {
-    const command = this.#genuine(body)
-    if (command === undefined) return
+  /** Admissions follow one another, each behind the disk; an urgent command waits for none of them. */
+  #takeTurn(command: Command, cameMs: number): Promise<void> {
+    const before = this.#admissions
+    const admit = (): Promise<void> => this.#admit(command, cameMs)
+    const admitted = this.#judge.isUrgent(command) ? admit() : before.then(admit)
+    // without its values, which would hold those of every admission before
+    this.#admissions = Promise.allSettled([before, admitted]).then(() => {})
+    return admitted
+  }
+
+  async #admit(command: Command, cameMs: number): Promise<void> {
     const { journal } = this.#parts
     const known = journal.find(command.id)
     if (known !== undefined) return this.#acks.repeat(known)
@@ -133,7 +143,14 @@ export class Executor {
     } catch (error) {
       return this.#acks.settleUnkept(subject, error as Error)
     }
+    if (this.#isOvertaken(command))
+      return this.#acks.settle(subject, overtakenOutcome(command, false))
     this.#enqueue({ command, subject, cameMs, hasBegun })
+  }
+
+  /** True when an urgent command of the same lane came while this one was put on the disk. */
+  #isOvertaken(command: Command): boolean {
+    return command.mode === 'live' && this.#parts.journal.fenceOf(laneOf(command)) > command.fence
   }
 
   #enqueue(taken: Taken): void {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { serve } from '../../coordinator/assembly/serve.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
-import { createKeys } from '../../coordinator/keys/keys.ts'
+import { Keys } from '../../coordinator/keys/keys.ts'
 import { createPerson } from '../../coordinator/people/people.ts'
 import { createTenant } from '../../coordinator/people/tenants.ts'
 import { openStore } from '../../coordinator/store/store.ts'
@@ -40,7 +40,7 @@ const store = await openStore(folder)
 const logger = createLogger({ level: 'silent', name: TENANT })
 await createTenant(store.ledger, { id: TENANT, name: TENANT }, BY)
 await createPerson(store.ledger, { id: TENANT, tenantId: TENANT, name: TENANT }, BY)
-const keys = createKeys({ store, logger })
+const keys = new Keys({ store, logger })
 const { key } = await keys.create(
   { tenantId: TENANT, personId: TENANT, tier: 'enterprise', kind: 'ci_pipeline' },
   BY,

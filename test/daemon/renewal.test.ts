@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Cells, createCells } from '../../coordinator/enrolment/cells.ts'
+import { Cells } from '../../coordinator/enrolment/cells.ts'
 import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { credentialOf, readIdentity, writeIdentity } from '../../daemon/identity.ts'
 import { type OwnIdentity, ownIdentity } from '../../daemon/own-identity.ts'
@@ -23,7 +23,7 @@ const newFolder = (t: Test): string => {
 const enrolled = async (t: Test) => {
   const store = await temporaryStore(t)
   let now = Date.now()
-  const cells = createCells({ store, now: () => now })
+  const cells = new Cells({ store, now: () => now })
   const { secret } = await createToken(store.ledger, { uses: 1, ttlMinutes: 5 }, { actor: 'test' })
   const { cellId, credential } = await cells.enrol({ token: secret, name: 'n' })
   const folder = newFolder(t)

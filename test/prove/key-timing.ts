@@ -36,7 +36,7 @@ export const main = async (argv: string[]): Promise<boolean> => {
   const rounds = Number(parseArgs({ args: argv, options }).values.rounds)
   const ends: (() => unknown)[] = []
   const { keys, presented } = await keyClasses({ teardown: run => void ends.push(run as never) })
-  const samples = await measured(keys.authenticate, presented, rounds)
+  const samples = await measured(text => keys.authenticate(text), presented, rounds)
   keys.close()
   for (const end of ends.toReversed()) await end()
 

@@ -98,7 +98,7 @@ export const appWith = ({ views: seen = views(), ...parts }: Partial<AppParts> =
       views: () => seen,
       skills: [...skills, ...(parts.moreSkills ?? [])],
       tasks: () => parts.a2a?.operationTasks,
-      hold: parts.keys?.hold,
+      hold: parts.keys?.hold?.bind(parts.keys),
       ...(parts.quota && { quota: parts.quota }),
       ...(parts.now && { now: parts.now }),
     }),

@@ -8,7 +8,7 @@ import {
 import { openRoutes } from '../../coordinator/assembly/open-routes.ts'
 import type { Open } from '../../coordinator/base/open-all.ts'
 import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
-import { createKeys } from '../../coordinator/keys/keys.ts'
+import { Keys } from '../../coordinator/keys/keys.ts'
 import type { Views } from '../../coordinator/operations/context.ts'
 import { createPerson } from '../../coordinator/people/people.ts'
 import { createTenant } from '../../coordinator/people/tenants.ts'
@@ -99,7 +99,7 @@ export const withMembers = <T extends object, O extends object>(product: T, own:
 
 const populate = async (store: Store): Promise<Demo> => {
   const { keys: demo } = await bootstrap(store)
-  const keys = createKeys({ store, logger: silent })
+  const keys = new Keys({ store, logger: silent })
   await createTenant(store.ledger, { id: 'other', name: 'other' }, BY)
   await createPerson(store.ledger, { id: 'eve', tenantId: 'other', name: 'eve' }, BY)
   const spec = { tenantId: 'other', personId: 'eve', tier: 'enterprise' as const }

@@ -1,9 +1,9 @@
 import { GateDefinition } from '../../coordinator/gates/definition.ts'
-import { createGates, type GateKeeper } from '../../coordinator/gates/gates.ts'
+import { GateKeeper } from '../../coordinator/gates/gates.ts'
 import type { Person } from '../../coordinator/gates/rules.ts'
 import { addKey } from '../../coordinator/keys/issue.ts'
 import type { KeySpec } from '../../coordinator/keys/key.ts'
-import { createKeys, type Keys } from '../../coordinator/keys/keys.ts'
+import { Keys } from '../../coordinator/keys/keys.ts'
 import { addPerson } from '../../coordinator/people/people.ts'
 import { addTenant } from '../../coordinator/people/tenants.ts'
 import type { Store } from '../../coordinator/store/store.ts'
@@ -81,8 +81,8 @@ export const runHistories = async (
 ): Promise<Tally> => {
   const clock = { now: Date.now() }
   const people = await makePeople(store, randomOf(seed))
-  const keys = createKeys({ store, logger: { warn: () => {} }, now: () => clock.now })
-  const gates = createGates({
+  const keys = new Keys({ store, logger: { warn: () => {} }, now: () => clock.now })
+  const gates = new GateKeeper({
     store,
     definitions,
     signer: signerOf(newPrivateKey()),

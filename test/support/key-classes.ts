@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { createKeys, type Keys, type KeysOptions } from '../../coordinator/keys/keys.ts'
+import { Keys, type KeysOptions } from '../../coordinator/keys/keys.ts'
 import { KEY_PREFIX, newSecret, withChecksum } from '../../coordinator/keys/secret.ts'
 import { logger, populate, SPEC } from '../coordinator/keys/fixtures.ts'
 import { BY, temporaryStore } from '../coordinator/store/temporary.ts'
@@ -37,7 +37,7 @@ export const keyClasses = async (
   const store = await temporaryStore(t)
   await populate(store)
   const clock = { now: 1_800_000_000_000 }
-  const keys = createKeys({ store, logger, now: () => clock.now, ...options })
+  const keys = new Keys({ store, logger, now: () => clock.now, ...options })
   const made = async (more: object = {}) => keys.create({ ...SPEC, ...more }, BY)
   const presented = Object.fromEntries(KEY_CLASSES.map(name => [name, [] as string[]])) as Record<
     KeyClass,

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import type { Role } from '../../coordinator/keys/key.ts'
-import { createKeys } from '../../coordinator/keys/keys.ts'
+import { Keys } from '../../coordinator/keys/keys.ts'
 import { createTenant } from '../../coordinator/people/tenants.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { silent } from '../support/cell.ts'
@@ -65,7 +65,7 @@ t.test("a tenant's own cell serves nobody else", async t => {
   const store = await openStore(join(stack.folder, 'coordinator'))
   const by = { actor: 'test' }
   await createTenant(store.ledger, { id: 'acme', name: 'Acme' }, by)
-  const keys = createKeys({ store, logger: silent })
+  const keys = new Keys({ store, logger: silent })
   const [demo] = await keys.list('all', { limit: 1 })
   const personId = demo?.personId ?? ''
   const roles: Role[] = ['operator_admin']

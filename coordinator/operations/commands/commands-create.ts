@@ -47,8 +47,10 @@ export default defineOperation({
     const summary = `${verb} on ${cell_id}`
     if (!commands.needsApproval(request)) return { plan: { request, covers: {} }, summary }
     // the cell says what it would do: that is what people approve, and what it compares
-    const { plan: covers, gate = LIVE_GATE } = await commands.plan(request, actor, signal)
-    return { plan: { request, covers }, covers, summary, gate }
+    const { plan: covers, hazard, gate } = await commands.plan(request, actor, signal)
+    // with these parameters the verb may be milder than the worst that it announces
+    if (hazard !== 'unsafe') return { plan: { request: { ...request, hazard }, covers }, summary }
+    return { plan: { request, covers }, covers, summary, gate: gate ?? LIVE_GATE }
   },
   run: async ({ request, covers }: CreatePlan, { commands, actor }, approval) =>
     viewOf(

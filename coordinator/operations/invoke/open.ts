@@ -29,7 +29,7 @@ export const openPipeline = (parts: PipelinePartParts): { pipeline: Pipeline } =
     countCall: parts.countCall ?? createCallLimits(),
     quota: parts.quota,
     idempotency: parts.idempotency,
-    hold: parts.keys.hold,
+    hold: (key, held) => parts.keys.hold(key, held),
     logger: parts.logger,
     now: parts.now,
   }),

@@ -23,9 +23,10 @@ interface Repeatable {
  * Runs a mutation that carries an idempotency key once; a repetition gets the answer of the first.
  * A pending answer is not kept: the same call again is how an approved plan is carried out.
  *
- * The claim lasts as long as the work does, also past the time limit of its call: until then a
- * repetition is refused with `conflict`, and afterwards it gets the late answer. So a call that
- * timed out can be repeated with its key without doing anything twice.
+ * The claim outlasts the time limit of its call: while the work goes on a repetition is refused with
+ * `conflict`, and afterwards it gets the late answer. Work that outlives even the claim can change
+ * nothing any more once a repetition has begun. So a call that timed out can be repeated with its
+ * key without doing anything twice.
  */
 export const runOnce = async (
   call: Call,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { Keys } from '../../../coordinator/keys/keys.ts'
 import { a2aScene, caller, type Json, message, until } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
 import { BY } from '../store/temporary.ts'
@@ -93,7 +93,7 @@ t.test('a message does not go past people', async t => {
 })
 
 t.test('a yes is of no use to a key that was revoked meanwhile', async t => {
-  const keys = createKeys({ store: scene.store, logger: { warn: () => {} } })
+  const keys = new Keys({ store: scene.store, logger: { warn: () => {} } })
   const spec = { tenantId: 'demo', personId: 'demo_operator', tier: 'pro' as const }
   const made = await keys.create({ ...spec, roles: ['builder'] }, BY)
   const body = message({ data: { skill: 'test-gated', input: { stone: 'revoked' } } })

@@ -8,9 +8,9 @@ import { addAdminCommands } from '../../../coordinator/admin/admin.ts'
 import { localActor } from '../../../coordinator/admin/on-store.ts'
 import { createAudit } from '../../../coordinator/audit/audit.ts'
 import { purgeAudit } from '../../../coordinator/audit/purge.ts'
-import { createCells } from '../../../coordinator/enrolment/cells.ts'
+import { Cells } from '../../../coordinator/enrolment/cells.ts'
 import { bootstrap, demoKeys } from '../../../coordinator/keys/bootstrap.ts'
-import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { Keys } from '../../../coordinator/keys/keys.ts'
 import { listPeople } from '../../../coordinator/people/people.ts'
 import { openSigning } from '../../../coordinator/signing/signing.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
@@ -50,7 +50,7 @@ t.test('init', async t => {
     const { store, json } = await administered(t)
     const made = await json('init', '--tenant', 'acme', '--person', 'Ada')
     t.match(made, { tenant: 'acme', roles: ['client', 'operator_admin'], kind: 'person' })
-    t.match(await createKeys({ store, logger }).authenticate(made.secret), { id: made.id })
+    t.match(await new Keys({ store, logger }).authenticate(made.secret), { id: made.id })
     const last = (await auditRows(store)).at(-1)
     t.match(last, { action: 'bootstrap', subject: 'acme', ...localActor() })
     await t.rejects(json('init'), { code: 'conflict' })
@@ -73,7 +73,7 @@ t.test('the demonstration set-up', async t => {
 
   t.test('has a key of every tier, an operator and two approvers, as often as made', async t => {
     const store = await temporaryStore(t)
-    const keys = createKeys({ store, logger })
+    const keys = new Keys({ store, logger })
     for (const { keys: made } of [await bootstrap(store), await bootstrap(store)]) {
       for (const tier of ['free', 'pro', 'enterprise'] as const)
         t.match(await keys.authenticate(made[tier]), { tenantId: 'demo', tier, roles: ['client'] })
@@ -91,7 +91,7 @@ t.test('the demonstration set-up', async t => {
 
   t.test('keeps the keys that are good, and issues the others', async t => {
     const store = await temporaryStore(t)
-    const keys = createKeys({ store, logger })
+    const keys = new Keys({ store, logger })
     const { keys: made } = await bootstrap(store)
     t.strictSame(await demoKeys(store, made), { keys: made, issued: [] })
 
@@ -131,7 +131,7 @@ t.test('keys', async t => {
       label: 'build',
     })
     t.equal(Math.round((Date.parse(made.expires_at) - Date.now()) / 86_400_000), 30)
-    t.match(await createKeys({ store, logger }).authenticate(made.secret), { id: made.id })
+    t.match(await new Keys({ store, logger }).authenticate(made.secret), { id: made.id })
     const listed = await text('key', 'list')
     t.match(listed, made.id)
     t.notMatch(listed, made.secret)
@@ -141,7 +141,7 @@ t.test('keys', async t => {
   t.test('are ended', async t => {
     const made = await json(...args)
     t.match(await json('key', 'revoke', made.id), { revoked_at: /^20/ })
-    t.equal(await createKeys({ store, logger }).authenticate(made.secret), undefined)
+    t.equal(await new Keys({ store, logger }).authenticate(made.secret), undefined)
     await t.rejects(text('key', 'revoke', 'unknown'), { code: 'not_found' })
   })
 
@@ -164,7 +164,7 @@ t.test('cells', async t => {
     message: /approval at gate\.cell-enroll/,
   })
   t.equal(Date.parse(token.expires_at) - Date.parse(token.created_at), 300_000)
-  const cells = createCells({ store })
+  const cells = new Cells({ store })
   const { cellId } = await cells.enrol({ token: token.secret, name: 'rack\u001b[2J' })
   t.match(await json('token', 'list'), [
     { id: token.id, role: 'cell', tags: ['rack', 'gpu'], uses: 1, uses_left: 0 },

@@ -13,7 +13,7 @@ import { acceptAudit } from '../../../coordinator/audit/accept.ts'
 import { appendAudit } from '../../../coordinator/audit/audit.ts'
 import { rowHash } from '../../../coordinator/audit/chain.ts'
 import { signCheckpoint } from '../../../coordinator/audit/checkpoint.ts'
-import { guardAudit } from '../../../coordinator/audit/guard.ts'
+import { AuditGuard } from '../../../coordinator/audit/guard.ts'
 import { purgeAudit } from '../../../coordinator/audit/purge.ts'
 import { verifyAudit, verifyOnce } from '../../../coordinator/audit/verify.ts'
 import { openSigning } from '../../../coordinator/signing/signing.ts'
@@ -425,7 +425,7 @@ t.test('rows cut off under a running coordinator are missed by itself', async t 
   let look = (): void => {}
   let heads = 0
   const broken = new Promise<void>(resolve => {
-    guardAudit({
+    AuditGuard.start({
       ...{ ledger: store.ledger, signer, stateDir: folder, logger: silent, signal: stop.signal },
       broadcast: () => {
         heads++

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { createAudit } from '../../../coordinator/audit/audit.ts'
-import { type AuditGuardParts, guardAudit } from '../../../coordinator/audit/guard.ts'
+import { AuditGuard, type AuditGuardParts } from '../../../coordinator/audit/guard.ts'
 import type { SealedTrx, Store } from '../../../coordinator/store/store.ts'
 import type { AuditHead } from '../../../shared/wire/audit-head.ts'
 import { silent } from '../../support/cell.ts'
@@ -21,7 +21,7 @@ export const guarding = (
   const signed = new Promise<AuditHead>(resolve => {
     tell = resolve
   })
-  const guard = guardAudit({
+  const guard = AuditGuard.start({
     ...{ ledger: store.ledger, signer: own, stateDir, logger: silent, signal: stop.signal },
     broadcast: head => tell(head),
     publish: type => {

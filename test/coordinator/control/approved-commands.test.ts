@@ -3,9 +3,9 @@ import * as z from 'zod'
 import type { CommandRecord } from '../../../coordinator/control/command.ts'
 import { createCommands } from '../../../coordinator/control/commands.ts'
 import { shippedGates } from '../../../coordinator/gates/definition.ts'
-import { createGates } from '../../../coordinator/gates/gates.ts'
+import { GateKeeper } from '../../../coordinator/gates/gates.ts'
 import type { Person } from '../../../coordinator/gates/rules.ts'
-import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createPerson } from '../../../coordinator/people/people.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import { Executor } from '../../../daemon/commands/executor.ts'
@@ -29,7 +29,7 @@ const scene = async (t: Test) => {
   const [signer, cell] = [signerOf(newPrivateKey()), signerOf(newPrivateKey())]
   await addCell(store.ledger, CELL, cell.publicKey)
   const now = () => NOW
-  const keys = createKeys({ store, logger: silent, now })
+  const keys = new Keys({ store, logger: silent, now })
   t.teardown(() => keys.close())
   await createTenant(store.ledger, { id: 'one', name: 'one' }, BY)
   const enter = async (id: string, role: string): Promise<Person> => {
@@ -39,7 +39,7 @@ const scene = async (t: Test) => {
     return { personId: id, keyId: key.id, kind: key.kind, roles: key.roles }
   }
   const definitions = shippedGates()
-  const gates = createGates({ store, definitions, signer, publish: () => ({}) as never, now })
+  const gates = new GateKeeper({ store, definitions, signer, publish: () => ({}) as never, now })
 
   const world = { maxSpeed: 1, battery: 80 }
   const moved: unknown[] = []

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { createAdmission } from '../../../coordinator/enrolment/admission.ts'
-import { createCells } from '../../../coordinator/enrolment/cells.ts'
+import { Admission } from '../../../coordinator/enrolment/admission.ts'
+import { Cells } from '../../../coordinator/enrolment/cells.ts'
 import { createClones } from '../../../coordinator/enrolment/clones.ts'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import type { CloudEvent } from '../../../coordinator/events/bus.ts'
@@ -15,12 +15,12 @@ import { BY, temporaryStore } from '../store/temporary.ts'
 const admitted = async (t: Test) => {
   const store = await temporaryStore(t)
   let now = Date.now()
-  const cells = createCells({ store, now: () => now })
+  const cells = new Cells({ store, now: () => now })
   const limits = { suspectAfterMs: 7500, deadAfterMs: 12_000 }
   const fleet = new Fleet({ limits, nowMs: () => 0, changed: () => {} })
   const dropped: string[] = []
   const published: [type: string, data: unknown, subject: string | undefined][] = []
-  const admission = createAdmission({
+  const admission = new Admission({
     cells,
     fleet,
     drop: id => {
@@ -85,7 +85,7 @@ t.test('a credential that was replaced', async t => {
     t.equal(await comes('copy', credential), 'quarantine')
     t.equal(await comes('own', next), 'quarantine', 'nobody knows which of the two is real')
     await t.resolves(quarantined(cells, id))
-    const reason = 'a credential came that was replaced before'
+    const reason = 'a superseded credential was presented'
     t.match(await quarantines(), [
       { actor: 'coordinator', subject: id, details: { reason, address: 'at copy' } },
     ])
@@ -156,7 +156,7 @@ t.test('a credential that was replaced', async t => {
   })
 })
 
-const quarantined = async (cells: ReturnType<typeof createCells>, id: string): Promise<void> => {
+const quarantined = async (cells: Cells, id: string): Promise<void> => {
   while ((await cells.get(id))?.quarantinedAt === undefined)
     await new Promise(resolve => setImmediate(resolve))
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createCells } from '../../../coordinator/enrolment/cells.ts'
+import { Cells } from '../../../coordinator/enrolment/cells.ts'
 import { createToken, listTokens, revokeToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import { newSecret, TOKEN_PREFIX } from '../../../coordinator/keys/secret.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
@@ -13,7 +13,7 @@ const token = async ({ ledger }: Store, uses = 1, now = Date.now()) =>
   createToken(ledger, { uses, ttlMinutes: 1 }, BY, now)
 
 const enrolled = async (store: Store) => {
-  const cells = createCells({ store, logger })
+  const cells = new Cells({ store, logger })
   const { secret } = await token(store)
   return { cells, ...(await cells.enrol({ token: secret, name: 'rack 1' })) }
 }
@@ -51,11 +51,11 @@ t.test('enrolment', async t => {
     const [first = await temporaryStore(t)] = stores
     const { secret } = await token(first)
     const tries = Array.from({ length: 100 }, (_, n) =>
-      createCells({ store: stores[n % 2] ?? first }).enrol({ token: secret, name: `cell ${n}` }),
+      new Cells({ store: stores[n % 2] ?? first }).enrol({ token: secret, name: `cell ${n}` }),
     )
     const outcomes = await Promise.allSettled(tries)
     t.equal(outcomes.filter(outcome => outcome.status === 'fulfilled').length, 1)
-    t.equal((await createCells({ store: first }).list()).length, 1)
+    t.equal((await new Cells({ store: first }).list()).length, 1)
     t.match(await listTokens(first.ledger), [{ uses: 1, usesLeft: 0 }])
     const refused = (await auditRows(first)).filter(row => row.outcome === 'refused').length
     t.ok(refused >= 1 && refused <= 99, 'each of a hundred processes audits a reason once an hour')
@@ -65,7 +65,7 @@ t.test('enrolment', async t => {
     const store = await temporaryStore(t)
     const reasons: unknown[] = []
     let now = 1_000_000
-    const cells = createCells({
+    const cells = new Cells({
       store,
       now: () => now,
       logger: { warn: (fields: unknown) => reasons.push((fields as { reason: string }).reason) },
@@ -100,7 +100,7 @@ t.test('enrolment', async t => {
   t.test('whose answer was lost can be asked for again, by the same key alone', async t => {
     const store = await temporaryStore(t)
     let now = Date.now()
-    const cells = createCells({ store, logger, now: () => now })
+    const cells = new Cells({ store, logger, now: () => now })
     const { secret } = await token(store, 1, now)
     const asked = (signer: Signer, name = 'rack 1') => {
       const claim = { token: secret, name, public_key: signer.publicKey }
@@ -128,7 +128,7 @@ t.test('enrolment', async t => {
   t.test('that is refused again and again is audited once an hour for each reason', async t => {
     const store = await temporaryStore(t)
     let now = 1_000_000
-    const cells = createCells({ store, logger, now: () => now })
+    const cells = new Cells({ store, logger, now: () => now })
     const { token: known } = await token(store, 1, now)
     const wrong = () => cells.enrol({ token: newSecret(TOKEN_PREFIX, known.id).text, name: 'x' })
     const refusals = async () =>
@@ -170,7 +170,7 @@ t.test('a cell', async t => {
       await cells.authenticate(cellId, credential)
       let told = 0
       cells.onChange(() => told++)
-      await createCells({ store: await temporaryStore(t, folder) }).revoke(cellId, BY)
+      await new Cells({ store: await temporaryStore(t, folder) }).revoke(cellId, BY)
       await store.revisions.poll()
       t.equal(told, 1)
       t.equal(await cells.authenticate(cellId, credential), undefined)
@@ -207,7 +207,7 @@ t.test('the key of a cell', async t => {
   t.test('is kept when whoever shows it has its private part', async t => {
     const store = await temporaryStore(t)
     const { signer, request } = await claimed(store)
-    const cells = createCells({ store })
+    const cells = new Cells({ store })
     const { cellId } = await cells.enrol(request)
     t.equal((await cells.get(cellId))?.publicKey, signer.publicKey)
     await cells.noteEpoch(cellId, 1)
@@ -222,7 +222,7 @@ t.test('the key of a cell', async t => {
     t.test(`${what} is refused, and the token stays good`, async t => {
       const store = await temporaryStore(t)
       const { request } = await claimed(store, changes)
-      const cells = createCells({ store })
+      const cells = new Cells({ store })
       await t.rejects(cells.enrol(request), { code: 'invalid_request', param: 'proof' })
       t.match(await listTokens(store.ledger), [{ usesLeft: 1 }])
     })

@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
 import { readDecided } from '../../../coordinator/gates/decided.ts'
 import { Gates, shippedGates } from '../../../coordinator/gates/definition.ts'
-import { createGates, type GateKeeper } from '../../../coordinator/gates/gates.ts'
+import { GateKeeper } from '../../../coordinator/gates/gates.ts'
 import type { Person } from '../../../coordinator/gates/rules.ts'
 import { openSeats } from '../../../coordinator/gates/seats.ts'
-import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createPerson } from '../../../coordinator/people/people.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
@@ -21,7 +21,7 @@ const scene = async (t: Pick<Test, 'teardown'>, definitions = shippedGates()) =>
   const folder = await temporaryFolder(t)
   const store = await temporaryStore(t, folder)
   const clock = { now: Date.now() }
-  const keys = createKeys({ store, logger, now: () => clock.now })
+  const keys = new Keys({ store, logger, now: () => clock.now })
   t.teardown(() => keys.close())
   for (const id of ['one', 'two']) await createTenant(store.ledger, { id, name: id }, BY)
   const enter = async (id: string, roles: string[], options = {}): Promise<Person> => {
@@ -32,7 +32,7 @@ const scene = async (t: Pick<Test, 'teardown'>, definitions = shippedGates()) =>
   }
   const events: string[] = []
   const open = (own = store): GateKeeper =>
-    createGates({
+    new GateKeeper({
       store: own,
       definitions,
       signer,
@@ -68,7 +68,7 @@ t.test('a gate that asks two people', async t => {
   t.match((await gates.approve(id, as(architect))).votes.length, 1, 'again changes nothing')
   await t.rejects(gates.consume(id, as(builder), { plan: PLAN }), { message: /is pending/ })
   t.match(await gates.approve(id, as(admin)), { state: 'approved' })
-  await t.rejects(gates.consume(id, as(admin), { plan: PLAN }), { message: /only who asked/ })
+  await t.rejects(gates.consume(id, as(admin), { plan: PLAN }), { message: /only the requester/ })
   await t.rejects(gates.consume(id, as(builder), { plan: { ...PLAN, sha: 'other' } }), {
     message: /not the one that was approved/,
   })
@@ -261,7 +261,7 @@ t.test('what changed since the approval', async t => {
         approvals: [['architect'], ['operator_admin']],
       },
     })
-    const changed = createGates({
+    const changed = new GateKeeper({
       ...{ store, signer, definitions: stricter, now: () => clock.now },
       publish: () => ({}) as never,
     })

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import type { AppParts } from '../../../coordinator/assembly/app.ts'
 import type { Engine } from '../../../coordinator/fleet/router.ts'
-import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createQuota } from '../../../coordinator/quota/quota.ts'
 import { Tiers } from '../../../coordinator/quota/tiers.ts'
 import { ShoalError } from '../../../shared/errors.ts'
@@ -18,7 +18,7 @@ const rig = async (t: Test, tiers: object = {}, parts: Partial<AppParts> = {}) =
   const folder = await temporaryFolder(t)
   const store = await temporaryStore(t, folder)
   await populate(store)
-  const keys = createKeys({ store, logger })
+  const keys = new Keys({ store, logger })
   const settings = config({ tiers })
   const quota = createQuota({
     store,
@@ -108,7 +108,7 @@ t.test('a tier that another process gives a key holds after its next look', asyn
   const limit = async () =>
     (await app.inject({ url: '/v1/models', ...bearer(secret) })).headers['x-ratelimit-limit']
   t.equal(await limit(), '50000')
-  const other = createKeys({ store: await temporaryStore(t, folder), logger })
+  const other = new Keys({ store: await temporaryStore(t, folder), logger })
   await other.setTier(key.id, 'free', 'all', BY)
   await store.revisions.poll()
   t.equal(await limit(), '1000')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createCellSettings } from '../../../coordinator/enrolment/cell-settings.ts'
-import { createCells } from '../../../coordinator/enrolment/cells.ts'
+import { Cells } from '../../../coordinator/enrolment/cells.ts'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import type { CellLink } from '../../../coordinator/fleet/cell-link.ts'
 import { Fleet } from '../../../coordinator/fleet/fleet.ts'
@@ -20,7 +20,7 @@ const REVIEWER = { authorization: 'Bearer reviewer-key' }
 
 const rig = async (t: Parameters<typeof temporaryStore>[0]) => {
   const store = await temporaryStore(t)
-  const cells = createCells({ store, logger: silent })
+  const cells = new Cells({ store, logger: silent })
   const clock = { ms: 0 }
   const monitor = await createMonitor({
     records: store.records,

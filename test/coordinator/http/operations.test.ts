@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createCellSettings } from '../../../coordinator/enrolment/cell-settings.ts'
-import { createCells } from '../../../coordinator/enrolment/cells.ts'
+import { Cells } from '../../../coordinator/enrolment/cells.ts'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import { createTokenViews } from '../../../coordinator/enrolment/open.ts'
 import { Fleet } from '../../../coordinator/fleet/fleet.ts'
@@ -17,7 +17,7 @@ const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
 t.test('operations over REST', async t => {
   const store = await temporaryStore(t)
-  const cells = createCells({ store, logger: silent })
+  const cells = new Cells({ store, logger: silent })
   const fleet = new Fleet({
     limits: { suspectAfterMs: 1, deadAfterMs: 2 },
     nowMs: () => 0,

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import type { AppParts } from '../../../coordinator/assembly/app.ts'
 import type { Engine } from '../../../coordinator/fleet/router.ts'
-import { createKeys, type Keys } from '../../../coordinator/keys/keys.ts'
+import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import type { NewUsage } from '../../../coordinator/quota/usage.ts'
 import { HEADER_PROMPT_TOKENS } from '../../../shared/wire/link.ts'
@@ -46,7 +46,7 @@ const rig = async (t: Test, parts: Partial<AppParts> = {}) => {
   await createTenant(store.ledger, { id: 'three', name: 'three' }, BY)
   const clock = { now: 1_800_000_000_000 }
   const timers = new Set<() => void>()
-  const keys = createKeys({
+  const keys = new Keys({
     ...{ store, logger },
     now: () => clock.now,
     later: run => {
@@ -118,7 +118,7 @@ const ENDS: Record<string, (rig: Rig, id: string) => Promise<unknown>> = {
   'is deleted': ({ keys }, id) => keys.revoke(id, ONE, BY),
   'is deleted by another process': async ({ folder, store }, id) => {
     const other = await temporaryStore(t, folder)
-    await createKeys({ store: other, logger }).revoke(id, 'all', BY)
+    await new Keys({ store: other, logger }).revoke(id, 'all', BY)
     await store.revisions.poll()
   },
   'belongs to a person who is disabled': ({ keys }) => keys.enablePerson('ada', false, ONE, BY),
@@ -254,7 +254,7 @@ t.test('a key that ends while its request is still being sent is not served', as
     },
   })
   const authenticated = new Promise<void>(resolve => {
-    const { authenticate } = all.keys
+    const authenticate = all.keys.authenticate.bind(all.keys)
     all.keys.authenticate = presented => {
       resolve()
       return authenticate(presented)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { createIdempotency } from '../../../coordinator/idempotency/idempotency.ts'
+import { Idempotency } from '../../../coordinator/idempotency/idempotency.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import { sealingWith } from '../../../coordinator/signing/sealing.ts'
 import { ShoalError } from '../../../shared/errors.ts'
@@ -12,7 +12,7 @@ const scene = async (t: Test) => {
   const clock = { now: 1_800_000_000_000 }
   const sealing = sealingWith(randomBytes(32))
   const { ledger } = store
-  const idempotency = createIdempotency({ ledger, sealing, logger: silent, now: () => clock.now })
+  const idempotency = new Idempotency({ ledger, sealing, logger: silent, now: () => clock.now })
   let runs = 0
   /** A call that makes a tenant, and so changes something. */
   const change = async () => {
@@ -146,4 +146,24 @@ t.test('a call that may take long is not held to be lost while it runs', async t
   held.resolve('done')
   t.match(await first, { answer: 'done' })
   t.match(await once(undefined, long), { answer: 'done', replayed: true })
+})
+
+t.test('a call that a repetition has replaced changes nothing any more', async t => {
+  const { once, clock, change, ledger } = await scene(t)
+  const held = Promise.withResolvers<void>()
+  const first = once(async () => {
+    await held.promise
+    return change()
+  })
+  await new Promise(setImmediate)
+  clock.now += 121_000
+  t.match(await once(), { answer: { n: 1 }, replayed: false })
+  held.resolve()
+  await t.rejects(first, { code: 'conflict' })
+  const made = await ledger.read
+    .selectFrom('tenants')
+    .select('id')
+    .where('id', 'like', 't_')
+    .execute()
+  t.strictSame(made, [{ id: 't1' }])
 })

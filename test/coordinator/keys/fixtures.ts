@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { KeySpec } from '../../../coordinator/keys/key.ts'
-import { createKeys, type KeysOptions } from '../../../coordinator/keys/keys.ts'
+import { Keys, type KeysOptions } from '../../../coordinator/keys/keys.ts'
 import { createPerson } from '../../../coordinator/people/people.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
@@ -28,7 +28,7 @@ export const populatedKeys = async (
 ) => {
   const store = await temporaryStore(t, folder)
   await populate(store)
-  return { store, keys: createKeys({ store, logger, ...options }) }
+  return { store, keys: new Keys({ store, logger, ...options }) }
 }
 
 export const auditRows = async ({ ledger }: Store) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createPerson, getPerson, listPeople } from '../../../coordinator/people/people.ts'
 import { createTenant, getTenant, listTenants } from '../../../coordinator/people/tenants.ts'
 import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
@@ -42,7 +42,7 @@ t.test('a key', async t => {
     const ledger = new Proxy(store.ledger, {
       get: () => t.fail('the store was asked'),
     })
-    const others = createKeys({ store: { ...store, ledger }, logger })
+    const others = new Keys({ store: { ...store, ledger }, logger })
     for (const noise of ['', 'svc-dev-nonsense', `${secret.slice(0, -1)}-`, secret.slice(1)])
       t.equal(others.authenticate(noise), undefined)
   })
@@ -103,7 +103,7 @@ t.test('a key', async t => {
     const { key, secret } = await keys.create(SPEC, BY)
     await store.revisions.poll()
     await keys.authenticate(secret)
-    const other = createKeys({ store: await temporaryStore(t, folder), logger })
+    const other = new Keys({ store: await temporaryStore(t, folder), logger })
     await other.revoke(key.id, 'all', BY)
     t.match(keys.authenticate(secret), { id: key.id }, 'still in memory')
     await store.revisions.poll()
@@ -114,7 +114,7 @@ t.test('a key', async t => {
     const folder = await temporaryFolder(t)
     const { store, keys } = await populatedKeys(t, {}, folder)
     const otherStore = await temporaryStore(t, folder)
-    const other = createKeys({ store: otherStore, logger })
+    const other = new Keys({ store: otherStore, logger })
     const { key, secret } = await other.create(SPEC, BY)
     t.match(await keys.authenticate(secret), { id: key.id })
     await store.revisions.poll()
@@ -161,7 +161,7 @@ t.test('a key', async t => {
     const ledger = withChangeHook(store.ledger, async () => {
       throw new RangeError('full')
     })
-    const others = createKeys({
+    const others = new Keys({
       store: { ...store, ledger },
       logger: { warn: (fields: unknown) => warned.push(fields) },
     })
@@ -178,8 +178,8 @@ t.test('a key', async t => {
     t.equal((await keys.list(ONE)).length, 1)
     t.equal((await keys.list('all')).length, 1)
     t.strictSame(await keys.list(TWO), [])
-    for (const change of [keys.revoke, keys.retire, keys.rotate])
-      await t.rejects(change(key.id, TWO, BY) as Promise<unknown>, { code: 'not_found' })
+    for (const verb of ['revoke', 'retire', 'rotate'] as const)
+      await t.rejects(keys[verb](key.id, TWO, BY) as Promise<unknown>, { code: 'not_found' })
   })
 })
 

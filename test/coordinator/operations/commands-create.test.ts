@@ -18,9 +18,12 @@ t.test('a command is planned, approved and created in the transaction of its app
       cells: { get: async () => ({}) },
       commands: {
         needsApproval: ({ verb, mode }: CommandRequest) => verb === 'fly' && mode === 'live',
-        plan: async () => ({ plan: PLAN, hazard: 'unsafe', checks: [] }),
-        create: async ({ verb }: CommandRequest) => {
-          done.push(`create ${verb}`)
+        plan: async ({ params }: CommandRequest) => ({
+          ...{ plan: PLAN, checks: [] },
+          hazard: params.height === 0 ? 'safe' : 'unsafe',
+        }),
+        create: async ({ verb, hazard }: CommandRequest) => {
+          done.push(hazard === undefined ? `create ${verb}` : `create ${verb} ${hazard}`)
           return { ...COMMAND, verb }
         },
         createWithin: async (trx: string, { verb }: CommandRequest, _by: object, yes: object) => {
@@ -42,20 +45,21 @@ t.test('a command is planned, approved and created in the transaction of its app
     } as never),
   })
   t.teardown(() => app.close())
-  const create = async (verb: string, mode: string) => {
+  const create = async (verb: string, mode: string, params = {}) => {
     const { statusCode } = await app.inject({
-      ...{ method: 'POST', url: '/v1/cells/cell_a/commands', payload: { verb, mode } },
+      ...{ method: 'POST', url: '/v1/cells/cell_a/commands', payload: { verb, mode, params } },
       headers: { authorization: 'Bearer admin-key' },
     })
     return statusCode
   }
   t.equal(await create('ping', 'live'), 200, 'what is safe runs at once')
   t.equal(await create('fly', 'dry'), 200, 'and so does a dry command')
+  t.equal(await create('fly', 'live', { height: 0 }), 200, 'and so do parameters that are safe')
   t.equal(await create('fly', 'live'), 202)
   t.match(asked, [{ gateId: 'gate.device-command-live', plan: PLAN, summary: 'fly on cell_a' }])
   state = 'approved'
   t.equal(await create('fly', 'live'), 200)
-  t.strictSame(done, ['create ping', 'create fly', 'create fly in the use'])
+  t.strictSame(done, ['create ping', 'create fly', 'create fly safe', 'create fly in the use'])
 })
 
 // biome-ignore lint/suspicious/noExplicitAny: a fake of the narrow part that is used

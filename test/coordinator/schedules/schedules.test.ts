@@ -30,7 +30,7 @@ const scene = async (t: Pick<Test, 'teardown'>) => {
     for (const { id } of await jobs())
       await queue.cancel(id, { tenantId: 'one' }, { actor: 'test' }).catch(() => {})
   }
-  return { schedules: open(), open, clock, jobs, finish, leader, queue }
+  return { schedules: open(), open, clock, jobs, finish, leader, queue, ledger }
 }
 
 t.test('a schedule adds one job for each planned time', async t => {
@@ -55,6 +55,24 @@ t.test('planned times of an outage are counted and not repeated', async t => {
   t.equal((await jobs()).length, 0)
   const nextAt = Date.UTC(2026, 10, 22, 16)
   t.match(await schedules.get(hourly.name), { runs: 0, missed: 5, nextAt })
+})
+
+t.test('a long outage is counted without holding up the process or the store', async t => {
+  const { schedules, clock, ledger } = await scene(t)
+  await schedules.put({ ...hourly, expression: '* * * * * *' })
+  clock.now += 10 * HOUR_MS
+  let isCounted = false
+  const looking = schedules.look().then(() => {
+    isCounted = true
+  })
+  let writes = 0
+  while (!isCounted) {
+    await ledger.free.write(trx => ledger.nowMs(trx))
+    writes++
+  }
+  await looking
+  t.ok(writes > 50, `${writes} writes were made meanwhile`)
+  t.match(await schedules.get(hourly.name), { runs: 0, missed: 10_001 })
 })
 
 t.test('a run is not started while the run before goes on', async t => {

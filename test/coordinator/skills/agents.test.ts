@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createPeers } from '../../../coordinator/agents/peers.ts'
+import { Peers } from '../../../coordinator/agents/peers.ts'
 import type { Alert } from '../../../coordinator/fleet/alerts.ts'
 import { governanceScene } from '../../support/governance.ts'
 import { auditRows } from '../keys/fixtures.ts'
@@ -93,7 +93,7 @@ t.test('operator-peer', async t => {
         const person = { personId: `p${n}`, keyId: `k${n}`, kind: 'person' as const }
         const caller = { person: { ...person, roles: ['finance'] }, tenantId: 'demo', by: BY }
         const asker = { caller, role: 'finance', agentId: 'a' }
-        return createPeers({ store: own, ...parts }).claim(asker, undefined)
+        return new Peers({ store: own, ...parts }).claim(asker, undefined)
       }),
     )
     t.equal(ends.filter(({ status }) => status === 'fulfilled').length, 1)

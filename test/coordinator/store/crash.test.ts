@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import t from 'tap'
 import { createAudit } from '../../../coordinator/audit/audit.ts'
 import { verifyAudit } from '../../../coordinator/audit/verify.ts'
-import { openJournal } from '../../../coordinator/store/journal.ts'
+import { Journal } from '../../../coordinator/store/journal.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
 import { silent } from '../../support/cell.ts'
 import { temporaryFolder, temporaryStore } from './temporary.ts'
@@ -82,7 +82,7 @@ t.test('a full disk', { skip: reason ?? false }, async t => {
   t.equal(length, written, 'reads go on, and what was acknowledged is there')
 
   const carried: string[] = []
-  const journal = await openJournal<string>({
+  const journal = await Journal.open<string>({
     folder: join(folder, 'journal'),
     carry: async values => void carried.push(...values),
     logger: silent,

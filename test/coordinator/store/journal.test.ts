@@ -1,7 +1,7 @@
 import { appendFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Journal, openJournal } from '../../../coordinator/store/journal.ts'
+import { Journal } from '../../../coordinator/store/journal.ts'
 import { silent } from '../../support/cell.ts'
 import { temporaryFolder } from './temporary.ts'
 
@@ -20,7 +20,7 @@ const rig = async (t: Test, folder?: string): Promise<Rig> => {
   const place = folder ?? join(await temporaryFolder(t), 'journal')
   const carried: string[][] = []
   let failure: Error | undefined
-  const journal = await openJournal<string>({
+  const journal = await Journal.open<string>({
     folder: place,
     carry: async values => {
       if (failure) throw failure
@@ -101,7 +101,7 @@ t.test('the journal', async t => {
     const folder = join(await temporaryFolder(t), 'journal')
     await mkdir(folder)
     await appendFile(join(folder, 'seg_1.jsonl'), '"a"\n')
-    const journal = await openJournal({
+    const journal = await Journal.open({
       folder,
       carry: () => Promise.reject(new Error('full')),
       logger: silent,

@@ -20,6 +20,7 @@ import { CELL, cell, command, coordinator, folderOf, NOW, rig } from './rig.ts'
 /** A cell with devices: `move` hangs until it is let go, `stop` is urgent, `look` is harmless. */
 const devices = async (t: Test, given: Partial<Parameters<typeof rig>[1]> = {}) => {
   const moving: string[] = []
+  const stopped: string[] = []
   const letGo = new Map<string, () => void>()
   const world = { reach: 1, checks: [] as Precondition[], path: join(folderOf(t), 'journal') }
   const verb = (name: string, parts: Pick<Verb, 'hazard' | 'run'> & Partial<Verb>): Verb => ({
@@ -42,7 +43,14 @@ const devices = async (t: Test, given: Partial<Parameters<typeof rig>[1]> = {}) 
       },
     }),
     verb('look', { hazard: 'read', run: async () => ({ seen: true }) }),
-    verb('stop', { hazard: 'safe', urgent: true, run: async () => ({ stopped: true }) }),
+    verb('stop', {
+      hazard: 'safe',
+      urgent: true,
+      run: async ({ device_id = '' }) => {
+        stopped.push(device_id)
+        return { stopped: true }
+      },
+    }),
   ]
   const file = journalFile(world.path)
   const at = await rig(t, { file, ...given, verbs })
@@ -52,7 +60,7 @@ const devices = async (t: Test, given: Partial<Parameters<typeof rig>[1]> = {}) 
     while (!isRight()) await new Promise(setImmediate)
   }
   const ends = (one: Command) => until(() => lastOf(one)?.state === 'succeeded')
-  return { ...at, moving, letGo, world, lastOf, until, ends }
+  return { ...at, moving, stopped, letGo, world, lastOf, until, ends }
 }
 
 const target = (device_id: string, verb: string, hazard: Command['hazard']) => ({
@@ -120,6 +128,28 @@ t.test('a stop is carried out when the journal cannot be written', async t => {
   })
   t.match(await obey(stop('arm')), { state: 'succeeded' })
   t.equal(acks.length, 1)
+})
+
+t.test('a stop waits for no write of the command that it ends', async t => {
+  const disk = Promise.withResolvers<void>()
+  const { executor, lastOf, until, stopped, moving } = await devices(t, {
+    file: {
+      read: async () => undefined,
+      append: () => disk.promise,
+      replace: async text => (text.includes('cmd_') ? disk.promise : undefined),
+      close: async () => {},
+    },
+  })
+  const begins = move('arm')
+  const admitted = executor.receive(begins)
+  await new Promise(setImmediate)
+  void executor.receive(stop('arm'))
+  await until(() => stopped.length === 1)
+  disk.resolve()
+  await admitted
+  await executor.idle()
+  t.match(lastOf(begins), { state: 'failed', reason: 'overtaken' })
+  t.strictSame(moving, [], 'the device did not move after its stop')
 })
 
 t.test('fences count for each device, also after a restart', async t => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import { initialise } from '../../../coordinator/keys/bootstrap.ts'
-import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { Keys } from '../../../coordinator/keys/keys.ts'
 import { monthAt } from '../../../coordinator/quota/month.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
 import { Process } from '../../support/stack.ts'
@@ -77,7 +77,7 @@ export const playMonthEnd = async (plan: MonthEnd): Promise<MonthEndFigures> => 
 const prepare = async (stateDir: string, { limit, left }: MonthEnd) => {
   const store = await openStore(stateDir)
   const first = await initialise(store, { tenantId: 'main', personName: 'one' }, ADMIN)
-  const keys = createKeys({ store, logger: console })
+  const keys = new Keys({ store, logger: console })
   const { tenantId, personId } = first.key
   const { key, secret } = await keys.create({ tenantId, personId, tier: 'free' }, ADMIN)
   const { secret: token } = await createToken(store.ledger, { uses: 1, ttlMinutes: 10 }, ADMIN)

@@ -6,7 +6,7 @@ import { CoordinatorConfig } from '../../../coordinator/config.ts'
 import type { OpenApiDocument } from '../../../coordinator/http/openapi.ts'
 import { bootstrap } from '../../../coordinator/keys/bootstrap.ts'
 import { OPERATOR_ROLES } from '../../../coordinator/keys/key.ts'
-import { createKeys } from '../../../coordinator/keys/keys.ts'
+import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createPerson } from '../../../coordinator/people/people.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
 import { silent } from '../cell.ts'
@@ -52,7 +52,7 @@ export const fuzz = async ({ count, seed }: { count: number; seed: number }): Pr
 const people = async (folder: string, count: number): Promise<string[]> => {
   const store = await openStore(folder)
   await bootstrap(store)
-  const keys = createKeys({ store, logger: silent })
+  const keys = new Keys({ store, logger: silent })
   const secrets: string[] = []
   for (let n = 0; n < count; n++) {
     const id = `fuzz-${n}`

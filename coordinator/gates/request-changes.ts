@@ -1,0 +1,122 @@
+import { ShoalError } from '../../shared/errors.ts'
+import { type Actor, appendAudit } from '../audit/audit.ts'
+import type { Events } from '../events/bus.ts'
+import type { Store } from '../store/store.ts'
+import { applyChange } from './apply.ts'
+import type { Caller, Trx } from './asking.ts'
+import { type Attempt, refusalOf } from './audit-of.ts'
+import { followClock } from './follow-clock.ts'
+import { passTime } from './high-water.ts'
+import { type GateRequest, stateAt } from './request.ts'
+import { readRequest } from './rows.ts'
+import type { Change } from './rules.ts'
+
+export interface ChangeParts {
+  store: Pick<Store, 'ledger'>
+  /** Throws when the definitions are no longer those in force. */
+  requireCurrent?: (trx: Trx) => Promise<void>
+  publish: Events['publish']
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
+const EXPIRED: Change = { state: 'expired', reason: 'nobody decided or used it in time' }
+
+/** Writes the changes of requests, each with its audit row and its event. */
+export class RequestChanges {
+  readonly #parts: ChangeParts
+
+  constructor(parts: ChangeParts) {
+    this.#parts = parts
+  }
+
+  /** Precedes every decision: time never goes back, and the rules are those in force. */
+  async settle(trx: Trx): Promise<void> {
+    await passTime(trx, this.#parts.now())
+    await this.#parts.requireCurrent?.(trx)
+  }
+
+  async followClock(): Promise<void> {
+    const { store, now } = this.#parts
+    for (const [before, after] of await followClock(store.ledger, now()))
+      this.publish(before, after)
+  }
+
+  apply(trx: Trx, request: GateRequest, change: Change, by: Actor): Promise<GateRequest> {
+    return applyChange(trx, request, change, { ...by, at: this.#parts.now() })
+  }
+
+  /** `before` is undefined for a new request. Publishes nothing when both are the same object. */
+  publish(before: GateRequest | undefined, after: GateRequest): void {
+    if (before === after) return
+    const event = before?.state === after.state ? 'voted' : after.state
+    const { id, gateId, tenantId, summary, planHash } = after
+    const data = { gate_id: gateId, tenant_id: tenantId, summary, plan_hash: planHash }
+    const type = before === undefined ? 'requested' : event
+    this.#parts.publish(`shoal.gate.${type}`, data, id)
+  }
+
+  /** Applies what `decide` returns. A refusal that it throws is audited before it is thrown. */
+  async decide(
+    id: string,
+    attempt: Attempt,
+    { tenantId, by, person }: Caller,
+    decide: (request: GateRequest) => Change | undefined,
+  ): Promise<GateRequest> {
+    await this.followClock()
+    const { store, now } = this.#parts
+    const { before, after, refusal } = await store.ledger.sealed.write(async trx => {
+      const before = await readRequest(trx, id, { tenantId })
+      await this.settle(trx)
+      const decided = changeOrRefusal(() => decide(before))
+      if (!(decided instanceof ShoalError))
+        return { before, after: decided ? await this.apply(trx, before, decided, by) : before }
+      const entry = refusalOf(before, attempt, person, decided.message)
+      await appendAudit(trx, { ...by, ...entry, at: now() })
+      return { before, after: before, refusal: decided }
+    })
+    // thrown after the transaction, which has audited the refusal
+    if (refusal !== undefined) throw refusal
+    this.publish(before, after)
+    return after
+  }
+
+  /** Marks overdue requests as expired, at most 100 per call. */
+  async expireOverdue(): Promise<void> {
+    await this.followClock()
+    const { store, now } = this.#parts
+    const at = now()
+    const overdue = await store.ledger.read
+      .selectFrom('gate_requests')
+      .select('id')
+      .where(({ and, eb, or }) =>
+        or([
+          and([eb('state', '=', 'pending'), eb('expires_at', '<=', at)]),
+          and([eb('state', '=', 'approved'), eb('approval_expires_at', '<=', at)]),
+        ]),
+      )
+      .limit(100)
+      .execute()
+    for (const { id } of overdue) await this.#expire(id)
+  }
+
+  async #expire(id: string): Promise<void> {
+    const { store, now } = this.#parts
+    const [before, after] = await store.ledger.sealed.write(async trx => {
+      const found = await readRequest(trx, id, 'all')
+      const isOverdue = found.state !== 'expired' && stateAt(found, now()) === 'expired'
+      const by = { actor: 'coordinator' }
+      return [found, isOverdue ? await this.apply(trx, found, EXPIRED, by) : found]
+    })
+    this.publish(before, after)
+  }
+}
+
+const changeOrRefusal = (decide: () => Change | undefined): Change | ShoalError | undefined => {
+  try {
+    return decide()
+  } catch (error) {
+    if (error instanceof ShoalError) return error
+    throw error
+  }
+}
