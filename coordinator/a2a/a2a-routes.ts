@@ -58,7 +58,11 @@ export const a2aRoutes: FastifyPluginAsync<A2aRouteParts> = async (app, parts) =
   const handler = (call: Call): A2ARequestHandler => {
     const made = requestHandler(
       {
-        ...{ tasks, readerOf, push, executor, cancel: operationTasks.cancel },
+        tasks,
+        readerOf,
+        push,
+        executor,
+        cancel: operationTasks.cancel,
         card: () => cardOf(skills),
         extendedCard: ({ key }) => cardOf(skills.filter(skill => mayCall(skill, key))),
       },

@@ -102,7 +102,10 @@ export const pureCard = (
     defaultInputModes: ['text/plain', 'application/json'],
     defaultOutputModes: ['application/json'],
     skills: listed.map(({ id, name, description, tags, card }) => ({
-      ...{ id, name, description, tags },
+      id,
+      name,
+      description,
+      tags,
       ...(card.examples === undefined ? {} : { examples: card.examples }),
     })),
   }
@@ -144,7 +147,9 @@ const extensions = (parts: CardParts): object[] => {
 }
 
 const extension = (uri: string, description: string, params?: object): object => ({
-  ...{ uri, description, required: false },
+  uri,
+  description,
+  required: false,
   ...(params === undefined ? {} : { params }),
 })
 

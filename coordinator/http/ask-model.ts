@@ -46,7 +46,12 @@ export const createAskModel =
     try {
       await inference.infer(
         {
-          ...{ id: requestId, ip: '', route: CHAT, headers: {}, key, tenantId },
+          id: requestId,
+          ip: '',
+          route: CHAT,
+          headers: {},
+          key,
+          tenantId,
           body: asked,
           rawBody: Buffer.from(JSON.stringify(asked)),
           response: answer.response,

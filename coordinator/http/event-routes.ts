@@ -100,7 +100,11 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
       raw.writeHead(200, { ...headers, ...SSE_HEADERS })
       let hearer = hearerOf(key, tenantId)
       const stream = openEventStream({
-        ...{ events, patterns, lastEventId, source, now },
+        events,
+        patterns,
+        lastEventId,
+        source,
+        now,
         outlet: outletOf(raw, config.stall_seconds * 1000),
         hearer: () => hearer,
         cut: figures.cut,

@@ -113,7 +113,9 @@ export const mcpRoutes: FastifyPluginAsync<McpParts> = async (app, parts) => {
       if (asked === undefined) return undefined
       const { tenantId, personId } = keyOf(request)
       return createListening({
-        ...{ events, ...asked, stallMs },
+        events,
+        ...asked,
+        stallMs,
         listener: { tenantId: request.tenantId ?? tenantId, personId },
         stalled: error => {
           logger.debug({ err: error, request: request.id }, 'a stream of changes was cut off')

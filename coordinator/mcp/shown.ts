@@ -53,7 +53,9 @@ const shownOf = (chosen: readonly Operation[], key: Pick<Key, 'roles'>): Shown =
   const offered = prompts.filter(({ tools }) => tools.every(tool => ids.has(tool)))
   return {
     byName: new Map(chosen.map(each => [each.id, each])),
-    ...{ addressed, readable, offered },
+    addressed,
+    readable,
+    offered,
     tools: allowed.map(definitionOf),
     resources: resourcesOf(readable),
     templates: templatesOf(readable),

@@ -66,7 +66,10 @@ export const createModelSpeaker = ({ config, askModel, fleet, quota, now }: Mode
       try {
         const { text, usage } = await askModel({
           body: { model: participant.id, messages: lines, max_tokens: replyTokens },
-          ...{ key, tenantId: context.tenantId ?? key.tenantId, signal, delta },
+          key,
+          tenantId: context.tenantId ?? key.tenantId,
+          signal,
+          delta,
           requestId: context.requestId,
         })
         return { content: text, tokens: usage?.total_tokens ?? tokensOf(lines, text) }

@@ -33,7 +33,9 @@ export default defineOperation({
       rules: AlertRuleName.options.map(rule => {
         const { level, says, raiseAfterMs, clearAfterMs } = ALERT_RULES[rule]
         return {
-          ...{ rule, level, says },
+          rule,
+          level,
+          says,
           raise_after_s: raiseAfterMs / 1000,
           clear_after_s: clearAfterMs / 1000,
           raised: raised.filter(alert => alert.rule === rule).length,

@@ -24,7 +24,8 @@ export default defineOperation({
     const waiting = await context.gates.pending({ tenantId })
     const { approvals } = definition
     return {
-      ...{ gate_id, ...definition },
+      gate_id,
+      ...definition,
       pending: waiting.get(gate_id) ?? 0,
       persons: approvals.length,
       you_may_approve:

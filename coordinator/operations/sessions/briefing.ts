@@ -39,7 +39,10 @@ export const briefingFor = async (
   )
   return {
     roles: roles.map(({ id, title, purpose, operator_role }) => ({
-      ...{ id, title, purpose, operator_role },
+      id,
+      title,
+      purpose,
+      operator_role,
     })),
     rules: rulesOf(roles, context),
     waits: {

@@ -197,7 +197,9 @@ const viewOf = (
     ...rest
   }: Partial<CheckView> & Pick<CheckView, 'status' | 'next'>,
 ): CheckView => ({
-  ...{ answer, waits_for, request_id },
+  answer,
+  waits_for,
+  request_id,
   gate_id: answer?.gate_id ?? null,
   ...rest,
   session: sessionViewOf(session, now()),

@@ -25,7 +25,9 @@ export const hookViewOf = ({
   token,
   authentication,
 }: TaskPushNotificationConfig): z.input<typeof HookView> => ({
-  ...{ id, task_id: taskId, url },
+  id,
+  task_id: taskId,
+  url,
   token: token || null,
   scheme: authentication?.scheme || null,
   credentials: authentication?.credentials || null,

@@ -25,7 +25,11 @@ export default defineSkill({
   run: ({ gate_id }, { gates }) => {
     const { purpose, approvals, request_minutes, approval_minutes } = gates.definition(gate_id)
     return {
-      ...{ gate_id, purpose, approvals, request_minutes, approval_minutes },
+      gate_id,
+      purpose,
+      approvals,
+      request_minutes,
+      approval_minutes,
       approver_roles: [...new Set(approvals.flat())],
       approvals_needed: approvals.length,
     }
