@@ -62,7 +62,7 @@ const toolsPage = (): string =>
     '',
     'Made by `npm run docs` from the lists that the coordinator serves; do not edit it by hand.',
     'Each tool of the MCP endpoint is one REST route: the same input, output, access and effect.',
-    'Administration of people, keys and policy has routes and commands only, and no tool.',
+    'Operations without a tool, such as the administration of people, keys and policy, have a route and a command.',
     '`/mcp/?toolsets=` takes the names of the first column, with commas; `skills` are all skills.',
     '',
     '| toolset | tool | route | access | effect |',

@@ -91,6 +91,17 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
 /** `error: option '--tier <tier>' …`, with a line end. */
 const inWords = (text: string): string => wrongValue(text.trimEnd().replace(/^error: /, ''))
 
+/** Runs work while no other process uses the state folder; throws `conflict` when one does. */
+const runLocked = async <T>(stateDir: string, run: () => Promise<T>): Promise<T> => {
+  const held = new AbortController()
+  await lockState(stateDir, held.signal)
+  try {
+    return await run()
+  } finally {
+    held.abort()
+  }
+}
+
 /** The store is found as the serving process finds it: same file, environment and flags. */
 const administer = async (argv: string[], env: Environment): Promise<void> => {
   const program = new Command(PROGRAM)
@@ -127,6 +138,7 @@ const administer = async (argv: string[], env: Environment): Promise<void> => {
       text => void process.stdout.write(text),
       () => loadServerIdentity(configured()),
       () => openSigning(stored().state_dir),
+      run => runLocked(stored().state_dir, run),
     )
   await program.parseAsync(argv, { from: 'user' })
 }

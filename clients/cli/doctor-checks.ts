@@ -223,7 +223,8 @@ const countOf = (count: number, thing: string): string =>
 
 const NEXT = {
   broker: 'check the log of the coordinator and whether its broker runs',
-  store: 'check the log of the coordinator: its disk may be full or its store damaged',
+  store:
+    'check the log of the coordinator: its disk may be full or its store damaged; check the audit with shoal audit verify',
 }
 const CODES = { broker: 'broker_unavailable', store: 'store_unavailable' } as const
 

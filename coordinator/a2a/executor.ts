@@ -1,6 +1,6 @@
 import type { Message, Task } from '@a2a-js/sdk'
 import type { TaskRun } from '../tasks/task-run.ts'
-import type { Work } from '../tasks/turn.ts'
+import type { Opening } from '../tasks/turn.ts'
 import type { Call } from './call.ts'
 
 /** Outcome of a message: an immediate answer, or a turn of a task. */
@@ -10,7 +10,7 @@ export type Answer =
       kind: 'task'
       run: Pick<TaskRun, 'operationId' | 'input' | 'cellId' | 'audited'>
       metadata?: Task['metadata']
-      work: Work
+      opening: Opening
     }
 
 export interface Incoming {

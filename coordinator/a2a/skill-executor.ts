@@ -6,7 +6,7 @@ import type { OperationTasks } from '../operations/operation-tasks.ts'
 import type { Skill } from '../skills/skill.ts'
 import { dataPart, textPart } from '../tasks/parts.ts'
 import { TaskState } from '../tasks/task-state.ts'
-import type { Work } from '../tasks/turn.ts'
+import type { Opening } from '../tasks/turn.ts'
 import { SkillNotFound } from './errors.ts'
 import type { Answer, Executor, Incoming } from './executor.ts'
 import { type Invocation, invocationOf } from './invocation.ts'
@@ -52,7 +52,7 @@ export const skillExecutor = ({ skills, tasks }: SkillExecutorParts): Executor =
     return {
       kind: 'task',
       run: { operationId: undefined, input, cellId: cell, audited: false },
-      work: chooseOne(candidates),
+      opening: chooseOne(candidates),
     }
   }
 
@@ -84,25 +84,25 @@ const wordFor = (skill: Skill, had: object, text: string): object => {
   return skill.input.shape[name]?.safeParse(text).success ? { [name]: text } : {}
 }
 
-const chooseOne =
-  (candidates: readonly Candidate[]): Work =>
-  async turn =>
-    turn.status(TaskState.TASK_STATE_INPUT_REQUIRED, {
-      reason: 'the text does not clearly name one skill',
-      run: { waits: 'input' },
-      parts: [
-        textPart(question(candidates)),
-        dataPart({
-          candidates: candidates.map(({ skill, score }) => ({
-            skill: skill.id,
-            name: skill.name,
-            description: skill.description,
-            score,
-            input_schema: jsonSchema(skill.input),
-          })),
-        }),
-      ],
-    })
+const chooseOne = (candidates: readonly Candidate[]): Opening => ({
+  state: TaskState.TASK_STATE_INPUT_REQUIRED,
+  more: {
+    reason: 'the text does not clearly name one skill',
+    run: { waits: 'input' },
+    parts: [
+      textPart(question(candidates)),
+      dataPart({
+        candidates: candidates.map(({ skill, score }) => ({
+          skill: skill.id,
+          name: skill.name,
+          description: skill.description,
+          score,
+          input_schema: jsonSchema(skill.input),
+        })),
+      }),
+    ],
+  },
+})
 
 const question = (candidates: readonly Candidate[]): string =>
   candidates.length === 0

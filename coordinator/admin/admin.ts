@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import { columnsOf, type Format, printed } from '../../shared/print.ts'
 import type { Store } from '../store/store.ts'
-import { addAuditCommands, type OpenSigning } from './audit.ts'
+import { addAuditCommands, type OpenSigning, type RunAlone } from './audit.ts'
 import { addCellCommands, addTokenCommands } from './cells.ts'
 import { addInit, type Identify } from './init.ts'
 import { addKeyCommands } from './keys.ts'
@@ -22,6 +22,7 @@ export const addAdminCommands = (
   write: (text: string) => void = text => void process.stdout.write(text),
   identify: Identify = async () => undefined,
   sign: OpenSigning = withoutSigning,
+  runAlone: RunAlone = run => run(),
 ): void => {
   const format = new Option('--format <format>', 'output format').choices(['text', 'json'])
   program.addOption(format.default('text'))
@@ -47,7 +48,12 @@ export const addAdminCommands = (
   addCellCommands(program.command('cell').description('manage enrolled cells'), onStore)
   addTenantCommands(program.command('tenant').description('tenants'), onStore)
   addPersonCommands(program.command('person').description('persons'), onStore)
-  addAuditCommands(program.command('audit').description('manage the audit chain'), onStore, sign)
+  addAuditCommands(
+    program.command('audit').description('manage the audit chain'),
+    onStore,
+    sign,
+    runAlone,
+  )
 }
 
 const withoutSigning: OpenSigning = () =>

@@ -10,7 +10,15 @@ import { purgedView } from './views.ts'
 /** The signing key of the coordinator whose store it is. */
 export type OpenSigning = () => Promise<Pick<Signing, 'publicKey' | 'rotate' | 'endorses'>>
 
-export const addAuditCommands = (audit: Command, onStore: OnStore, sign: OpenSigning): void => {
+/** Runs work while no coordinator uses the state folder; throws `conflict` when one does. */
+export type RunAlone = <T>(run: () => Promise<T>) => Promise<T>
+
+export const addAuditCommands = (
+  audit: Command,
+  onStore: OnStore,
+  sign: OpenSigning,
+  runAlone: RunAlone,
+): void => {
   audit
     .command('verify')
     .description('verify every link of the chain; fails when one is broken')
@@ -37,8 +45,11 @@ export const addAuditCommands = (audit: Command, onStore: OnStore, sign: OpenSig
     .requiredOption('--reason <text>', 'why known rows are missing; kept in the audit')
     .option('--lost-key <key>', 'public key of the lost signing.json, as pinned by the cells')
     .action(({ reason, lostKey }: { reason: string; lostKey?: string }) =>
-      onStore(async ({ ledger }, by) => ({
-        ...(await acceptAudit(ledger, await sign(), reason, by, lostKey)),
-      })),
+      // a running coordinator would stay frozen and go on signing with the void key
+      runAlone(() =>
+        onStore(async ({ ledger }, by) => ({
+          ...(await acceptAudit(ledger, await sign(), reason, by, lostKey)),
+        })),
+      ),
     )
 }

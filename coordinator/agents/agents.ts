@@ -4,7 +4,7 @@ import type { AgentsConfig } from './config.ts'
 import { Peers } from './peers.ts'
 import { Sessions } from './sessions.ts'
 
-/** What is known of agents: their sessions, who stands in for operators, and the profiles. */
+/** Agents: their sessions, the peers that stand in for operators, and the profiles. */
 export interface Agents {
   sessions: Sessions
   peers: Peers

@@ -5,7 +5,7 @@ import { DEFAULT_ROLE, rolesIn } from './roles.ts'
 import { type AgentSession, type AgentType, overBecause, type Variant } from './session.ts'
 import { findSession, noSession, type Reader } from './session-rows.ts'
 
-/** What an agent asks to dock as. */
+/** Properties that an agent requests for its session. */
 export interface DockRequest {
   agentId: string
   agentType: AgentType
@@ -94,8 +94,8 @@ export const requireLive = (session: AgentSession, now: number): void => {
 }
 
 /**
- * Of an agent there is one live session, unless all of them are `v2_parallel`. Throws `conflict`
- * that names the live one to who has docked it.
+ * Allows one live session per agent, unless all of them are `v2_parallel`. Throws `conflict`, which
+ * names the live session to its owner.
  */
 export const requireAlone = (
   { agentId, variant }: DockRequest,

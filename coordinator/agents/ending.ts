@@ -5,7 +5,7 @@ import { dueSessions } from './session-rows.ts'
 
 export type Ended = AgentSession
 
-/** Its scopes are free for others. */
+/** Releases the scopes of a session. */
 export const freeClaims = async (trx: Trx, sessionId: string): Promise<void> => {
   await trx.deleteFrom('agent_claims').where('session_id', '=', sessionId).execute()
 }

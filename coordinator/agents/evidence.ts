@@ -8,15 +8,15 @@ import type { AgentSession } from './session.ts'
 import type { Reader } from './session-rows.ts'
 
 export interface EvidenceItem {
-  /** What it is: `test-report`, `commit`. */
+  /** Kind of the item, such as `test-report` or `commit`. */
   kind: string
   text?: string
   uri?: string
-  /** Of what the item is about, hexadecimal. */
+  /** SHA-256 of the item, hexadecimal. */
   sha256?: string
 }
 
-/** What an agent shows for its work. */
+/** Evidence of an agent for its work. */
 export interface Evidence {
   summary: string
   items: readonly EvidenceItem[]
@@ -26,7 +26,7 @@ export interface KeptEvidence extends Evidence {
   id: string
   /** Unix milliseconds. */
   at: number
-  /** What was claimed for it. */
+  /** Scopes that were claimed for the work. */
   scopes: readonly string[]
 }
 
@@ -55,7 +55,7 @@ export const keepEvidence = async (
   return { evidence: row.id, items: items.length, scopes, sha256 }
 }
 
-/** Of one session, the oldest first. */
+/** Evidence of one session, oldest first. */
 export const readEvidence = async (db: Reader, sessionId: string): Promise<KeptEvidence[]> => {
   const rows = await db
     .selectFrom('agent_evidence')

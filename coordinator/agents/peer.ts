@@ -5,26 +5,26 @@ import type { LedgerTables } from '../store/tables.ts'
 
 /** Somebody who holds an operator role for a while. Times are unix milliseconds. */
 export interface Peer {
-  /** Names this holding: who claims anew after it has ended gets another. */
+  /** Identifies this claim; a claim after it has ended gets another id. */
   id: string
   role: string
   personId: string
   keyId: string
   agentId: string
   terminalLabel: string | undefined
-  /** Grows with every new holder of the role, so that an older one is told by it. */
+  /** Grows with every new holder of the role, which identifies older holders. */
   fence: number
   claimedAt: number
   expiresAt: number
   endedAt: number | undefined
 }
 
-/** Whether each of two has named the other: `none`, `half` or `mutual`. */
+/** Whether two peers have named each other: `none`, `half` or `mutual`. */
 export type Handshake = 'none' | 'half' | 'mutual'
 
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
-/** Who holds roles at this time, by role. */
+/** Holders of roles at this time, by role. */
 export const readHolders = async (db: Reader, tenantId: string, at: number): Promise<Peer[]> => {
   const rows = await db
     .selectFrom('operator_peers')

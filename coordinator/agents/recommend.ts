@@ -5,7 +5,7 @@ export interface Situation {
   roles: readonly AgentRole[]
   /** Skills that the key may call. */
   callable: ReadonlySet<string>
-  /** What was executed last in the caller's session. */
+  /** Skill that was executed last in the caller's session. */
   lastSkill: string | undefined
   /** Raised now; empty where the key may not see them. */
   alerts: readonly { rule: string; level: 'warn' | 'critical'; message: string }[]
@@ -24,8 +24,8 @@ export interface Recommendation {
 const MOST = 5
 
 /**
- * What to call next: first what looks at trouble, then what waits for a decision, then what the
- * role usually does after the skill that was executed last.
+ * The next calls: first those that examine trouble, then pending decisions, then the role's usual
+ * skills after the one executed last.
  */
 export const recommend = (situation: Situation): Recommendation[] => {
   const { roles, callable } = situation
@@ -41,7 +41,7 @@ export const recommend = (situation: Situation): Recommendation[] => {
     .slice(0, MOST)
 }
 
-/** Which skill looks closer at an alert; the first of them that may be called is taken. */
+/** Skills that examine an alert; the first one that may be called is used. */
 const lookAt = (rule: string): string[] =>
   rule.startsWith('vram') ? ['vram-guard', 'self-diagnose'] : ['self-diagnose']
 

@@ -4,16 +4,19 @@ import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import { OPERATOR_ROLES } from '../keys/key.ts'
 
-/** What an agent docks as: which skills it works with, and whose work it is. */
+/** Role of an agent: the skills it works with, and the operator role in charge. */
 const AgentRole = z.strictObject({
   id: z.string().regex(/^[a-z][a-z0-9-]*$/),
   title: z.string().min(1),
   purpose: z.string().min(1),
-  /** Who decides at the gates of this work. It gives the agent no rights: those are its key's. */
+  /**
+   * Operator role that decides at the gates of this work. It grants the agent no rights; those are
+   * its key's.
+   */
   operator_role: z.enum(OPERATOR_ROLES),
-  /** What the policy is asked for in a briefing. */
+  /** Actions whose policy a briefing returns. */
   actions: z.array(z.string()),
-  /** In the order in which they are usually used; with `*` every skill may be called. */
+  /** Skills in their usual order; with `*` every skill may be called. */
   skills: z.array(z.string()).min(1),
 })
 export type AgentRole = z.output<typeof AgentRole>
@@ -45,7 +48,7 @@ export const rolesIn = (text: string): AgentRole[] => {
   return ids.map(roleOf)
 }
 
-/** Those that there still are, of roles that were named before. */
+/** Roles that still exist, of those named before. */
 export const knownRoles = (ids: readonly string[]): AgentRole[] =>
   AGENT_ROLES.filter(({ id }) => ids.includes(id))
 

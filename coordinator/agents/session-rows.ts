@@ -13,7 +13,7 @@ export interface SessionFilter {
   tenantId: string
   personId?: string
   agentId?: string
-  /** Only those that are live at this time. */
+  /** Restricts the result to sessions that are live at this time. */
   liveAt?: number
   /** Ids below this one: the next page. */
   before?: string
@@ -106,7 +106,7 @@ export const countClaims = (db: Reader, tenantId: string, now: number): Promise<
       .where('expires_at', '>', now),
   )
 
-/** Who holds a scope, over or not. */
+/** Holder of a scope, live or ended. */
 export const holderOf = async (
   db: Reader,
   tenantId: string,

@@ -12,18 +12,18 @@ export type AgentType = (typeof AGENT_TYPES)[number]
 export const VARIANTS = ['solo', 'v1_multi_role', 'v2_parallel', 'v3_supervised'] as const
 export type Variant = (typeof VARIANTS)[number]
 
-/** How a session ended. */
+/** Outcomes of a session. */
 export const OUTCOMES = ['done', 'abandoned', 'expired'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
-/** How far a task is, as who works on it says. */
+/** Progress of a task, as its agent reports it. */
 export const TASK_STATES = ['todo', 'in_progress', 'blocked', 'in_review', 'done'] as const
 export type TaskState = (typeof TASK_STATES)[number]
 
 export interface Claim {
   scope: string
   taskId: string | undefined
-  /** Undefined until it was told of this task. */
+  /** Undefined until progress of this task was reported. */
   taskState: TaskState | undefined
   claimedAt: number
 }
@@ -40,7 +40,7 @@ export interface WaitingCheck {
 export interface AgentSession {
   id: string
   tenantId: string
-  /** Whose it is: any key of this person may go on with it. */
+  /** Owner: any key of this person may continue the session. */
   personId: string
   keyId: string
   /** Kind of the key that docked. */
@@ -64,7 +64,7 @@ export interface AgentSession {
   claims: readonly Claim[]
 }
 
-/** What may follow a step, undocking aside: that ends a session at any of them. */
+/** Allowed next steps; undocking is allowed after any of them. */
 const FOLLOWING: Record<Step, readonly Step[]> = {
   dock: ['brief'],
   brief: ['claim'],

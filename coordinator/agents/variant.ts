@@ -1,6 +1,6 @@
 import type { AgentSession, AgentType, Variant } from './session.ts'
 
-/** Which variant fits an agent of this kind, as things are: `live` are all live sessions of the tenant. */
+/** Recommended variant for an agent of this kind; `live` are all live sessions of the tenant. */
 export const recommendedVariant = (
   agentType: AgentType,
   agentId: string,

@@ -36,13 +36,13 @@ const DELETED_AT_ONCE = 200
 export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
   const { ledger, retentionDays, leaderWork, logger, now } = parts
   const worker = newId('worker')
-  const lease = createLease({ worker, now })
+  const lease = createLease({ worker, nowMs: ledger.nowMs })
   const underWay = new Set<string>()
   let tidiedAt = Number.NEGATIVE_INFINITY
 
   const tidy = async (): Promise<void> => {
-    await ledger.free.write(trx =>
-      failLeftOver(trx, { worker, underWay, now: now(), reason: LEFT_OVER }),
+    await ledger.free.write(async trx =>
+      failLeftOver(trx, { worker, underWay, now: await ledger.nowMs(trx), reason: LEFT_OVER }),
     )
     if (retentionDays === 0 || now() - tidiedAt < TIDY_EVERY_MS) return
     tidiedAt = now()

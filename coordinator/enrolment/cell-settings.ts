@@ -4,9 +4,9 @@ import { bumpRevision } from '../store/revisions.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
-/** What an operator has set for a cell. */
+/** Settings of a cell by operators. */
 export interface CellSettings {
-  /** Since when it gets no new requests, unix milliseconds. */
+  /** Unix time in milliseconds since which the cell gets no new requests. */
   drainedAt?: number
   labels: Record<string, string>
   /** The tenant whose own it is; everybody's without. */
@@ -27,7 +27,7 @@ export interface CellSettingsStore {
   /** Makes it a tenant's own, or everybody's again. `not_found` also for a tenant that is not there. */
   setOwner(cellId: string, owner: CellOwner | undefined, by: Actor): Promise<CellSettings>
   get(cellId: string): Promise<CellSettings>
-  /** Of every cell that has some. */
+  /** Settings by cell, of the cells that have some. */
   list(): Promise<Map<string, CellSettings>>
 }
 
@@ -103,7 +103,7 @@ const requireTenant = async (ledger: Store['ledger'], tenantId: string): Promise
 
 const UNSET = { drained_at: null, labels_json: '{}', tenant_id: null, exclusive: 0 }
 
-/** What the audit says of a change. */
+/** Details of a change for the audit. */
 const detailsOf = (action: string, { labels, owner }: CellSettings): Record<string, unknown> => {
   if (action === 'cell.label') return { labels }
   return action === 'cell.dedicate' ? { ...owner } : {}

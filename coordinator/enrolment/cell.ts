@@ -4,16 +4,16 @@ import type { CellRow } from '../store/cell-tables.ts'
 export interface Cell {
   id: string
   name: string
-  /** From its join token. */
+  /** Tags of its join token. */
   tags: string[]
   tokenId: string
   enrolledAt: number
   revokedAt?: number
   /** Set while nobody may connect as this cell. */
   quarantinedAt?: number
-  /** When its credential was made. */
+  /** Unix time at which its credential was created, milliseconds. */
   renewedAt: number
-  /** Its ed25519 key, base64url; absent for a cell that showed none. */
+  /** Ed25519 key, base64url; absent for a cell that enrolled without one. */
   publicKey?: string
   /** Highest boot epoch the cell has shown. */
   epoch: number

@@ -8,11 +8,11 @@ export interface Clones {
   arrived(cellId: string, bootId: string): boolean
   /** True for the start of the daemon that has connected last. */
   isNewest(cellId: string, bootId: string): boolean
-  /** Begins anew with a cell. */
+  /** Forgets all starts of a cell. */
   forget(cellId: string): void
 }
 
-/** So many changes of the boot id, at least one of them back to an earlier one … */
+/** Changes of the boot id that prove a clone, at least one of them back to an earlier id … */
 const TAKEOVERS = 3
 /** … within this time. */
 const WINDOW_MS = 60_000

@@ -54,10 +54,10 @@ export const settleCredential = async (
   await appendAudit(trx, { ...entry, outcome: 'done' })
 }
 
-/** So many that a cell had before are remembered: five years of monthly renewals. */
+/** Number of superseded credentials kept per cell: five years of monthly renewals. */
 const REMEMBERED = 60
 
-/** Remembers a credential that another one has replaced: who comes with it has an old copy. */
+/** Stores superseded credentials; presenting one indicates a cloned cell. */
 export const retire = async (
   trx: SealedTrx,
   cellId: string,
@@ -79,7 +79,7 @@ export const retire = async (
     .execute()
 }
 
-/** Whether the cell had this credential once. One that was given and never used is none of them. */
+/** Whether the credential is superseded. One that was issued and never used is not. */
 export const isPast = async (
   db: Kysely<LedgerTables>,
   cellId: string,

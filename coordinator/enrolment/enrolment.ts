@@ -8,7 +8,7 @@ import type { SealedTrx } from '../store/store.ts'
 import { retire } from './credentials.ts'
 import { tokenFault, useToken } from './join-tokens.ts'
 
-/** Why a machine that asks to be a cell does not own the key it shows, or undefined. */
+/** Why the requester does not own the key it presents; undefined when it does. */
 export const keyFault = ({ token, name, public_key, proof }: EnrolRequest): string | undefined => {
   if (public_key === undefined) return undefined
   return isSignedBy(public_key, ENROL_PURPOSE, { token, name, public_key }, proof ?? '')

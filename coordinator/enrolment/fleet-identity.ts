@@ -7,17 +7,17 @@ import type { Fleet } from '../fleet/fleet.ts'
 import type { Signing } from '../signing/signing.ts'
 import type { Store } from '../store/store.ts'
 
-/** What the coordinator proves itself with towards cells, and how cells learn of changes. */
+/** Identity of the coordinator towards cells, and how cells learn of changes. */
 export interface FleetIdentity {
   trust(): TrustBody
   /** True for the key that signs now, and for one that vouches for it, step by step. */
   endorses(key: string): boolean
   /**
-   * A new signing key; every cell that is connected is told at once, the others when they come.
-   * Throws `rate_limited` for more than some in a day.
+   * Creates a new signing key; connected cells are notified at once, the others when they connect.
+   * Throws `rate_limited` after too many in a day.
    */
   rotateKey(by: Actor): Promise<TrustBody>
-  /** A cell has told which key it has pinned. */
+  /** Notes the key that a cell has pinned. */
   greeted(cellId: string, pinnedKey: string | undefined): void
   askToRenew(cellId: string, by: Actor): Promise<void>
   /** Fingerprint of our own certificate authority, for join tokens; undefined without one. */
@@ -27,7 +27,7 @@ export interface FleetIdentity {
 export interface FleetIdentityParts {
   signing: Signing
   store: Pick<Store, 'ledger'>
-  /** Where cells are told. */
+  /** Bus that notifies cells. */
   bus: {
     publish(name: 'trust' | 'renew', cellId: string, type: string, body: unknown): Promise<void>
   }
@@ -39,15 +39,15 @@ export interface FleetIdentityParts {
 }
 
 /**
- * Of all its steps a key keeps the newest thousand (`MAX_ENDORSEMENTS`): so many new keys in a day
- * that the older ones fall out would make void what was signed and pinned before.
+ * Limit that protects old signatures: a key keeps its newest thousand steps (`MAX_ENDORSEMENTS`),
+ * and losing older ones would void earlier signatures and pins.
  */
 const ROTATIONS_A_DAY = 24
 
 export const createFleetIdentity = (parts: FleetIdentityParts): FleetIdentity => {
   const { signing, store, bus, fleet, fingerprint, logger, nowMs = () => performance.now() } = parts
   const audit = createAudit(store)
-  /** When the key was replaced, oldest first. */
+  /** Times of key rotations, oldest first. */
   let rotatedMs: number[] = []
 
   /** Throws `rate_limited`. Counts before anything is done, as many may ask at once. */

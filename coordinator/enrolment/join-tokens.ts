@@ -9,7 +9,7 @@ import type { Ledger, SealedTrx } from '../store/store.ts'
 export interface JoinToken {
   id: string
   role: 'cell'
-  /** Given to the cells that join with it. */
+  /** Tags of the cells that join with the token. */
   tags: string[]
   uses: number
   usesLeft: number
@@ -21,7 +21,7 @@ export interface JoinToken {
 export interface NewToken {
   uses: number
   tags?: string[]
-  /** How long it is good, from now. */
+  /** Lifetime from now, minutes. */
   ttlMinutes: number
 }
 
@@ -50,7 +50,7 @@ export interface IssuedToken {
   secret: string
 }
 
-/** The same inside a transaction. */
+/** Adds a token inside a transaction. */
 export const addToken = async (
   trx: SealedTrx,
   { uses, ttlMinutes, tags = [] }: NewToken,
@@ -108,7 +108,7 @@ export const revokeToken = (
     return tokenOf(row)
   })
 
-/** Why this is not the token with that id, or undefined. */
+/** Why the token is not valid for that id; undefined when it is. */
 export const tokenFault = async (
   trx: SealedTrx,
   id: string,

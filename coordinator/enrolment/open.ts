@@ -21,13 +21,13 @@ import {
   revokeToken,
 } from './join-tokens.ts'
 
-/** Who is a cell, and what operators decided about it. */
+/** Enrolled cells, their settings by operators, and join tokens. */
 export interface EnrolmentViews {
   cells: Pick<Cells, 'list' | 'get' | 'revoke' | 'release'>
   settings: CellSettingsStore
   tokens: {
     create(token: NewToken, by: Actor): Promise<IssuedToken>
-    /** The same in the transaction that uses an approval. */
+    /** Creates a token in the transaction that uses an approval. */
     createWithin(trx: SealedTrx, token: NewToken, by: Actor): Promise<IssuedToken>
     /** Oldest first. */
     list(): Promise<JoinToken[]>
@@ -116,7 +116,7 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
   }
 }
 
-/** What operators decided of cells, at the start and when another process changed it. */
+/** Applies the operators' settings, at the start and after changes of another process. */
 const applySettings = async (
   settings: CellSettingsStore,
   fleet: Fleet,

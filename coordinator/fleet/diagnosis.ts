@@ -92,7 +92,8 @@ const store = ({ storeProblem }: Observations): Check => {
     ...check,
     result: 'fail',
     observed: storeProblem,
-    remedy: 'Free space on its disk and check who owns the state folder.',
+    remedy:
+      'Free space on its disk and check who owns the state folder. If the audit was tampered with, GET /v1/audit/verify shows where.',
   }
 }
 

@@ -4,7 +4,7 @@ import type { GateKeeper } from './gates.ts'
 
 export interface ApprovedUse {
   requestId: string
-  /** What the approval covers; it must be what was approved. */
+  /** Plan of the action; it must be the approved plan. */
   plan: unknown
   caller: Caller
 }
@@ -22,7 +22,7 @@ export class Approval {
     this.#use = use
   }
 
-  /** Person, or visitor, who asked for it and may use it. */
+  /** The requester, a person or visitor; only they may use it. */
   get requesterId(): string {
     return this.#use.caller.person.personId
   }

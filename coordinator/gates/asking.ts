@@ -7,20 +7,20 @@ export type Trx = SealedTrx
 
 export interface NewRequest {
   gateId: string
-  /** What it is about; the hash of the plan by default. */
+  /** Subject of the request, such as a release; the hash of the plan by default. */
   subject?: string | undefined
   summary: string
-  /** Exactly what is to be done. */
+  /** Exact description of the action. */
   plan: unknown
   evidence?: unknown
 }
 
 export interface Decision {
-  /** In the words of who decides. */
+  /** Reason in the decider's words. */
   reason?: string | undefined
 }
 
-/** Who asks, for which tenant, and who is written into the audit. */
+/** The authenticated requester: the person, the tenant, and the actor for the audit. */
 export interface Caller {
   person: Person
   tenantId: string
@@ -28,10 +28,10 @@ export interface Caller {
 }
 
 export interface Use {
-  /** The plan that is about to be carried out. */
+  /** The plan that is about to run. */
   plan: unknown
-  /** Looks again at what the plan takes for granted; throws when it no longer holds. */
+  /** Checks the assumptions of the plan again; throws when one no longer holds. */
   precondition?: () => Promise<void> | void
-  /** Part of what is carried out that belongs into the transaction of the use, with its approval. */
+  /** Work that must commit together with the use of the approval. */
   within?: (trx: Trx, approval: Approval) => Promise<void>
 }

@@ -1,7 +1,7 @@
 import type { GateRequest } from './request.ts'
 import type { Change, Person } from './rules.ts'
 
-/** What one change of a request leaves in the audit. */
+/** The audit row of one change of a request. */
 export const auditOf = (
   { id, gateId, tenantId, planHash }: GateRequest,
   { state, vote, reason }: Change,
@@ -19,10 +19,10 @@ export const auditOf = (
   },
 })
 
-/** What a person tried at a request: a vote, or to take it back. */
+/** Attempt of a person on a request: a vote or a withdrawal. */
 export type Attempt = 'approve' | 'reject' | 'withdrawn'
 
-/** What a refused attempt leaves in the audit; the request stays as it is. */
+/** The audit row of a refused attempt; the request stays unchanged. */
 export const refusalOf = (
   { id, gateId, tenantId, planHash, state }: GateRequest,
   attempt: Attempt,

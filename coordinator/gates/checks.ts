@@ -12,18 +12,18 @@ import { areSeatsFilled } from './seats.ts'
 const CheckData = z.strictObject({ id: z.string(), title: z.string(), evidence: z.string() })
 export type CheckData = z.output<typeof CheckData>
 
-/** The checks in the order in which they are shown. */
+/** The checks, in display order. */
 export const CHECKS: readonly CheckData[] = z
   .strictObject({ checks: z.array(CheckData) })
   .parse(parse(readFileSync(new URL('checks.yaml', import.meta.url), 'utf8'))).checks
 
 export interface CheckResult extends CheckData {
   passed: boolean
-  /** Why not. */
+  /** Why the check fails; undefined when it passes. */
   reason: string | undefined
 }
 
-/** Runs every check. One that fails by itself has failed. */
+/** Runs every check. A check that throws has failed. */
 export const runChecks = (facts: GovernanceFacts): CheckResult[] =>
   CHECKS.map(data => {
     const reason = outcomeOf(data.id, facts)
@@ -50,14 +50,14 @@ const SLEEPING_DAYS = 90
 const ANY_ADMIN = { kind: 'person', roles: ['operator_admin'] } as const
 const PROGRAM_KINDS = ['ai_agent', 'autonomous', 'ci_pipeline'] as const
 
-/** The names of what fails, or undefined when nothing does. */
+/** Names of the failing items, or undefined when there are none. */
 const failing = (names: readonly string[], what: string): string | undefined =>
   names.length === 0 ? undefined : `${what}: ${names.slice(0, 10).join(', ')}`
 
 const approvals = ({ votes }: DecidedRequest) =>
   votes.filter(({ decision }) => decision === 'approve')
 
-/** Used under rules that do not hold any more: then at least somebody must have said yes. */
+/** Seats of requests under superseded rules: at least one operator must have approved. */
 const SOMEBODY = [OPERATOR_ROLES]
 
 const seatsOf = (request: DecidedRequest, gates: Gates): readonly (readonly string[])[] => {
@@ -133,7 +133,7 @@ const FUNCTIONS: Record<string, Check> = {
           approvals(request).some(({ personId }) => personId === request.requesterId),
         ),
       ),
-      'approved by who asked',
+      'approved by the requester',
     ),
 
   'seats-filled': ({ requests, gates }) =>
@@ -254,7 +254,7 @@ const FUNCTIONS: Record<string, Check> = {
 
 export const CHECK_IDS = Object.keys(FUNCTIONS)
 
-/** True when the gate can be passed whichever one person asks. */
+/** True when the gate can be passed no matter which one person is the requester. */
 const canPassFor = (
   seats: readonly (readonly string[])[],
   keys: readonly Key[],

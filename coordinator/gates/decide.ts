@@ -8,9 +8,9 @@ export interface PolicyAsker {
 
 export interface Verdict {
   decision: Decision
-  /** With `needs_gate`. */
+  /** Set with `needs_gate`. */
   gateId: string | undefined
-  /** The rule that says so; undefined when no rule knows the action. */
+  /** The matching rule; undefined when no rule matches the action. */
   ruleId: string | undefined
   reason: string
 }
@@ -21,5 +21,5 @@ export type Decide = (
   context?: Record<string, unknown>,
 ) => Verdict
 
-/** The same by these rules. */
+/** Decides by the given rules. */
 export type DecideBy = (rules: readonly Rule[], ...question: Parameters<Decide>) => Verdict

@@ -2,10 +2,10 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { MAX_PLAN_BYTES } from './plan-hash.ts'
 import { documentOf } from './policy-document.ts'
 
-/** What the thread answers: the value of the text, or why there is none. */
+/** Answer of the worker thread: the parsed value, or why there is none. */
 export type Parsed = { document: unknown } | { fault: string }
 
-/** What does not fit into a plan could not be approved, so nobody has to look through it either. */
+/** A document too large for a plan could not be approved, so it is not parsed either. */
 const parsed = (text: string): Parsed => {
   try {
     const document = documentOf(text)

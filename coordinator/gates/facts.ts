@@ -6,32 +6,32 @@ import type { DecidedRequest } from './decided.ts'
 import type { Gates } from './definition.ts'
 import type { Policy } from './policy.ts'
 
-/** All that the governance checks look at, gathered once. Times are unix milliseconds. */
+/** The input of all governance checks, gathered once. Times are Unix milliseconds. */
 export interface GovernanceFacts {
   now: number
   gates: Gates
   policy: Policy
-  /** Why the configuration does not say what holds; undefined when it does. */
+  /** How the configured policy differs from the one in force; undefined when it does not. */
   policyDrift: string | undefined
-  /** Newest first; as many as are looked at. */
+  /** The newest requests, newest first. */
   requests: readonly DecidedRequest[]
   audit: {
     ok: boolean
     reason: string | undefined
     appendOnly: boolean
     retentionDays: number
-    /** Rows from before were purged; 0 before the first purge. */
+    /** Unix time before which rows were purged; 0 before the first purge. */
     purgedUntil: number
   }
-  /** Rows with an action that begins with `gate.`, since the oldest of the requests. */
+  /** Rows with an action that starts with `gate.`, since the oldest of the requests. */
   gateRows: readonly Pick<AuditRow, 'action' | 'subject' | 'outcome'>[]
-  /** With `disabledAt` where their person is disabled. */
+  /** Keys; `disabledAt` is set when their person is disabled. */
   keys: readonly Key[]
   persons: readonly Person[]
   cells: readonly Cell[]
-  /** Where the coordinator listens, and whether with TLS. */
+  /** Address the coordinator listens on, and whether it uses TLS. */
   listens: { loopbackOnly: boolean; encrypted: boolean }
 }
 
-/** What one check found: why it fails, or undefined when it holds. */
+/** Returns why the check fails; undefined when it passes. */
 export type Check = (facts: GovernanceFacts) => string | undefined

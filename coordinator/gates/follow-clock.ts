@@ -9,8 +9,8 @@ import type { Change } from './rules.ts'
 const SET_BACK: Change = { state: 'expired', reason: 'the clock was set back; ask again' }
 
 /**
- * After the clock was set back: what is in doubt ends, and decisions go on by the clock as it is.
- * Answers the requests that ended, before and after.
+ * Accepts a clock that was set back: requests whose remaining time is unknown end. Returns these
+ * requests, each before and after.
  */
 export const followClock = async (
   ledger: Ledger,

@@ -4,7 +4,7 @@ import type { LedgerTables } from '../store/tables.ts'
 import type { Trx } from './asking.ts'
 
 const NAME = 'gates'
-/** Clocks of the machines of one service differ by that much at most. */
+/** Largest difference between the clocks of one service's machines. */
 const TOLERANCE_MS = 5000
 
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
@@ -14,15 +14,15 @@ const seenAt = async (db: Reader): Promise<number> => {
   return row?.at ?? 0
 }
 
-/** The latest time that a gate has seen, when the clock was set back to before it. */
+/** The latest time that a gate has seen; undefined unless the clock is behind it. */
 export const seenAhead = async (db: Reader, now: number): Promise<number | undefined> => {
   const seen = await seenAt(db)
   return now < seen - TOLERANCE_MS ? seen : undefined
 }
 
 /**
- * Keeps the latest time that a gate has seen. Throws `conflict` when the clock stands before it:
- * one that was set back would bring approvals back to life that have expired.
+ * Records the latest time that a gate has seen. Throws `conflict` when the clock is behind it: a
+ * clock that was set back would revive expired approvals.
  */
 export const passTime = async (trx: Trx, now: number): Promise<void> => {
   const ahead = await seenAhead(trx, now)
@@ -43,9 +43,9 @@ const keepTime = async (trx: Trx, at: number): Promise<void> => {
 }
 
 /**
- * Goes on by a clock that was set back, and answers the open requests that must end with it: all
- * that are approved, because how much of an approval's time is over cannot be told any more, and
- * those that wait and were made later than now or had ended. Nothing while the clock goes on.
+ * Accepts a clock that was set back, and returns the open requests that must end with it: all
+ * approved ones, because the elapsed part of their time is unknown, and the pending ones that were
+ * created in the future or were overdue. Returns none while the clock goes forward.
  */
 export const setBack = async (
   trx: Trx,

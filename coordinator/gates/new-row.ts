@@ -39,7 +39,7 @@ export const rowOf = (
 }
 type NewRow = ReturnType<typeof rowOf>
 
-/** The same person's requests about the same thing that wait or may be used. */
+/** Pending or usable requests of the same person about the same subject. */
 export const openRequests = async (trx: Trx, row: NewRow, now: number): Promise<GateRequest[]> => {
   const found = await readRequests(
     trx,

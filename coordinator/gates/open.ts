@@ -14,7 +14,7 @@ import { policyRow, readPolicies } from './policy-store.ts'
 export interface GateViews {
   gates: GateKeeper
   policies: Omit<Policies, 'close'> & {
-    /** Those that took the place of the configured one, newest first. */
+    /** Approved policies that superseded the configured one, newest first. */
     history(page: { before?: number | undefined; limit: number }): Promise<PolicyRow[]>
     byNumber(number: number): Promise<PolicyRow | undefined>
   }

@@ -8,12 +8,12 @@ import type { Gates } from './definition.ts'
 import { loadPolicy, type Policy, policyOf, SHIPPED_POLICY_FILE } from './policy.ts'
 import { newestNumber, newestPolicy } from './policy-store.ts'
 
-/** The policy that holds, and where it comes from. */
+/** The policy in force, and its origin. */
 export interface PolicyInForce extends Policy {
-  /** 0 is the configured one; each that took its place has one more. */
+  /** 0 for the configured policy; each policy that supersedes it increments the number. */
   number: number
   source: PolicySource
-  /** Undefined for the configured one. */
+  /** Undefined for the configured policy. */
   row: PolicyRow | undefined
 }
 
@@ -22,32 +22,32 @@ export const POLICY_SOURCES = ['shipped', 'file', 'approved', 'accepted'] as con
 type PolicySource = (typeof POLICY_SOURCES)[number]
 
 export interface Policies {
-  /** What holds now. */
+  /** The policy in force. */
   current(): PolicyInForce
   configured: ConfiguredPolicy
-  /** The gates of the configuration, over which those of a policy are laid. */
+  /** The configured gates, which those of a policy override. */
   configuredGates: Gates
-  /** Why the configuration does not say what holds; undefined when it does. */
+  /** How the configured policy differs from the one in force; undefined when it does not. */
   drift(): string | undefined
   /**
-   * In the transaction of a decision: throws `conflict` when another process has just put a policy
-   * in force that this one has not read.
+   * Runs in the transaction of a decision. Throws `conflict` when another process has put a policy
+   * in force that this process has not read yet.
    */
   requireCurrent(trx: Trx): Promise<void>
-  /** Looks into the ledger now. Rejects when what is there cannot be used. */
+  /** Reads the ledger now. Rejects when its policy cannot be used. */
   reload(): Promise<void>
   close(): void
 }
 
 export interface ConfiguredPolicy extends Policy {
-  /** Undefined for the shipped one. */
+  /** Undefined for the shipped policy. */
   file: string | undefined
 }
 
 export interface PoliciesParts {
   store: Pick<Store, 'ledger' | 'revisions'>
   configured: ConfiguredPolicy
-  /** The gates of the configuration. */
+  /** The configured gates. */
   gates: Gates
   publish: Events['publish']
   logger: Pick<Logger, 'info' | 'warn' | 'error'>
@@ -60,8 +60,8 @@ export const configuredPolicy = (file: string | undefined, gates: Gates): Config
 })
 
 /**
- * The policy that holds: the configured one until another has been approved, which then stays until
- * the next. Throws `config_invalid` when the one in the ledger cannot be used with this
+ * Opens the policy in force: the configured one until another is approved, which then stays until
+ * the next. Throws `config_invalid` when the policy of the ledger cannot be used with this
  * configuration.
  */
 export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
@@ -117,8 +117,8 @@ const inForce = (
 }
 
 /**
- * A file that says something else than what holds is never taken, and never passed over without a
- * word. The shipped one may differ as long as it is the one that was replaced.
+ * A configured file that differs from the policy in force is never applied and never ignored
+ * silently. The shipped file may differ while it is the one that was superseded.
  */
 const driftOf = (
   { number, hash, row }: PolicyInForce,

@@ -3,8 +3,8 @@ import { PolicyDocument } from './policy-document.ts'
 import { movedRules } from './rule-moves.ts'
 
 /**
- * One thing that is not the same in both; `before` and `after` in canonical JSON. `order` says where
- * a rule is that was moved, added or removed: `{"behind":"other-rule","place":2}`, places from 1.
+ * One difference; `before` and `after` are canonical JSON. `order` says where a moved, added or
+ * removed rule is: `{"behind":"other-rule","place":2}`, places start at 1.
  */
 export interface PolicyChange {
   what: 'version' | 'order' | 'rule' | 'test' | 'gate'
@@ -15,8 +15,8 @@ export interface PolicyChange {
 }
 
 /**
- * What changes from one document to another. The order is that of the rules, of which the first
- * that fits decides.
+ * The changes from one document to another, in the order of the rules, of which the first match
+ * decides.
  */
 export const policyDifference = (before: unknown, after: unknown): PolicyChange[] => {
   const [old, wanted] = [PolicyDocument.parse(before), PolicyDocument.parse(after)]
@@ -37,7 +37,7 @@ const idsOf = ({ rules }: PolicyDocument): string[] => rules.map(({ id }) => id)
 
 interface Place {
   place: number
-  /** The rule before it; null for the first. */
+  /** The preceding rule; null for the first. */
   behind: string | null
 }
 
@@ -48,7 +48,7 @@ const placesOf = (document: PolicyDocument): Map<string, Place> => {
 
 const rulesOf = ({ rules }: PolicyDocument) => new Map(rules.map(rule => [rule.id, rule]))
 const gatesOf = ({ gates = {} }: PolicyDocument) => new Map(Object.entries(gates))
-/** A test has no name but what it says. */
+/** Tests have no names; their content identifies them. */
 const testsOf = ({ tests }: PolicyDocument) =>
   new Map(tests.map(test => [canonicalJson(test), test]))
 
@@ -85,7 +85,7 @@ export const summaryOf = (difference: readonly PolicyChange[]): string => {
   return parts.length === 0 ? 'only its name is another' : parts.join(', ')
 }
 
-/** More than that are counted. */
+/** Further changes are only counted. */
 const NAMED_MOVES = 3
 
 const movesOf = (moves: readonly PolicyChange[]): string[] => {

@@ -8,7 +8,7 @@ import { GateDefinition, GateId } from './definition.ts'
 const DECISIONS = ['allowed', 'needs_gate', 'denied'] as const
 export type Decision = (typeof DECISIONS)[number]
 
-/** `device.command.unsafe`, or with a star at the end everything that begins so. */
+/** An action such as `device.command.unsafe`, or a prefix that ends with a star. */
 const ActionPattern = z
   .string()
   .max(128)
@@ -17,11 +17,11 @@ const ActionPattern = z
 const Rule = z.strictObject({
   id: z.string().min(1).max(64),
   actions: z.array(ActionPattern).min(1).max(200),
-  /** Kinds of keys that it holds for; all when absent. */
+  /** Kinds of keys that the rule applies to; all when absent. */
   kinds: z.array(z.enum(KEY_KINDS)).min(1).optional(),
-  /** It holds for who has one of these; for all when absent. */
+  /** Roles of which one is required; the rule applies to everybody when absent. */
   roles: z.array(z.enum(ROLES)).min(1).optional(),
-  /** Members that the context must have with just these values. */
+  /** Members that the context must have, with exactly these values. */
   when: z.record(z.string(), z.json()).optional(),
   decision: z.enum(DECISIONS),
   gate: GateId.optional(),
@@ -38,21 +38,21 @@ const Case = z.strictObject({
   gate: GateId.optional(),
 })
 
-/** The human-approval boundary as it is written down. */
+/** The human-approval boundary as a document. */
 export const PolicyDocument = z.strictObject({
-  /** Its name among its own earlier ones, such as `2026-11`. */
+  /** Version of the document, such as `2026-11`. */
   version: z.string().min(1).max(64),
   rules: z.array(Rule).min(1).max(500),
-  /** What the rules must come to; looked at each time they are loaded. */
+  /** Expected decisions of the rules, checked at each load. */
   tests: z.array(Case).min(1).max(1000),
-  /** Gates laid over those of the configuration. */
+  /** Gates that override those of the configuration. */
   gates: z.record(GateId, GateDefinition).optional(),
 })
 export type PolicyDocument = z.output<typeof PolicyDocument>
 
 /**
- * The value of a text in YAML, of which JSON is a part. Throws what the parser throws, which else
- * writes pieces of the text to the log where it only wonders.
+ * Parses YAML, of which JSON is a subset. Throws the parser's errors; its warnings are silenced,
+ * since they would write parts of the text to the log.
  */
 export const documentOf = (text: string): unknown => parse(text, { logLevel: 'error' })
 

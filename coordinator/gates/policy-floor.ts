@@ -6,9 +6,9 @@ import type { Rule } from './policy-document.ts'
 export const POLICY_GATE = 'gate.policy-change'
 
 /**
- * What no policy and no configuration may take away from the gate in front of the rules: as many
- * people as the shipped one asks, of no other roles, for no longer; and no rule that says that the
- * rules may be changed without it.
+ * Limits that no policy and no configuration may relax for the gate that guards the rules: at least
+ * as many people as the shipped gate, of no other roles, for no longer; and no rule may allow a
+ * change of the rules without it.
  */
 export const floorFaults = (gates: Gates, rules: readonly Rule[], decide: DecideBy): string[] => [
   ...gateFaults(gates),
@@ -34,8 +34,8 @@ const gateFaults = (gates: Gates): string[] => {
 }
 
 /**
- * True when some key could be told to go ahead, or is sent to another gate, whatever it says of the
- * action: a context that fits a rule fits it with just what the rule asks for.
+ * True when some key could be allowed, or is sent to another gate, with any context: a context
+ * matches a rule with exactly the values that the rule requires.
  */
 const isOpen = (action: string, rules: readonly Rule[], decide: DecideBy): boolean => {
   const about = rules.filter(rule => knows(rule, action, decide))
@@ -49,7 +49,7 @@ const isOpen = (action: string, rules: readonly Rule[], decide: DecideBy): boole
   )
 }
 
-/** Whether a rule could ever decide about the action: only those are looked at, of many. */
+/** Whether a rule can match the action; the other rules are skipped, since there may be many. */
 const knows = (rule: Rule, action: string, decide: DecideBy): boolean => {
   const { kinds: [kind = 'person' as const] = [], when } = rule
   return decide([rule], action, { kind, roles: ROLES }, when).ruleId !== undefined

@@ -17,7 +17,7 @@ export interface Policy {
   version: string
   /** SHA-256 of the document in canonical JSON, hexadecimal. */
   hash: string
-  /** As it was written, before defaults. */
+  /** The document as written, before defaults. */
   document: unknown
   /** The gates that hold with it: its own, laid over the configured ones. */
   gates: Gates
@@ -118,10 +118,10 @@ const matches = (pattern: string, actionType: string): boolean => {
 const ownMember = (context: Record<string, unknown>, name: string): unknown =>
   Object.hasOwn(context, name) ? context[name] : undefined
 
-/** What has no canonical JSON, such as half of a character, is nothing that a rule could ask for. */
-const isEqual = (told: unknown, wanted: unknown): boolean => {
+/** A value without canonical JSON, such as a lone surrogate, matches no rule. */
+const isEqual = (value: unknown, wanted: unknown): boolean => {
   try {
-    return canonicalJson(told) === canonicalJson(wanted)
+    return canonicalJson(value) === canonicalJson(wanted)
   } catch {
     return false
   }

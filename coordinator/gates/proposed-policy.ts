@@ -19,7 +19,7 @@ export const proposedPolicy = async (text: string, configured: Gates): Promise<P
   throw refusal([...faults.slice(0, MAX_FAULTS), ...more].join('; '))
 }
 
-/** What has no canonical JSON has no hash. */
+/** A value without canonical JSON has no hash. */
 const attempt = <T>(read: () => T): T => {
   try {
     return read()

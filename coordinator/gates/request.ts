@@ -29,22 +29,22 @@ export interface GateRequest {
   id: string
   gateId: string
   tenantId: string
-  /** Who asks, by person: none of that person's keys can approve. */
+  /** The requester, by person: none of their keys can approve. */
   requesterId: string
   requesterKeyId: string
-  /** What it is about: a release, a device. A newer request about it supersedes an older one. */
+  /** Subject, such as a release or a device. A newer request about it supersedes an older one. */
   subject: string
-  /** In one line, for those who approve. */
+  /** One line for the approvers. */
   summary: string
   plan: unknown
   /** SHA-256 of the plan in canonical JSON, hexadecimal. */
   planHash: string
   /** SHA-256 of the gate's definition when it was asked. */
   policyHash: string
-  /** Kept beside the request for the audit: tickets, reports, labels of the caller. */
+  /** Evidence for the audit: tickets, reports, labels of the caller. */
   evidence: unknown
   state: RequestState
-  /** Why it ended, in plain words. */
+  /** Reason for the end of the request, in plain words. */
   reason: string | undefined
   createdAt: number
   /** A pending request ends then. */
@@ -69,14 +69,17 @@ export const stateAt = (
 
 export type PublicStatus = 'approved' | 'pending' | 'blocked'
 
-/** What the check says: interface specification section 3; the reason says which end it was. */
+/**
+ * Status as reported to clients (interface specification, section 3); the reason tells the ends
+ * apart.
+ */
 export const publicStatus = (state: RequestState): PublicStatus =>
   state === 'approved' || state === 'pending' ? state : 'blocked'
 
-/** When a request at this gate ends that nobody approves. */
+/** Unix time at which a request at this gate expires without approval. */
 export const requestEnd = ({ request_minutes }: GateDefinition, now: number): number =>
   now + request_minutes * 60_000
 
-/** When an approval given now ends. */
+/** Unix time at which an approval given now expires. */
 export const approvalEnd = ({ approval_minutes }: GateDefinition, now: number): number =>
   now + approval_minutes * 60_000

@@ -1,6 +1,5 @@
 /**
- * Which rules have to be taken out and put elsewhere to make one order out of another: as few as can
- * be, of those that are in both.
+ * The fewest rules that must be moved to turn one order into another, among those that are in both.
  */
 export const movedRules = (before: readonly string[], after: readonly string[]): string[] => {
   const kept = before.filter(id => after.includes(id))
@@ -8,7 +7,7 @@ export const movedRules = (before: readonly string[], after: readonly string[]):
   return kept.filter((_, at) => !staying.has(at))
 }
 
-/** Indexes of a longest rising row among numbers that are all different. */
+/** Indexes of a longest increasing subsequence of distinct numbers. */
 const longestRising = (numbers: readonly number[]): Set<number> => {
   const rows: Row[] = []
   for (const [at, number] of numbers.entries()) {
@@ -20,7 +19,7 @@ const longestRising = (numbers: readonly number[]): Set<number> => {
   return found
 }
 
-/** A rising row that ends with the number at an index. */
+/** An increasing subsequence that ends with the number at an index. */
 interface Row {
   at: number
   before: Row | undefined

@@ -3,11 +3,11 @@ import { canonicalJson } from '../../shared/canonical-json.ts'
 import type { GateDefinition } from './definition.ts'
 import type { GateRequest } from './request.ts'
 
-/** What a definition says, as a hash: a request is decided by the rules under which it was made. */
+/** Hash of a definition: a request is decided by the rules under which it was made. */
 export const policyHash = (definition: GateDefinition): string =>
   hash('sha256', canonicalJson(definition))
 
-/** Why a request can never pass, whoever approves it; undefined when its gate is as it was. */
+/** Why a request can never pass, with any approvers; undefined while its gate is unchanged. */
 export const rulesFault = (
   { gateId, policyHash: asked }: Pick<GateRequest, 'gateId' | 'policyHash'>,
   definition: GateDefinition | undefined,

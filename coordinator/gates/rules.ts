@@ -8,7 +8,7 @@ import { areSeatsFilled, openSeats } from './seats.ts'
 
 type Seats = GateDefinition['approvals']
 
-/** Who acts at a gate, as the authenticated key says. */
+/** The authenticated person at a gate, as the key identifies them. */
 export interface Person {
   personId: string
   keyId: string
@@ -31,18 +31,20 @@ const requireState = (request: GateRequest, wanted: string, now: number): void =
     throw new ShoalError('conflict', `request ${request.id} is ${state}, not ${wanted}`)
 }
 
-/** People decide, never programs, and never those who ask. */
+/** Only persons decide, never programs, and never the requester. */
 const requireJudge = (request: GateRequest, wanted: readonly string[], judge: Person): void => {
   if (judge.kind !== 'person') refuse(`a key of kind ${judge.kind} cannot decide at a gate`)
-  if (judge.personId === request.requesterId) refuse('who asks cannot decide: ask somebody else')
+  if (judge.personId === request.requesterId)
+    refuse('you cannot decide on your own request; ask another approver')
   if (!judge.roles.some(role => wanted.includes(role)))
     refuse(`${request.gateId} is decided by ${[...new Set(wanted)].join(' or ')}`)
 }
 
 /**
- * What an approval changes: nothing when this person has approved before. The request is approved
- * when different people fill all seats. Throws `forbidden` for who may not, `conflict` when it is
- * not pending any more, or when others are needed and many have approved.
+ * The change that an approval makes; none when this person has approved before. The request is
+ * approved when different people fill all seats. Throws `forbidden` for a person without the right,
+ * and `conflict` when the request is no longer pending, or when other roles are needed and too many
+ * have approved.
  */
 export const approve = (
   request: GateRequest,
@@ -62,8 +64,8 @@ export const approve = (
 }
 
 /**
- * An approval names so many people and no more. Who fills no seat that is open leaves one place for
- * each seat, so that whoever is missing can always approve.
+ * The number of votes is limited. A voter who fills no open seat must leave one place for each open
+ * seat, so that the missing approvers can always approve.
  */
 const requirePlace = ({ id, votes }: GateRequest, seats: Seats, vote: Vote): void => {
   if (votes.length + seats.length < MAX_APPROVERS) return
@@ -78,9 +80,9 @@ const hasApproved = ({ votes }: GateRequest, { personId }: Person): boolean =>
   votes.some(vote => vote.personId === personId && vote.decision === 'approve')
 
 /**
- * One rejection blocks, also after others have approved, until the approval is used. Nobody loses
- * anything by it, so what was asked under other rules can be rejected too, and by every operator
- * where the gate is gone.
+ * One rejection blocks a request, also after others have approved, until the approval is used. A
+ * rejection grants nothing, so requests under superseded rules can be rejected too, and by every
+ * operator when the gate is gone.
  */
 export const reject = (
   request: GateRequest,
@@ -95,25 +97,25 @@ export const reject = (
   return { state: 'blocked', reason: why, vote }
 }
 
-/** Who has asked may take it back as long as it was not used. */
+/** The requester may withdraw a request until it is used. */
 export const withdraw = (request: GateRequest, person: Person, now: number): Change => {
-  if (person.personId !== request.requesterId) refuse('only who asked can withdraw it')
+  if (person.personId !== request.requesterId) refuse('only the requester can withdraw it')
   if (stateAt(request, now) !== 'approved') requireState(request, 'pending', now)
-  return { state: 'withdrawn', reason: 'withdrawn by who asked' }
+  return { state: 'withdrawn', reason: 'withdrawn by the requester' }
 }
 
-/** What is true at the moment of use, looked up anew. */
+/** Facts at the moment of use, read again. */
 export interface UseFacts {
-  /** Hash of the plan that is about to be carried out. */
+  /** Hash of the plan that is about to run. */
   planHash: string
-  /** Roles that the keys of the voters have now; none for a key that is revoked or expired. */
+  /** Current roles of the voters' keys; none for a key that is revoked or expired. */
   rolesNow: ReadonlyMap<string, readonly string[]>
   now: number
 }
 
 /**
- * Why an approval cannot be used now; undefined when it can. Everything is looked at again: state,
- * time, plan, policy, and whether those who approved may still approve.
+ * Why an approval cannot be used now; undefined when it can. Everything is checked again: state,
+ * time, plan, policy, and whether the approvers may still approve.
  */
 export const useFault = (
   request: GateRequest,

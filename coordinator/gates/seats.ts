@@ -1,4 +1,4 @@
-/** Somebody who has approved. */
+/** A person who has approved. */
 export interface Voter {
   personId: string
   roles: readonly string[]
@@ -6,7 +6,7 @@ export interface Voter {
 
 /**
  * True when every seat can be given to a different person who has one of its roles. A person with
- * several roles takes one seat, whichever helps most.
+ * several roles takes one seat, the most useful one.
  */
 export const areSeatsFilled = (
   seats: readonly (readonly string[])[],
@@ -24,7 +24,7 @@ export const areSeatsFilled = (
     )
 }
 
-/** How many more approvals are needed at least. */
+/** Least number of further approvals that are needed. */
 export const openSeats = (
   seats: readonly (readonly string[])[],
   voters: readonly Voter[],

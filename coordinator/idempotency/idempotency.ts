@@ -16,8 +16,8 @@ export interface RepeatableCall {
   callKey: string
   /** Digest of the whole call. */
   fingerprint: string
-  /** Longest duration of the call, seconds; 30 when absent. */
-  timeoutSeconds?: number | undefined
+  /** Longest duration of the call, seconds. */
+  timeoutSeconds: number
 }
 
 export interface IdempotencyParts {
@@ -30,7 +30,6 @@ export interface IdempotencyParts {
 }
 
 const KEPT_MS = 24 * 3600 * 1000
-const TIMEOUT_SECONDS = 30
 /** Time for work that goes on after the call timed out. */
 const GRACE_MS = 90_000
 const DELETE_EVERY_MS = 600_000
@@ -152,7 +151,7 @@ const rowOf = (call: RepeatableCall, name: string, now: number): IdempotentCallR
   claim: name,
   state: 'begun',
   answer_sealed: null,
-  lease_until: now + (call.timeoutSeconds ?? TIMEOUT_SECONDS) * 1000 + GRACE_MS,
+  lease_until: now + call.timeoutSeconds * 1000 + GRACE_MS,
   created_at: now,
 })
 

@@ -45,7 +45,7 @@ export const initialise = (
 const ACTION = 'bootstrap'
 const FIRST = 'first operator'
 
-/** By the key, which stays also when it is revoked: the row of the audit is purged one day. */
+/** Looks for the key, which stays after its revocation; the audit row is purged eventually. */
 const wasDone = async (trx: SealedTrx): Promise<boolean> => {
   const query = trx.selectFrom('keys').select('id').where('label', '=', FIRST)
   const first = await query.where('roles_json', 'like', '%"operator_admin"%').executeTakeFirst()
@@ -65,7 +65,7 @@ const OPERATOR_SPEC: DemoSpec = {
 }
 const APPROVER_SPEC: DemoSpec = { tier: 'enterprise', roles: ['client', ...OPERATOR_ROLES] }
 
-/** Each belongs to a person of its own: who asks for something must not be who approves it. */
+/** Specs of the demo keys. Each belongs to its own person: a requester cannot be the approver. */
 const DEMO_SPECS = {
   free: { tier: 'free' },
   pro: { tier: 'pro' },
@@ -81,7 +81,7 @@ export type DemoKeys = Record<DemoName, string>
 
 const DEMO = 'demo'
 
-/** For trying shoal out: tenant `demo`, with a key of every tier, an operator's and two approvers'. */
+/** Creates tenant `demo` for trials, with a key of every tier, an operator's and two approvers'. */
 export const bootstrap = async (
   store: Store,
   by: Actor = { actor: 'bootstrap' },

@@ -73,7 +73,7 @@ const requireTenant = async (trx: SealedTrx, id: string, param: string): Promise
   if (tenant === undefined) throw new ShoalError('invalid_request', `no tenant ${id}`, { param })
 }
 
-/** What every change of a key leaves: other processes forget it, and the audit knows of it. */
+/** Completes every change of a key: other processes forget it, and the audit records it. */
 export const recordKey = async (
   trx: SealedTrx,
   row: Pick<KeyRow, 'id' | 'tenant_id'>,

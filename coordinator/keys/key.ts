@@ -16,7 +16,7 @@ export const OPERATOR_ROLES = [
 export const ROLES = ['client', ...OPERATOR_ROLES] as const
 export type Role = (typeof ROLES)[number]
 
-/** What a new key may do. The kind is fixed at issue. */
+/** Rights of a new key. The kind is fixed at issue. */
 export const KeySpec = z.strictObject({
   tenantId: z.string().min(1),
   /** Tenants beside the home tenant that the key may act for. */
@@ -37,11 +37,11 @@ export interface Key extends z.output<typeof KeySpec> {
   createdAt: number
   revokedAt?: number
   lastUsedAt?: number
-  /** Only of a key that was shown: which of its secrets it was, the beginning of its digest. */
+  /** Beginning of the digest of the presented secret; set only for a presented key. */
   secretId?: string
-  /** Only of a key that was shown: since when its person or home tenant is disabled. */
+  /** Unix time since which its person or home tenant is disabled; set only for a presented key. */
   disabledAt?: number
-  /** Only of a key that was shown: those of `furtherTenants` that are disabled. */
+  /** Disabled tenants of `furtherTenants`; set only for a presented key. */
   disabledTenants?: readonly string[]
 }
 
@@ -61,7 +61,7 @@ export const actsFor = (
 ): boolean =>
   wanted === tenantId || (furtherTenants.includes(wanted) && !disabledTenants.includes(wanted))
 
-/** What may be shown of a key; its secret is known to nobody after it was issued. */
+/** The public part of a key; its secret is not stored. */
 export const keyOf = (row: KeyRow): Key => ({
   id: row.id,
   tenantId: row.tenant_id,

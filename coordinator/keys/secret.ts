@@ -17,7 +17,7 @@ export interface Secret {
   id: string
   /** The whole text, shown once. */
   text: string
-  /** What is stored of it. */
+  /** Digest of the secret, as it is stored. */
   digest: string
 }
 
@@ -47,7 +47,7 @@ export const withChecksum = (body: string): string => body + checksum(body)
 
 const BASE62 = /^[0-9A-Za-z]+$/
 
-/** What `randomSecret` makes. */
+/** Format of a `randomSecret`. */
 export const SECRET: RegExp = new RegExp(`^[0-9A-Za-z]{${SECRET_CHARACTERS}}$`)
 
 /** 256 random bits as 43 characters of base 62. */

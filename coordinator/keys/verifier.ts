@@ -4,7 +4,7 @@ import { digestOf } from './secret.ts'
 
 /** One secret that is live now. */
 export interface Credential<T> {
-  /** What it stands for. */
+  /** Value that the credential identifies. */
   value: T
   /** SHA-256 of the secret, in hexadecimal. */
   digest: string
@@ -25,7 +25,7 @@ export interface VerifierOptions<T> {
   isEqual?: (a: Buffer, b: Buffer) => boolean
 }
 
-/** As many secrets as a key can have; so many are compared for every id, known or not. */
+/** Largest number of secrets of a key; that many are compared for every id, known or not. */
 const COMPARED = 2
 const FILLER: Secret<never> = { value: undefined, digest: Buffer.alloc(32) }
 const NOTHING: Known<never> = Array.from({ length: COMPARED }, () => FILLER)
@@ -65,7 +65,7 @@ export class Verifier<T> {
     return this.#known.get(id)?.some(secret => secret.value === value) === true
   }
 
-  /** To be called after the stored credential has changed. */
+  /** Must be called after the stored credential has changed. */
   forget(id: string): void {
     this.#known.delete(id)
     this.#unknown.delete(id)

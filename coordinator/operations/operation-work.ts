@@ -1,7 +1,7 @@
 import { errorBody, ShoalError } from '../../shared/errors.ts'
 import { artifactOf, dataPart, textPart } from '../tasks/parts.ts'
 import { TaskState } from '../tasks/task-state.ts'
-import type { Turn, Work } from '../tasks/turn.ts'
+import type { Opening, Turn } from '../tasks/turn.ts'
 import type { Progress, TaskCaller, Views } from './context.ts'
 import { isAudited } from './declaration.ts'
 import { gateWait } from './gate-wait.ts'
@@ -26,11 +26,11 @@ export const runOf = ({ operation, input, cellId }: Ask) => ({
 })
 
 /** One call of an operation as a turn of a task: its end, its question or its gate is the state. */
-export const operationWork =
-  (views: Views, perform: Pipeline['perform'], ask: Ask): Work =>
-  async turn => {
+export const openingOf = (views: Views, perform: Pipeline['perform'], ask: Ask): Opening => ({
+  state: TaskState.TASK_STATE_WORKING,
+  more: { run: runOf(ask) },
+  work: async turn => {
     const { operation, input, caller } = ask
-    turn.status(TaskState.TASK_STATE_WORKING, { run: runOf(ask) })
     const progress = (progress: Progress): void => {
       if (!turn.signal.aborted)
         turn.status(TaskState.TASK_STATE_WORKING, { parts: [dataPart({ progress })] })
@@ -45,7 +45,8 @@ export const operationWork =
     const waits = waitsFor(operation, answer)
     if (waits === undefined) complete(turn, operation, answer)
     else await wait(turn, views, waits, caller)
-  }
+  },
+})
 
 const waitsFor = (operation: Operation, answer: unknown): string | undefined =>
   answer instanceof Pending
@@ -77,7 +78,8 @@ const refuse = (turn: Turn, operation: Operation, input: object, thrown: unknown
   if (!(thrown instanceof ShoalError)) throw thrown
   const missing = missingInput(operation, input, thrown)
   if (missing !== undefined) {
-    askFor(turn, operation, missing)
+    const { state, more } = questionFor(operation, missing)
+    turn.status(state, more)
     return
   }
   const denied = thrown.code === 'forbidden'
@@ -88,12 +90,12 @@ const refuse = (turn: Turn, operation: Operation, input: object, thrown: unknown
 }
 
 /** The task stops until a message brings what is missing. */
-export const askFor = (
-  turn: Turn,
+export const questionFor = (
   operation: Pick<Operation, 'id'>,
   missing: { names: string[]; schema: object },
-): void =>
-  turn.status(TaskState.TASK_STATE_INPUT_REQUIRED, {
+): Opening => ({
+  state: TaskState.TASK_STATE_INPUT_REQUIRED,
+  more: {
     reason: `missing: ${missing.names.join(', ')}`,
     run: { waits: 'input' },
     parts: [
@@ -102,4 +104,5 @@ export const askFor = (
         input_required: { skill: operation.id, missing: missing.names, schema: missing.schema },
       }),
     ],
-  })
+  },
+})

@@ -18,7 +18,7 @@ import { gateRequestsBySubject, gateTables, policyTable } from './gate-migration
 import { disabledPeople, keyClaims, keyTables, ledgerTables } from './key-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
 import { leaseTable, sequenceTable } from './shared-migrations.ts'
-import { hookKeys, taskCancels, taskTables, taskWorkers } from './task-migrations.ts'
+import { hookKeys, taskCancels, taskMail, taskTables, taskWorkers } from './task-migrations.ts'
 
 const quotaTable = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
@@ -75,4 +75,5 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, Migration
   '0061_schedules': { up: scheduleTable },
   '0062_sequences': { up: sequenceTable },
   '0063_gate_requests_by_subject': { up: gateRequestsBySubject },
+  '0064_task_mail': { up: taskMail },
 })

@@ -94,3 +94,20 @@ export const taskCancels = async ({ schema }: Kysely<unknown>): Promise<void> =>
     .addColumn('actor', 'text', column => column.notNull())
     .execute()
 }
+
+/** Mail of every kind; the cancellations that were open stay open. */
+export const taskMail = async (db: Kysely<unknown>): Promise<void> => {
+  await db.schema
+    .createTable('task_mail')
+    .addColumn('task_id', 'text', column => column.notNull())
+    .addColumn('kind', 'text', column => column.notNull())
+    .addColumn('tenant_id', 'text', column => column.notNull())
+    .addColumn('actor', 'text', column => column.notNull())
+    .addColumn('body_json', 'text')
+    .addColumn('posted_at', 'bigint', column => column.notNull())
+    .addPrimaryKeyConstraint('task_mail_key', ['task_id', 'kind'])
+    .execute()
+  await sql`insert into task_mail (task_id, kind, tenant_id, actor, posted_at)
+    select task_id, 'cancel', tenant_id, actor, 0 from task_cancels`.execute(db)
+  await db.schema.dropTable('task_cancels').execute()
+}

@@ -5,7 +5,7 @@ export interface TaskTables {
   a2a_push_configs: A2aPushConfigRow
   task_runs: TaskRunRow
   task_workers: TaskWorkerRow
-  task_cancels: TaskCancelRow
+  task_mail: TaskMailRow
   task_messages: TaskMessageRow
   task_transitions: TaskTransitionRow
 }
@@ -65,12 +65,17 @@ export interface TaskWorkerRow {
   lease_until: number
 }
 
-/** Somebody asks the process that runs a task to end it. */
-export interface TaskCancelRow {
+/** Input to a task that its owner has not acted on yet; at most one of each kind. */
+export interface TaskMailRow {
   task_id: string
+  kind: 'cancel' | 'message' | 'decision' | 'resume'
   tenant_id: string
-  /** Who asks: `key:…`. */
+  /** `key:…` or `coordinator`. */
   actor: string
+  /** The message and what it asks for; null for the other kinds. */
+  body_json: string | null
+  /** Unix time, milliseconds. */
+  posted_at: number
 }
 
 /** A message of a key that was taken, and the task that it is part of. */

@@ -1,10 +1,11 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
+import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
 type Trx = Transaction<LedgerTables>
 
-/** So long after it was last heard of, a process counts as gone, and its tasks as cut off. */
+/** A process that was not heard of for so long counts as gone, and its tasks as cut off. */
 export const LEASE_MS = 15_000
 const BEAT_MS = LEASE_MS / 6
 
@@ -16,23 +17,23 @@ export class TaskElsewhere extends ShoalError {
 }
 
 export interface LeaseParts {
-  /** Of this process. */
+  /** Unique over all processes and their restarts. */
   worker: string
-  /** Unix time, milliseconds. */
-  now: () => number
+  /** The clock of the store, which all processes share. */
+  nowMs: Ledger['nowMs']
 }
 
-/** Which process runs which task, so that several on one store leave each other's alone. */
+/** Which process owns which task; the lease of a process covers everything that it owns. */
 export interface Lease {
-  /** Says that this process lives; at most every few seconds. */
+  /** Renews the lease of this process; at most every few seconds. */
   keep(trx: Trx): Promise<void>
   /** Takes a task. Throws `TaskElsewhere`. */
   take(trx: Trx, taskId: string): Promise<void>
-  /** What this process runs is nobody's any more. */
+  /** Ends the lease: what this process owns may be taken at once. */
   end(trx: Trx): Promise<void>
 }
 
-/** Whether what a row says is at work is this process's, or no process's that lives. */
+/** True of a row that this process owns, or no process that lives. */
 export const isLeft = (
   column: string,
   { worker, now }: { worker: string; now: number },
@@ -42,15 +43,15 @@ export const isLeft = (
     (select task_workers.id from task_workers where task_workers.lease_until > ${now}))`
 }
 
-export const createLease = ({ worker, now }: LeaseParts): Lease => {
-  /** As it is stored: a transaction that fails takes back what was said in it. */
+export const createLease = ({ worker, nowMs }: LeaseParts): Lease => {
+  /** Read from the store: a transaction that fails takes its renewal back. */
   const leftMs = async (trx: Trx, at: number): Promise<number> => {
     const query = trx.selectFrom('task_workers').select('lease_until').where('id', '=', worker)
     return Number((await query.executeTakeFirst())?.lease_until ?? 0) - at
   }
 
   const keep: Lease['keep'] = async trx => {
-    const at = now()
+    const at = await nowMs(trx)
     const left = await leftMs(trx, at)
     if (left > LEASE_MS - BEAT_MS && left < LEASE_MS + BEAT_MS) return
     const row = { id: worker, lease_until: at + LEASE_MS }
@@ -68,7 +69,7 @@ export const createLease = ({ worker, now }: LeaseParts): Lease => {
       .updateTable('task_runs')
       .set({ worker })
       .where('task_id', '=', taskId)
-      .where(isLeft('worker', { worker, now: now() }))
+      .where(isLeft('worker', { worker, now: await nowMs(trx) }))
       .executeTakeFirst()
     if (taken.numUpdatedRows === 0n) throw new TaskElsewhere(taskId)
   }

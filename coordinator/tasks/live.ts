@@ -2,79 +2,73 @@ import { setTimeout } from 'node:timers/promises'
 import type { StreamResponse, Task } from '@a2a-js/sdk'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
-import { appendAudit } from '../audit/audit.ts'
 import type { Events } from '../events/bus.ts'
-import { bumpRevision } from '../store/revisions.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
-import type { TaskTransitionRow } from '../store/task-tables.ts'
-import { applied } from './apply.ts'
+import { applied, withMessage } from './apply.ts'
+import type { Change } from './history.ts'
 import { TaskElsewhere } from './lease.ts'
+import { type Entry, type Stored, storeBatch, storeFirst } from './live-store.ts'
+import type { Mail } from './mailbox.ts'
 import { agentMessage } from './parts.ts'
-import type { TaskChange, TaskHooks } from './task-hooks.ts'
-import { addRun, personOf, saveRun, saveTask } from './task-rows.ts'
+import type { TaskHooks } from './task-hooks.ts'
 import type { TaskRun } from './task-run.ts'
-import { isFinal, isSettled, stateName, type TaskState } from './task-state.ts'
-import { FIRST, sealed, type Unsealed } from './transition.ts'
-import { lastTransition } from './transition-rows.ts'
-import type { StatusMore, Turn } from './turn.ts'
-
-type Trx = SealedTrx
-type Change = Omit<Unsealed, 'task_id' | 'seq'>
+import { isSettled, stateName, type TaskState } from './task-state.ts'
+import type { Opening, StatusMore, Turn } from './turn.ts'
 
 export interface LiveParts {
   ledger: Ledger
-  /** Which process runs it. */
+  /** The process that owns the task. */
   worker: string
   publish: Events['publish']
   hooks: TaskHooks | undefined
-  /** After it was stored. */
+  /** Called for each event after it was stored. */
   told: (task: Task, event: StreamResponse, tenantId: string) => void
-  /** It cannot be stored now, which is tried again unless it `isLost`; nobody should wait for it. */
+  /** Called when a change cannot be stored now; storing is tried again unless the task `isLost`. */
   failed: (taskId: string, error: Error) => void
   logger: Pick<Logger, 'warn'>
   now: () => number
 }
 
-interface Entry extends TaskChange {
-  change: Change | undefined
-}
+/** Takes the task and removes the mail that the turn acts on; part of the first store of the turn. */
+export type Claim = (trx: SealedTrx) => Promise<void>
 
 const RETRY_MS = 1000
 
-/** This process was not heard of for too long, and another one has gone on with the task. */
-class TaskTaken extends TaskElsewhere {}
-
 /**
- * A task while a turn of it runs. Events change the copy here at once; they are stored in order,
- * those that came meanwhile together, and told after that.
+ * A task while a turn of it runs in this process, which owns it. Events change the copy here at
+ * once; they are stored in order, several together where storing is slower, and told after that.
  */
 export class Live {
   task: Task
   run: TaskRun
-  /** As it was told last. */
+  /** The task as its followers saw it last. */
   toldTask: Task
   /** Another process has taken it. */
   isLost = false
+  /** Mail came that this turn cannot act on; it is read when the turn is over. */
+  hasMail = false
   readonly #parts: LiveParts
   readonly #stop = new AbortController()
   readonly #pending: Entry[] = []
   #writing: Promise<void> | undefined
+  #claim: Claim | undefined
   #actor = 'coordinator'
   #isClosing = false
-  /** Of the next attempt to store something that fails. */
+  #isOver = false
+  /** Rejects with the next attempt to store something that fails. */
   #failure = Promise.withResolvers<never>()
-  /** Nobody is at work on it, as it was stored last. */
-  #isFree = false
-  /** The newest row of its history; undefined until it is known. */
-  #last: TaskTransitionRow | undefined
-  /** Whose key asks for it. */
-  #person: string | undefined
+  #stored: Stored = { last: undefined, person: undefined }
 
   constructor(task: Task, run: TaskRun, parts: LiveParts) {
     this.task = task
     this.toldTask = task
     this.run = run
     this.#parts = parts
+  }
+
+  /** The turn has come to the state that ends it: nothing has an effect after that. */
+  get isOver(): boolean {
+    return this.#isOver
   }
 
   turn(): Turn {
@@ -86,7 +80,6 @@ export class Live {
       artifacts: task.artifacts,
       status: (state, more) => this.status(state, more),
       artifact: (artifact, { append = false, lastChunk = true } = {}) => {
-        if (isFinal(this.task.status?.state) || this.isLost) return
         const { id: taskId, contextId } = this.task
         const value = { taskId, contextId, artifact, append, lastChunk, metadata: undefined }
         this.#emit({ payload: { $case: 'artifactUpdate', value } })
@@ -94,19 +87,8 @@ export class Live {
     }
   }
 
-  /** A new task, with the row of the state in which it begins. */
-  async saveFirst(trx: Trx): Promise<void> {
-    await saveTask(trx, this.task, this.run.tenantId)
-    await addRun(trx, this.run, this.#parts.worker)
-    this.#person = await personOf(trx, this.run)
-    this.#last = await addTransition(trx, this.run, undefined, {
-      at: this.run.createdAt,
-      from_state: null,
-      to_state: 'submitted',
-      actor: actorOf(this.run),
-      reason: null,
-      gate_request_id: null,
-    })
+  async saveFirst(trx: SealedTrx): Promise<void> {
+    this.#stored = await storeFirst(trx, this.task, this.run, this.#parts.worker)
   }
 
   /** Tells that there is a new task. */
@@ -116,46 +98,50 @@ export class Live {
     this.#parts.told(this.task, event, this.run.tenantId)
   }
 
-  /** What the next turn is about, and who began it. */
-  prepare(run: StatusMore['run'], actor = 'coordinator'): void {
-    this.run = { ...this.run, ...run }
+  /** The next turn continues with the call that the mail asks for, and waits for nothing. */
+  prepare({ sent, actor }: Mail): void {
+    this.run = { ...this.run, ...sent?.run, waits: undefined, gateRequestId: undefined }
     this.#actor = actor
+    if (sent === undefined) return
+    const { id: taskId, contextId, history } = this.task
+    const own = { ...sent.message, taskId, contextId }
+    this.task = { ...this.task, history: withMessage(history, own) }
   }
 
-  /** Nothing has an effect after an end. */
+  /** Begins a turn: its first state is stored in one transaction with what `claim` does. */
+  begin({ state, more }: Opening, claim: Claim): void {
+    this.#claim = claim
+    this.status(state, more)
+  }
+
   status(state: TaskState, { parts, reason, run, actor }: StatusMore = {}): void {
+    if (this.#isOver || this.isLost) return
     const from = this.task.status?.state
-    if (isFinal(from) || this.isLost) return
     const { id: taskId, contextId } = this.task
     const { now } = this.#parts
     const message = parts && agentMessage(taskId, contextId, parts)
     const status = { state, message, timestamp: new Date(now()).toISOString() }
     this.run = { ...this.run, ...run }
-    const change: Change | undefined =
-      from === state
-        ? undefined
-        : {
-            at: now(),
-            from_state: from === undefined ? null : stateName(from),
-            to_state: stateName(state),
-            actor: actor ?? this.#actor,
-            reason: reason ?? null,
-            gate_request_id: this.run.gateRequestId ?? null,
-          }
+    const change: Change = {
+      at: now(),
+      from_state: from === undefined ? null : stateName(from),
+      to_state: stateName(state),
+      actor: actor ?? this.#actor,
+      reason: reason ?? null,
+      gate_request_id: this.run.gateRequestId ?? null,
+    }
     this.#actor = 'coordinator'
     const value = { taskId, contextId, status, metadata: undefined }
-    this.#emit({ payload: { $case: 'statusUpdate', value } }, change)
-  }
-
-  isSettled(): boolean {
-    return isSettled(this.task.status?.state)
+    const event: StreamResponse = { payload: { $case: 'statusUpdate', value } }
+    this.#emit(event, from === state ? undefined : change)
+    this.#isOver = isSettled(state)
   }
 
   abort(): void {
     this.#stop.abort(new ShoalError('client_closed', 'the task was cancelled'))
   }
 
-  /** What cannot be stored is not tried again: the process ends. */
+  /** Stops the turn for the end of the process: a store that fails is not tried again. */
   close(): void {
     this.#isClosing = true
     this.abort()
@@ -166,18 +152,19 @@ export class Live {
     while (this.#writing !== undefined) await this.#writing
   }
 
-  /** The same; rejects when something of it could not be stored, which is tried again all the same. */
+  /** Resolves as `flushed` does; rejects when a store fails, which is tried again all the same. */
   stored(): Promise<void> {
     return Promise.race([this.flushed(), this.#failure.promise])
   }
 
   #emit(event: StreamResponse, change?: Change): void {
+    if (this.#isOver || this.isLost) return
     this.task = applied(this.task, event)
     this.#pending.push({ event, task: this.task, change })
     this.#writing ??= this.#write()
   }
 
-  /** It ends in the step that finds nothing more: what comes after that begins it anew. */
+  /** Ends in the step that finds nothing more; a later event starts it again. */
   async #write(): Promise<void> {
     const { failed, logger } = this.#parts
     while (this.#pending.length > 0) {
@@ -186,9 +173,11 @@ export class Live {
         this.#pending.splice(0, batch.length)
         for (const entry of batch) this.#tell(entry)
       } catch (error) {
-        logger.warn({ err: error, task: this.task.id }, 'a task could not be stored')
+        // that another process was first to read its mail is nothing to log
+        if (!(error instanceof TaskElsewhere && this.#claim !== undefined))
+          logger.warn({ err: error, task: this.task.id }, 'a task could not be stored')
+        if (error instanceof TaskElsewhere) this.#giveUp()
         this.#fail(error)
-        if (error instanceof TaskTaken) this.#giveUp()
         failed(this.task.id, error as Error)
         if (this.#isClosing || this.isLost) break
         await setTimeout(RETRY_MS, undefined, { ref: false })
@@ -204,7 +193,7 @@ export class Live {
     reject(error)
   }
 
-  /** What happens to it now is the other process's to tell. */
+  /** Leaves the task to the process that has taken it. */
   #giveUp(): void {
     this.#pending.length = 0
     this.isLost = true
@@ -212,25 +201,16 @@ export class Live {
   }
 
   async #store(): Promise<Entry[]> {
-    const { worker, hooks } = this.#parts
-    const { batch, last, lets, person } = await this.#parts.ledger.sealed.write(async trx => {
+    const { worker, hooks, ledger } = this.#parts
+    const { batch, stored } = await ledger.sealed.write(async trx => {
       const batch = [...this.#pending]
       const { run } = this
-      let last = this.#last ?? (await lastTransition(trx, run.taskId))
-      const task = batch.at(-1)?.task ?? this.task
-      const lets = isSettled(task.status?.state)
-      if (!(await saveRun(trx, run, { worker, isFree: this.#isFree, lets })))
-        throw new TaskTaken(run.taskId)
-      await saveTask(trx, task, run.tenantId)
-      for (const { change } of batch)
-        if (change !== undefined) last = await addTransition(trx, run, last, change)
-      await hooks?.put(trx, batch, run)
-      await bumpRevision(trx, 'tasks')
-      return { batch, last, lets, person: await personOf(trx, run) }
+      await this.#claim?.(trx)
+      const known = this.#stored.last
+      return { batch, stored: await storeBatch(trx, batch, { run, worker, hooks, known }) }
     })
-    this.#person = person
-    this.#last = last
-    this.#isFree = lets
+    this.#claim = undefined
+    this.#stored = stored
     hooks?.wake()
     return batch
   }
@@ -248,7 +228,7 @@ export class Live {
       {
         tenant_id: tenantId,
         key_id: keyId ?? null,
-        person_id: this.#person ?? null,
+        person_id: this.#stored.person ?? null,
         operation: operationId ?? null,
         from: change?.from_state ?? null,
         reason: change?.reason ?? null,
@@ -256,40 +236,4 @@ export class Live {
       taskId,
     )
   }
-}
-
-const actorOf = ({ keyId }: TaskRun): string => (keyId === undefined ? 'anonymous' : `key:${keyId}`)
-
-/** What of a task with effects stands in the audit beside its own history. */
-const AUDITED = ['auth-required', 'completed', 'failed', 'canceled', 'rejected']
-
-/** The next link of the task's own chain; the audit holds on to it where the task has effects. */
-const addTransition = async (
-  trx: Trx,
-  run: TaskRun,
-  last: TaskTransitionRow | undefined,
-  change: Change,
-): Promise<TaskTransitionRow> => {
-  const row = sealed(
-    { task_id: run.taskId, seq: (last?.seq ?? 0) + 1, ...change },
-    last?.hash ?? FIRST,
-  )
-  await trx.insertInto('task_transitions').values(row).execute()
-  if (!run.audited || !AUDITED.includes(change.to_state)) return row
-  await appendAudit(trx, {
-    actor: change.actor === 'coordinator' ? actorOf(run) : change.actor,
-    requestId: run.requestId,
-    at: change.at,
-    tenant: run.tenantId,
-    action: `task.${change.to_state}`,
-    subject: run.taskId,
-    outcome: change.to_state === 'rejected' ? 'refused' : 'done',
-    details: {
-      operation: run.operationId ?? null,
-      transitions: row.seq,
-      head: row.hash,
-      ...(change.reason === null ? {} : { reason: change.reason }),
-    },
-  })
-  return row
 }

@@ -12,7 +12,6 @@ import { ShoalError } from '../../shared/errors.ts'
 import { iso } from '../../shared/time.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import { isLeft } from './lease.ts'
 import { seenBy, type TaskReader } from './task-reader.ts'
 import { rowOfRun, runOf, type TaskRun } from './task-run.ts'
 
@@ -94,25 +93,20 @@ export const personOf = async (
   return (await query.executeTakeFirst())?.person_id
 }
 
-export interface Hold {
-  worker: string
-  /** This process was the last to let go of it. */
-  isFree: boolean
-  /** It lets go: nothing is at work on it now. */
-  lets: boolean
-}
-
-/** False when another process has taken it meanwhile: then nothing was written. */
+/**
+ * Stores what a task does; `lets` ends the ownership of `worker`. False when `worker` does not own
+ * it any more: then nothing was written.
+ */
 export const saveRun = async (
   trx: Trx,
   run: TaskRun,
-  { worker, isFree, lets }: Hold,
+  { worker, lets }: { worker: string; lets: boolean },
 ): Promise<boolean> => {
   const saved = await trx
     .updateTable('task_runs')
     .set({ ...rowOfRun(run), worker: lets ? null : worker })
     .where('task_id', '=', run.taskId)
-    .where('worker', isFree ? 'is' : '=', isFree ? null : worker)
+    .where('worker', '=', worker)
     .executeTakeFirst()
   return saved.numUpdatedRows > 0n
 }
@@ -139,46 +133,8 @@ export const readRuns = async (
   return new Map(rows.map(row => [row.task_id, runOf(row)]))
 }
 
-const OPEN_STATES = ['SUBMITTED', 'WORKING', 'INPUT_REQUIRED', 'AUTH_REQUIRED'].map(
-  name => `TASK_STATE_${name}`,
-)
-
-const WORKING_STATES = ['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']
-
-/** What tasks do that should be at work, and that no other process runs that lives. */
-export const readCutOff = async (
-  db: Reader,
-  { worker, now }: { worker: string; now: number },
-): Promise<TaskRun[]> => {
-  const rows = await db
-    .selectFrom('task_runs')
-    .innerJoin('a2a_tasks', 'a2a_tasks.id', 'task_runs.task_id')
-    .selectAll('task_runs')
-    .where('a2a_tasks.status_state', 'in', WORKING_STATES)
-    .where('task_runs.waits', 'is', null)
-    .where(isLeft('task_runs.worker', { worker, now }))
-    .orderBy('task_runs.created_at')
-    .execute()
-  return rows.map(runOf)
-}
-
-/** Tasks that wait at a gate whose request is not pending any more. */
-export const readDecided = async (db: Reader, now: number): Promise<TaskRun[]> => {
-  const rows = await db
-    .selectFrom('task_runs')
-    .innerJoin('gate_requests', 'gate_requests.id', 'task_runs.gate_request_id')
-    .selectAll('task_runs')
-    .where('task_runs.waits', '=', 'gate')
-    .where(({ or, eb }) =>
-      or([eb('gate_requests.state', '!=', 'pending'), eb('gate_requests.expires_at', '<=', now)]),
-    )
-    .limit(500)
-    .execute()
-  return rows.map(runOf)
-}
-
 /** Something goes on with them by itself. */
-const MOVING_STATES = OPEN_STATES.filter(state => state !== 'TASK_STATE_INPUT_REQUIRED')
+const MOVING_STATES = ['SUBMITTED', 'WORKING', 'AUTH_REQUIRED'].map(name => `TASK_STATE_${name}`)
 
 /**
  * Takes tasks away that ended before `before`, or have waited for their caller since then, with all
@@ -200,6 +156,7 @@ export const dropEnded = async (
   if (ids.length === 0) return 0
   for (const table of [
     'task_runs',
+    'task_mail',
     'task_messages',
     'task_transitions',
     'a2a_push_configs',

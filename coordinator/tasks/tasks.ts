@@ -1,38 +1,48 @@
 import type { ListTasksRequest, ListTasksResponse, Message, Task } from '@a2a-js/sdk'
 import type { Logger } from 'pino'
-import { newId } from '../../shared/ids.ts'
 import type { Events } from '../events/bus.ts'
 import type { Store } from '../store/store.ts'
 import type { TaskTransitionRow } from '../store/task-tables.ts'
-import { type Cancelling, createCancelling } from './cancelling.ts'
+import { cancelTask } from './cancelling.ts'
 import { takenBy } from './claim.ts'
 import { createFollowers } from './followers.ts'
 import { LEASE_MS } from './lease.ts'
+import { lookForMail } from './looking.ts'
+import { type Sent, sendMessage } from './sending.ts'
 import type { Subscription } from './subscription.ts'
 import type { TaskHooks } from './task-hooks.ts'
+import { type Begun, TaskOwner } from './task-owner.ts'
 import type { TaskReader } from './task-reader.ts'
-import {
-  dropEnded,
-  listTasks,
-  readCutOff,
-  readDecided,
-  readRun,
-  readRuns,
-  readSeen,
-} from './task-rows.ts'
+import { dropEnded, listTasks, readRun, readRuns, readSeen } from './task-rows.ts'
 import type { TaskRun } from './task-run.ts'
 import { isFinal } from './task-state.ts'
 import { readNewest, readTransitions } from './transition-rows.ts'
-import { createTurns, type Turns } from './turns.ts'
+import type { Turns } from './turns.ts'
 
 /**
  * Tasks: work that has an id, outlives the connection that asked for it and, in the store, the
  * process. What is told of a task was stored before. A task that its reader may not see is
  * `not_found`, as none is.
  */
-export interface Tasks
-  extends Pick<Turns, 'begin' | 'goOn' | 'isRunning' | 'close'>,
-    Pick<Cancelling, 'cancel'> {
+export interface Tasks extends Pick<TaskOwner, 'begin' | 'serve'>, Pick<Turns, 'isRunning'> {
+  /**
+   * Posts a message to a task that waits for one, as the caller has seen it. Throws `conflict` when
+   * the task is at work, has ended or has another message, and `rate_limited`.
+   */
+  send(seen: Task, tenantId: string, sent: Sent): Promise<Begun>
+  /**
+   * Ends it as cancelled; throws `conflict` for one that has another end. Where another process
+   * owns it and does not end it within 20 s, the answer is the task as it is.
+   */
+  cancel(taskId: string, tenantId: string, actor: string): Promise<Task>
+  /**
+   * Goes on with every task that has mail, was decided at a gate, or has lost its owner, unless
+   * another process that lives is at work on it.
+   */
+  look(): Promise<void>
+  close(): Promise<void>
+  /** A message that the task has taken before: its mail is read, if it has not been. */
+  again(taskId: string): Begun
   /** The task that took the same message of this key before. Throws as `begin` does. */
   taken(keyId: string, message: Message): Promise<string | undefined>
   get(taskId: string, reader: TaskReader): Promise<Task>
@@ -52,10 +62,6 @@ export interface Tasks
     taskIds: readonly string[],
     limit: number,
   ): Promise<Map<string, TaskTransitionRow[]>>
-  /** What tasks do that should be at work and that no process runs any more, oldest first. */
-  cutOff(): Promise<TaskRun[]>
-  /** Tasks that wait at a gate where something was decided. */
-  decided(): Promise<TaskRun[]>
   /** Takes tasks away that ended before this time. */
   drop(before: number): Promise<number>
 }
@@ -69,33 +75,36 @@ export interface TaskParts {
 }
 
 const DROPPED_AT_ONCE = 500
-/** What was asked for before a task was taken over here is seen then. */
+/** Mail that came while a task was taken over here is seen then. */
 const HEED_EVERY_MS = LEASE_MS / 3
 
 export const createTasks = (parts: TaskParts): Tasks => {
   const { logger, now, publish, hooks } = parts
   const { ledger, revisions } = parts.store
-  const worker = newId('worker')
   const followers = createFollowers({ ledger, isRunning: taskId => turns.isRunning(taskId) })
-  const turns = createTurns({
-    ...{ ledger, logger, now, worker, publish, hooks },
-    told: followers.tell,
-    failed: followers.fail,
-    left: taskId => lookAt(taskId),
-  })
-  const { cancel, heed } = createCancelling({ ledger, turns, followers, logger })
-
   const lookAt = (taskId?: string): void => {
     followers
       .look(taskId)
       .catch(error => logger.warn({ err: error }, 'followed tasks were not read'))
   }
+  const owner = new TaskOwner({
+    ...{ ledger, logger, now, publish, hooks },
+    told: followers.tell,
+    failed: followers.fail,
+    left: lookAt,
+  })
+  const { turns } = owner
+  const own = { ledger, owner, followers, logger, now }
+
+  const heed = (): void => {
+    owner.heed().catch(error => logger.warn({ err: error }, 'the mail of tasks was not read'))
+  }
   const look = (): void => {
-    void heed()
+    heed()
     lookAt()
   }
   const stopWatching = revisions.onChange('tasks', look)
-  const heeding = setInterval(() => void heed(), HEED_EVERY_MS)
+  const heeding = setInterval(heed, HEED_EVERY_MS)
   heeding.unref()
 
   const follow: Tasks['follow'] = async (taskId, reader) => {
@@ -118,8 +127,15 @@ export const createTasks = (parts: TaskParts): Tasks => {
   }
 
   return {
-    ...{ begin: turns.begin, goOn: turns.goOn, isRunning: turns.isRunning },
-    ...{ cancel, follow, close },
+    begin: asked => owner.begin(asked),
+    serve: answer => owner.serve(answer),
+    isRunning: taskId => turns.isRunning(taskId),
+    again: taskId => owner.begunBefore(taskId),
+    send: (seen, tenantId, sent) => sendMessage(own, seen, tenantId, sent),
+    cancel: (taskId, tenantId, actor) => cancelTask(own, taskId, tenantId, actor),
+    look: () => lookForMail(own),
+    follow,
+    close,
     unfollow: followers.remove,
     taken: (keyId, message) => takenBy(ledger.read, keyId, message),
     get: (taskId, reader) => readSeen(ledger.read, taskId, reader),
@@ -128,11 +144,6 @@ export const createTasks = (parts: TaskParts): Tasks => {
     list: (request, reader) => listTasks(ledger.read, request, reader),
     transitions: (taskId, page) => readTransitions(ledger.read, taskId, page),
     newestTransitions: (taskIds, limit) => readNewest(ledger.read, taskIds, limit),
-    cutOff: async () => {
-      await heed()
-      return readCutOff(ledger.read, { worker, now: now() })
-    },
-    decided: () => readDecided(ledger.read, now()),
     drop: before => ledger.free.write(trx => dropEnded(trx, before, DROPPED_AT_ONCE)),
   }
 }

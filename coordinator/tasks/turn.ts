@@ -39,3 +39,18 @@ export interface Turn {
 
 /** What is done in a turn. When it throws, the task has failed. */
 export type Work = (turn: Turn) => Promise<void>
+
+/** How a turn begins: its first state, which is stored before anything is done, and what is done then. */
+export interface Opening {
+  state: TaskState
+  more?: StatusMore
+  /** Absent where the first state settles the task. */
+  work?: Work
+}
+
+export const workOf =
+  ({ state, more, work }: Opening): Work =>
+  async turn => {
+    turn.status(state, more)
+    await work?.(turn)
+  }

@@ -414,7 +414,7 @@ const startProgram = async (t: Test) => {
 t.test('only a missing role suggests another key', async t => {
   const step = (message: string) => nextStep(new ShoalError('forbidden', message))
   t.match(step('this call needs a key with the role reviewer'), /another key|that role/)
-  t.equal(step('who asks cannot decide: ask somebody else'), undefined)
+  t.equal(step('you cannot decide on your own request; ask another approver'), undefined)
 })
 
 t.test('the program', async t => {

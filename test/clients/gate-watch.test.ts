@@ -124,11 +124,11 @@ t.test('an answer that is neither yes nor no changes nothing', async t => {
 t.test('a refused decision is reported and the next request follows', async t => {
   const { session, calls, out } = scene(
     [request('gate_2'), request('gate_1')],
-    'who asks cannot decide',
+    'you cannot decide on your own request',
   )
   await watchGates(session, answerWith('a', '', 'a', ''), true)
   t.equal(calls.length, 2)
-  t.match(out(), /who asks cannot decide/)
+  t.match(out(), /you cannot decide on your own request/)
 })
 
 t.test('text that moves the cursor or hides is escaped', async t => {

@@ -3,7 +3,7 @@ import type { Part } from '@a2a-js/sdk'
 import type { Answer, Executor, Incoming } from '../../coordinator/a2a/executor.ts'
 import { agentMessage, artifactOf, dataPart, textPart } from '../../coordinator/tasks/parts.ts'
 import { TaskState } from '../../coordinator/tasks/task-state.ts'
-import type { Turn, Work } from '../../coordinator/tasks/turn.ts'
+import type { Opening, StatusMore, Turn, Work } from '../../coordinator/tasks/turn.ts'
 
 /**
  * What the public A2A kits expect of an agent under test: the beginning of the messageId says how a
@@ -13,7 +13,7 @@ export const fixtureExecutor: Executor = incoming => {
   const { messageId } = incoming.message
   if (messageId.startsWith('tck-message-response')) return spoken(incoming)
   const run = { operationId: undefined, input: {}, cellId: undefined, audited: false }
-  return { kind: 'task', run, work: workFor(messageId) }
+  return { kind: 'task', run, opening: openingFor(messageId) }
 }
 
 const spoken = ({ message }: Incoming): Answer => ({
@@ -23,13 +23,13 @@ const spoken = ({ message }: Incoming): Answer => ({
 
 const complete = (turn: Turn): void => turn.status(TaskState.TASK_STATE_COMPLETED)
 
-const withArtifact =
-  (part: Part): Work =>
-  async turn => {
-    turn.status(TaskState.TASK_STATE_WORKING)
+const working = (work: Work): Opening => ({ state: TaskState.TASK_STATE_WORKING, work })
+
+const withArtifact = (part: Part): Opening =>
+  working(async turn => {
     turn.artifact(artifactOf('result', [part]))
     complete(turn)
-  }
+  })
 
 const fileBytes: Part = {
   content: { $case: 'raw', value: Buffer.from('file content') },
@@ -42,46 +42,46 @@ const fileUrl: Part = {
   content: { $case: 'url', value: 'https://example.com/output.txt' },
 }
 
-const steps =
-  (count: number): Work =>
-  async turn => {
-    for (let step = 1; step <= count; step++)
-      turn.status(TaskState.TASK_STATE_WORKING, { parts: [textPart(`step ${step}`)] })
-    complete(turn)
-  }
+const step = (number: number): StatusMore => ({ parts: [textPart(`step ${number}`)] })
 
-const chunks: Work = async turn => {
-  turn.status(TaskState.TASK_STATE_WORKING)
+const steps = (count: number): Opening => ({
+  state: TaskState.TASK_STATE_WORKING,
+  more: step(1),
+  work: async turn => {
+    for (let next = 2; next <= count; next++) turn.status(TaskState.TASK_STATE_WORKING, step(next))
+    complete(turn)
+  },
+})
+
+const chunks = working(async turn => {
   const { artifactId } = artifactOf('chunked', [])
   for (const at of [0, 1, 2]) {
     const artifact = { ...artifactOf('chunked', [textPart(`chunk ${at}`)]), artifactId }
     turn.artifact(artifact, { append: at > 0, lastChunk: at === 2 })
   }
   complete(turn)
-}
+})
 
-const ask: Work = async turn =>
-  turn.status(TaskState.TASK_STATE_INPUT_REQUIRED, {
-    parts: [textPart('more input is needed')],
-    run: { waits: 'input' },
-  })
+const ask: Opening = {
+  state: TaskState.TASK_STATE_INPUT_REQUIRED,
+  more: { parts: [textPart('more input is needed')], run: { waits: 'input' } },
+}
 
 /** Long enough for a client to leave and to come back. */
 const RESUBSCRIBE_MS = 4000
 
-const linger: Work = async turn => {
-  turn.status(TaskState.TASK_STATE_WORKING)
+const linger = working(async turn => {
   await setTimeout(RESUBSCRIBE_MS, undefined, { signal: turn.signal }).catch(() => {})
   complete(turn)
-}
+})
 
-const WORK: readonly [prefix: string, work: Work][] = [
+const OPENINGS: readonly [prefix: string, opening: Opening][] = [
   ['tck-artifact-text', withArtifact(textPart('Generated text content'))],
   ['tck-artifact-file-url', withArtifact(fileUrl)],
   ['tck-artifact-file', withArtifact(fileBytes)],
   ['tck-artifact-data', withArtifact(dataPart({ key: 'value', count: 42 }))],
   ['tck-complete-task', steps(1)],
-  ['tck-reject-task', async turn => turn.status(TaskState.TASK_STATE_REJECTED)],
+  ['tck-reject-task', { state: TaskState.TASK_STATE_REJECTED }],
   ['tck-stream-artifact-text', withArtifact(textPart('Streamed text content'))],
   ['tck-stream-artifact-file', withArtifact(fileBytes)],
   ['tck-stream-artifact-chunked', chunks],
@@ -94,5 +94,5 @@ const WORK: readonly [prefix: string, work: Work][] = [
  * Without a prefix the agent asks back: such a task can be gone on with, looked at and cancelled. So
  * it does for `tck-input-required`, also in a task that waits, until a message completes it.
  */
-const workFor = (messageId: string): Work =>
-  WORK.find(([prefix]) => messageId.startsWith(prefix))?.[1] ?? ask
+const openingFor = (messageId: string): Opening =>
+  OPENINGS.find(([prefix]) => messageId.startsWith(prefix))?.[1] ?? ask

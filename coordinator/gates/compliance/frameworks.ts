@@ -10,9 +10,9 @@ const Control = z.strictObject({
   title: z.string(),
   /** Governance checks that must hold. */
   checks: z.array(z.string()).default([]),
-  /** What shoal does by itself. */
+  /** Features with which shoal meets the control by itself. */
   features: z.array(z.string()).default([]),
-  /** What people must do; it counts once they declare it. */
+  /** Duty of the operator's staff; it counts once it is declared. */
   duty: z.string().optional(),
 })
 export type Control = z.output<typeof Control>

@@ -4,7 +4,7 @@ const MARKS = { met: '[x]', partly: '[~]', missing: '[ ]', not_applicable: '[-]'
 const NOTE =
   'This report shows what evidence there is. It is no statement that anything is compliant.'
 
-/** For a terminal or a mail. */
+/** Formats the reports as plain text for a terminal or a mail. */
 export const reportText = (reports: readonly FrameworkReport[], generatedAt: string): string =>
   [
     `Compliance report, ${generatedAt}`,

@@ -12,7 +12,7 @@ const isControl = (key: string): boolean =>
     controls.some(control => `${id}/${control.id}` === key),
   )
 
-/** What an operator declares of a control: evidence outside of shoal, or that it does not apply. */
+/** Declaration of an operator about a control: external evidence, or that it does not apply. */
 export const Declarations = z
   .record(
     z.string().regex(/^(iso42001|eu-ai-act|gdpr)\/.+/),
@@ -35,9 +35,9 @@ export interface ControlReport {
   id: string
   title: string
   state: ControlState
-  /** What is behind the state, one line each. */
+  /** Evidence for the state, one line each. */
   evidence: string[]
-  /** What is missing, one line each. */
+  /** Missing items, one line each. */
   open: string[]
 }
 

@@ -309,6 +309,24 @@ t.test('what is wrong with a command is told, and where the commands are listed'
   }
 })
 
+t.test('`audit accept` is refused while another process uses the folder', async t => {
+  const folder = await temporaryFolder(t)
+  const run = (...words: string[]) => {
+    const args = [resolve('bin/shoal-coordinator.mjs'), '--state-dir', folder, ...words]
+    return spawnSync(process.execPath, args, { encoding: 'utf8' })
+  }
+  t.equal(run('init', '--tenant', 'acme', '--person', 'alice').status, 0)
+  const held = new AbortController()
+  await lockState(folder, held.signal)
+  const refused = run('audit', 'accept', '--reason', 'restored')
+  held.abort()
+  t.equal(refused.status, 65)
+  t.match(refused.stderr, `another process already uses ${folder}`)
+  const accepted = run('audit', 'accept', '--reason', 'restored')
+  t.equal(accepted.status, 0)
+  t.notOk((await readdir(folder)).includes('lock'), 'the lock is released')
+})
+
 t.test('a folder that another process serves from is left alone', async t => {
   const folder = await temporaryFolder(t)
   const held = new AbortController()

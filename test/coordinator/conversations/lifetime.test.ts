@@ -19,15 +19,16 @@ const caller = (signal = new AbortController().signal): Context =>
   ({ key: keyOfTier('pro'), tenantId: 'home', requestId: 'r', actor: BY, signal }) as Context
 
 const begun = async (t: Test, conversing: TestConversing) => {
-  const store = await temporaryStore(t)
+  const clock = { now: NOW }
+  const store = await temporaryStore(t, undefined, { now: () => clock.now })
   await createTenant(store.ledger, { id: 'home', name: 'home' }, BY)
-  const conversations = await testConversations(store, () => NOW, conversing)
+  const conversations = await testConversations(store, () => clock.now, conversing)
   t.teardown(() => conversations.close())
   const { id } = await conversations.create(
     { title: 'T', participants: [{ id: 'model-a:7b', type: 'model' }], autoRoute: true },
     caller(),
   )
-  return { store, conversations, id }
+  return { store, clock, conversations, id }
 }
 
 const say = (
@@ -150,12 +151,13 @@ t.test('a coordinator that stops says that a message was not answered', async t 
 
 t.test('one that was killed says so when it is back, and only of what was left over', async t => {
   const model = held()
-  const { conversations, id, store } = await begun(t, { askModel: model.askModel })
+  const { conversations, id, store, clock } = await begun(t, { askModel: model.askModel })
   const leaving = new AbortController()
   const sent = say(conversations, id, 'hi', caller(leaving.signal))
   await model.asked
   t.match(await messages(conversations, id), [{ state: 'answering' }])
-  const next = await testConversations(store, () => NOW + LEASE_MS + 1)
+  clock.now += LEASE_MS + 1
+  const next = await testConversations(store, () => clock.now)
   t.teardown(() => next.close())
   t.match(await messages(next, id), [
     { state: 'failed', reason: 'the coordinator stopped before it was answered' },

@@ -20,7 +20,7 @@ const scene = async (t: Test) => {
     await createTenant(ledger, { id: `t${runs}`, name: 'x' }, BY)
     return { n: runs, secret: 'shown once' }
   }
-  const call = { scope: 'key', callKey: 'k', fingerprint: 'f' }
+  const call = { scope: 'key', callKey: 'k', fingerprint: 'f', timeoutSeconds: 30 }
   const once = (run: () => Promise<unknown> = change, more: object = {}, kept = true) =>
     idempotency.once({ ...call, ...more }, run, () => kept)
   return { ledger, clock, once, change, runs: () => runs }

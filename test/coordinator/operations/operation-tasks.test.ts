@@ -1,75 +1,91 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createOperationTasks } from '../../../coordinator/operations/operation-tasks.ts'
+import type { Answerer, Delivery } from '../../../coordinator/tasks/delivery.ts'
+import type { Mail } from '../../../coordinator/tasks/mailbox.ts'
+import { agentMessage, textPart } from '../../../coordinator/tasks/parts.ts'
 import type { TaskRun } from '../../../coordinator/tasks/task-run.ts'
-import { ShoalError } from '../../../shared/errors.ts'
+import { TaskState } from '../../../coordinator/tasks/task-state.ts'
 
-const run = (taskId: string, gateRequestId?: string): TaskRun => ({
-  ...{ taskId, tenantId: 'home', keyId: 'key', requestId: 'req', operationId: 'x', input: {} },
-  ...{ cellId: undefined, waits: undefined, gateRequestId, audited: false, createdAt: 0 },
-})
+const run: TaskRun = {
+  ...{ taskId: 'a', tenantId: 'home', keyId: undefined, requestId: 'req', operationId: 'x' },
+  ...{ input: {}, cellId: undefined, waits: undefined, gateRequestId: 'gate_1' },
+  ...{ audited: false, createdAt: 0 },
+}
 
-/** What goes on with these tasks, where some of them cannot. */
-const scene = (t: Pick<typeof import('tap').default, 'teardown'>, parts: object) => {
-  const wentOn: string[] = []
+const OPERATIONS = [
+  { id: 'x', effect: 'read' },
+  { id: 'lasting', effect: 'read', resumable: true },
+]
+
+/** Operations as tasks, over fakes; a request at a gate has the state that the scene gives it. */
+const scene = (t: Pick<Test, 'teardown'>, state: string, tasks: object = {}) => {
   const withdrawn: string[] = []
-  const told: object[] = []
-  const tasks = {
-    cutOff: async () => [],
-    decided: async () => [],
-    isRunning: () => false,
-    goOn: async (taskId: string) => {
-      if (taskId === 'full') throw new ShoalError('rate_limited', '500 tasks run already')
-      if (taskId === 'taken') throw new ShoalError('conflict', 'at work')
-      wentOn.push(taskId)
-      return { start: () => {} }
-    },
-    ...parts,
-  }
+  let answer: Answerer = async () => undefined
   const gates = {
-    get: async (id: string) => {
-      if (id === 'gone') throw new ShoalError('not_found', `no request ${id}`)
-      return { id, state: 'withdrawn', expiresAt: 0 }
-    },
+    get: async (id: string) => ({ id, state, expiresAt: 1, approvalExpiresAt: 1 }),
     withdraw: async (id: string) => void withdrawn.push(id),
   }
+  const serve = (given: Answerer): void => {
+    answer = given
+  }
   const made = createOperationTasks({
-    tasks: tasks as never,
+    tasks: { serve, ...tasks } as never,
     readerOf: () => ({}) as never,
     views: () => ({ gates, now: () => 0 }) as never,
-    operations: [],
+    operations: OPERATIONS as never,
     perform: async () => undefined,
     events: { subscribe: () => () => {} },
     keptDays: 1,
-    logger: { warn: (facts: object) => void told.push(facts) },
+    logger: { warn: () => {} },
   })
   t.teardown(made.close)
-  return { recover: made.recover, cancel: made.cancel, wentOn, withdrawn, told }
+  return { answer: (delivery: Delivery) => answer(delivery), cancel: made.cancel, withdrawn }
 }
 
-t.test('one task that cannot go on after a restart keeps no other from it', async t => {
-  const { recover, wentOn, told } = scene(t, {
-    cutOff: async () => ['full', 'taken', 'a', 'b'].map(id => run(id)),
-    decided: async () => [run('c', 'gate_1')],
-  })
-  await recover()
-  t.strictSame(wentOn, ['a', 'b', 'c'])
-  t.match(told, [{ task: 'full', failed: 1 }], 'that another one was quicker is nothing to tell')
+const delivery = (kind: Mail['kind'], own: Partial<TaskRun> = {}): Delivery => {
+  const message = agentMessage('a', 'ctx', [textPart('which one?')])
+  const status = { state: TaskState.TASK_STATE_INPUT_REQUIRED, message, timestamp: undefined }
+  const task = { id: 'a', contextId: 'ctx', status, artifacts: [], history: [], metadata: {} }
+  const asked = { ...run, ...own }
+  const sent = kind === 'message' ? { message, run: asked } : undefined
+  return {
+    mail: { taskId: 'a', tenantId: 'home', kind, actor: 'coordinator', sent },
+    task: task as never,
+    run: asked,
+  }
+}
+
+t.test('mail begins the turn that its task can have now', async t => {
+  const { TASK_STATE_WORKING: working, TASK_STATE_FAILED: failed } = TaskState
+  const { TASK_STATE_REJECTED: rejected, TASK_STATE_INPUT_REQUIRED: asks } = TaskState
+  const cases: [...Parameters<typeof delivery>, string, TaskState | undefined][] = [
+    ['resume', {}, 'pending', failed],
+    ['resume', { operationId: 'lasting' }, 'pending', working],
+    ['decision', {}, 'pending', undefined],
+    ['decision', {}, 'approved', working],
+    ['decision', {}, 'withdrawn', rejected],
+    ['message', {}, 'pending', working],
+    ['message', { operationId: undefined }, 'pending', asks],
+    ['message', { operationId: 'gone' }, 'pending', rejected],
+  ]
+  const found = cases.map(([kind, own, state]) => scene(t, state).answer(delivery(kind, own)))
+  t.strictSame(
+    (await Promise.all(found)).map(opening => opening?.state),
+    cases.map(([, , , state]) => state),
+  )
 })
 
-t.test('one decision that cannot be read keeps no other task at its gate', async t => {
-  const { recover, wentOn, told } = scene(t, {
-    decided: async () => [run('a', 'gone'), run('full', 'gate_1'), run('b', 'gate_2')],
-  })
-  await recover()
-  t.strictSame(wentOn, ['b'])
-  t.match(told, [{ task: 'a', failed: 2 }])
+t.test('a message that no process has routed leads to the same question again', async t => {
+  const { answer } = scene(t, 'pending')
+  const opening = await answer(delivery('message', { operationId: undefined }))
+  t.match(opening?.more?.parts, [textPart('which one?')])
 })
 
 t.test('a task that comes to a gate while it is cancelled asks nobody any more', async t => {
   let isCancelled = false
-  const { cancel, withdrawn } = scene(t, {
+  const { cancel, withdrawn } = scene(t, 'pending', {
     get: async () => ({}),
-    run: async () => run('a', isCancelled ? 'gate_1' : undefined),
+    run: async () => ({ ...run, gateRequestId: isCancelled ? 'gate_1' : undefined }),
     cancel: async () => {
       isCancelled = true
       return {}

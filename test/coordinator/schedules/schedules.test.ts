@@ -60,7 +60,7 @@ t.test('planned times of an outage are counted and not repeated', async t => {
 t.test('a long outage is counted without holding up the process or the store', async t => {
   const { schedules, clock, ledger } = await scene(t)
   await schedules.put({ ...hourly, expression: '* * * * * *' })
-  clock.now += 10 * HOUR_MS
+  clock.now += HOUR_MS / 3
   let isCounted = false
   const looking = schedules.look().then(() => {
     isCounted = true
@@ -71,8 +71,8 @@ t.test('a long outage is counted without holding up the process or the store', a
     writes++
   }
   await looking
-  t.ok(writes > 50, `${writes} writes were made meanwhile`)
-  t.match(await schedules.get(hourly.name), { runs: 0, missed: 10_001 })
+  t.ok(writes > 20, `${writes} writes were made meanwhile`)
+  t.match(await schedules.get(hourly.name), { runs: 0, missed: 1200 })
 })
 
 t.test('a run is not started while the run before goes on', async t => {

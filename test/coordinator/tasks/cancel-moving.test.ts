@@ -2,15 +2,9 @@ import t from 'tap'
 import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
 import { TaskState } from '../../../coordinator/tasks/task-state.ts'
 import { createTasks } from '../../../coordinator/tasks/tasks.ts'
-import type { Work } from '../../../coordinator/tasks/turn.ts'
+import type { Opening } from '../../../coordinator/tasks/turn.ts'
 import { temporaryStore } from '../store/temporary.ts'
-import { HOME, newTask } from './fixtures.ts'
-
-const ask: Work = async turn => {
-  turn.status(TaskState.TASK_STATE_WORKING)
-  turn.status(TaskState.TASK_STATE_INPUT_REQUIRED, { run: { waits: 'input' } })
-}
-const complete: Work = async turn => turn.status(TaskState.TASK_STATE_COMPLETED)
+import { ask, completed, HOME, sent, untilFree, waitingTask } from './fixtures.ts'
 
 /** A task that waits, and two processes: what `meanwhile` does comes before the next change of one. */
 const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
@@ -33,33 +27,29 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
     return tasks
   }
   const [one, two] = [open(delayed), open(ledger)]
-  const over = async (taskId: string) => {
-    while (two.isRunning(taskId)) await new Promise(setImmediate)
-  }
-  const { taskId, start } = await two.begin(newTask(ask))
-  start()
-  await over(taskId)
+  const task = await waitingTask(two)
   /** While one is about to cancel it, the other goes on with it. */
-  const cancelWhile = (work: Work) => {
+  const cancelWhile = (opening: Opening) => {
     meanwhile = async () => {
       clock.now++
-      const next = await two.goOn(taskId, 'home', { work })
-      next.start()
-      await over(taskId)
+      const { start } = await two.send(task, 'home', sent(task, opening))
+      await start()
+      await untilFree(two, task.id)
     }
-    return one.cancel(taskId, 'home', 'key:b')
+    return one.cancel(task.id, 'home', 'key:b')
   }
-  return { one, taskId, cancelWhile }
+  return { one, taskId: task.id, cancelWhile }
 }
 
 t.test('a task that moves while it is cancelled is cancelled where it has moved to', async t => {
   const { one, taskId, cancelWhile } = await scene(t)
-  t.equal((await cancelWhile(ask)).status?.state, TaskState.TASK_STATE_CANCELED)
+  const opening = { state: TaskState.TASK_STATE_WORKING, work: ask }
+  t.equal((await cancelWhile(opening)).status?.state, TaskState.TASK_STATE_CANCELED)
   t.equal((await one.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_CANCELED)
 })
 
-t.test('one that comes to its end meanwhile has that end', async t => {
+t.test('a task that comes to its end meanwhile keeps that end', async t => {
   const { one, taskId, cancelWhile } = await scene(t)
-  await t.rejects(cancelWhile(complete), { code: 'conflict' })
+  await t.rejects(cancelWhile(completed), { code: 'conflict' })
   t.equal((await one.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_COMPLETED)
 })

@@ -4,7 +4,7 @@ import { TaskState } from '../../../coordinator/tasks/task-state.ts'
 import { createTasks } from '../../../coordinator/tasks/tasks.ts'
 import type { Work } from '../../../coordinator/tasks/turn.ts'
 import { temporaryStore } from '../store/temporary.ts'
-import { HOME, newTask } from './fixtures.ts'
+import { HOME, newTask, waitingTask } from './fixtures.ts'
 
 /** Tasks on a store that can be told which of the next changes it does not take. */
 const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
@@ -46,14 +46,10 @@ t.test('a cancellation that cannot be stored now is told, and stands when it can
   await tasks.close()
 })
 
-t.test('so does that of a task that waits', async t => {
+t.test('the cancellation of a task that waits stands too', async t => {
   const { tasks, free, failAt } = await scene(t)
-  const { taskId, start } = await tasks.begin(
-    newTask(async turn => turn.status(TaskState.TASK_STATE_INPUT_REQUIRED)),
-  )
-  start()
-  await free(taskId)
-  // the first is that it is taken
+  const { id: taskId } = await waitingTask(tasks)
+  // the first posts the cancellation
   failAt(2)
   await t.rejects(tasks.cancel(taskId, 'home', 'key:b'), { code: 'store_unavailable' })
   await free(taskId)

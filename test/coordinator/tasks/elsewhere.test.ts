@@ -1,7 +1,8 @@
 import type { StreamResponse } from '@a2a-js/sdk'
 import t from 'tap'
 import { LEASE_MS } from '../../../coordinator/tasks/lease.ts'
-import { artifactOf, dataPart } from '../../../coordinator/tasks/parts.ts'
+import { postMail } from '../../../coordinator/tasks/mailbox.ts'
+import { artifactOf, dataPart, textPart } from '../../../coordinator/tasks/parts.ts'
 import type { Subscription } from '../../../coordinator/tasks/subscription.ts'
 import { TaskState } from '../../../coordinator/tasks/task-state.ts'
 import { createTasks } from '../../../coordinator/tasks/tasks.ts'
@@ -18,7 +19,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
     logger: { warn: () => {}, error: () => {} },
   }
   const open = async () => {
-    const store = await temporaryStore(t, folder, { pollMilliseconds: 20 })
+    const store = await temporaryStore(t, folder, { pollMilliseconds: 20, now: () => clock.now })
     const tasks = createTasks({ ...parts, store })
     t.teardown(() => tasks.close())
     return { store, tasks }
@@ -41,7 +42,7 @@ const stepwise = () => {
     begun.resolve()
     await steps[0].promise
     turn.artifact(artifactOf('result', [dataPart({ a: 1 })]))
-    turn.status(TaskState.TASK_STATE_INPUT_REQUIRED, { run: { waits: 'input' } })
+    turn.status(TaskState.TASK_STATE_WORKING, { parts: [textPart('half')] })
     await steps[1].promise
     turn.status(TaskState.TASK_STATE_COMPLETED)
   }
@@ -78,9 +79,9 @@ t.test('a task that another process runs is followed to its end', async t => {
   t.strictSame(await until(events, TaskState.TASK_STATE_WORKING), [TaskState.TASK_STATE_WORKING])
   clock.now++
   next[0]?.()
-  t.strictSame(await until(events, TaskState.TASK_STATE_INPUT_REQUIRED), [
+  t.strictSame(await until(events, TaskState.TASK_STATE_WORKING), [
     'artifactUpdate',
-    TaskState.TASK_STATE_INPUT_REQUIRED,
+    TaskState.TASK_STATE_WORKING,
   ])
   clock.now++
   next[1]?.()
@@ -115,7 +116,7 @@ t.test('a task is cancelled in the process that runs it, whoever is asked', asyn
   const last = (await two.transitions(taskId)).at(-1)
   t.match(last, { to_state: 'canceled', actor: 'key:b' })
   t.equal((await two.cancel(taskId, 'home', 'key:b')).status?.state, task.status?.state)
-  const open = () => store.ledger.read.selectFrom('task_cancels').selectAll().execute()
+  const open = () => store.ledger.read.selectFrom('task_mail').selectAll().execute()
   while ((await open()).length > 0) await new Promise(done => setTimeout(done, 20))
   t.pass('the request is done with')
 })
@@ -127,13 +128,14 @@ t.test('what was cancelled while its process was gone does not begin again', asy
   start()
   await begun
   clock.now += LEASE_MS + 1
-  const row = { task_id: taskId, tenant_id: 'home', actor: 'key:b' }
-  await store.ledger.sealed.write(trx => trx.insertInto('task_cancels').values(row).execute())
-  t.strictSame(await Promise.all([two.cutOff(), two.cutOff()]), [[], []])
+  two.serve(async () => t.fail('it begins again') as never)
+  const mail = { taskId, tenantId: 'home', kind: 'cancel', actor: 'key:b' } as const
+  await store.ledger.sealed.write(trx => postMail(trx, mail, clock.now))
+  await Promise.all([two.look(), two.look()])
   t.equal((await two.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_CANCELED)
 })
 
-t.test('who follows a task goes on following when another process takes it', async t => {
+t.test('a follower of a task hears of it also when another process takes it', async t => {
   const { clock, one, two } = await scene(t)
   const { work, next, stopped } = stepwise()
   const { taskId, start } = await one.begin(newTask(work))
@@ -142,13 +144,14 @@ t.test('who follows a task goes on following when another process takes it', asy
   await until(events, TaskState.TASK_STATE_WORKING)
   clock.now += LEASE_MS + 1
   const ended = Promise.withResolvers<void>()
-  const taken = await two.goOn(taskId, 'home', {
+  two.serve(async () => ({
+    state: TaskState.TASK_STATE_WORKING,
     work: async turn => {
       await ended.promise
       turn.status(TaskState.TASK_STATE_COMPLETED)
     },
-  })
-  taken.start()
+  }))
+  await two.look()
   // the first process notices it when it has something to store
   next[0]?.()
   await stopped

@@ -58,7 +58,7 @@ export const testGates = async (t: Test, { url, keys, folder }: Stack): Promise<
 
   const own = await shoal(keys.operator, 'gate', 'approve', id)
   t.equal(own.code, 77)
-  t.match(own.error, /who asks cannot decide/)
+  t.match(own.error, /cannot decide on your own request/)
 
   const watched = await run(keys.approver_a, 'text', ['gate', 'watch', '--once'])
   t.match(watched.out, /plan +\{"release":"2\.0\.0","sha":"abc"\}/)

@@ -1,0 +1,53 @@
+import { appendAudit } from '../audit/audit.ts'
+import type { SealedTrx } from '../store/store.ts'
+import type { TaskTransitionRow } from '../store/task-tables.ts'
+import type { TaskRun } from './task-run.ts'
+import { FIRST, sealed, type Unsealed } from './transition.ts'
+
+/** A change of state, before it has its place in the chain of its task. */
+export type Change = Omit<Unsealed, 'task_id' | 'seq'>
+
+/** The actor of a task that nobody else acts on. */
+export const requesterOf = ({ keyId }: TaskRun): string =>
+  keyId === undefined ? 'anonymous' : `key:${keyId}`
+
+/** States of a task with effects that the audit records beside the task's own history. */
+const AUDITED = ['auth-required', 'completed', 'failed', 'canceled', 'rejected']
+
+/** Adds the next link of the task's chain; the audit keeps its hash where the task has effects. */
+export const addTransition = async (
+  trx: SealedTrx,
+  run: TaskRun,
+  last: TaskTransitionRow | undefined,
+  change: Change,
+): Promise<TaskTransitionRow> => {
+  const row = sealed(
+    { task_id: run.taskId, seq: (last?.seq ?? 0) + 1, ...change },
+    last?.hash ?? FIRST,
+  )
+  await trx.insertInto('task_transitions').values(row).execute()
+  if (run.audited && AUDITED.includes(change.to_state)) await auditChange(trx, run, row)
+  return row
+}
+
+const auditChange = async (
+  trx: SealedTrx,
+  run: TaskRun,
+  { at, actor, to_state, reason, seq, hash }: TaskTransitionRow,
+): Promise<void> => {
+  await appendAudit(trx, {
+    actor: actor === 'coordinator' ? requesterOf(run) : actor,
+    requestId: run.requestId,
+    at,
+    tenant: run.tenantId,
+    action: `task.${to_state}`,
+    subject: run.taskId,
+    outcome: to_state === 'rejected' ? 'refused' : 'done',
+    details: {
+      operation: run.operationId ?? null,
+      transitions: seq,
+      head: hash,
+      ...(reason === null ? {} : { reason }),
+    },
+  })
+}

@@ -1,0 +1,77 @@
+import { bumpRevision } from '../store/revisions.ts'
+import type { SealedTrx } from '../store/store.ts'
+import type { TaskTransitionRow } from '../store/task-tables.ts'
+import { addTransition, type Change, requesterOf } from './history.ts'
+import { TaskElsewhere } from './lease.ts'
+import { dropMail } from './mailbox.ts'
+import type { TaskChange, TaskHooks } from './task-hooks.ts'
+import { addRun, personOf, saveRun, saveTask } from './task-rows.ts'
+import type { TaskRun } from './task-run.ts'
+import { isFinal, isSettled } from './task-state.ts'
+import { lastTransition } from './transition-rows.ts'
+
+/** The task is not as its owner knows it: another process has taken it or has read its mail. */
+export class TaskTaken extends TaskElsewhere {}
+
+/** One event, the task after it, and its row in the history where the state has changed. */
+export interface Entry extends TaskChange {
+  change: Change | undefined
+}
+
+/** Rows that the next change of the task builds on. */
+export interface Stored {
+  last: TaskTransitionRow | undefined
+  /** The person whose key asks for the task. */
+  person: string | undefined
+}
+
+/** Stores a new task, which `worker` owns, with the row of the state in which it begins. */
+export const storeFirst = async (
+  trx: SealedTrx,
+  task: TaskChange['task'],
+  run: TaskRun,
+  worker: string,
+): Promise<Stored> => {
+  await saveTask(trx, task, run.tenantId)
+  await addRun(trx, run, worker)
+  const last = await addTransition(trx, run, undefined, {
+    at: run.createdAt,
+    from_state: null,
+    to_state: 'submitted',
+    actor: requesterOf(run),
+    reason: null,
+    gate_request_id: null,
+  })
+  return { last, person: await personOf(trx, run) }
+}
+
+/**
+ * Stores what has happened to a task. A state that settles it ends its ownership, and a final one
+ * makes its mail void. Throws `TaskTaken` when `worker` does not own the task any more.
+ */
+export const storeBatch = async (
+  trx: SealedTrx,
+  batch: readonly Entry[],
+  {
+    run,
+    worker,
+    hooks,
+    known,
+  }: { run: TaskRun; worker: string } & {
+    hooks: TaskHooks | undefined
+    known: TaskTransitionRow | undefined
+  },
+): Promise<Stored> => {
+  let last = known ?? (await lastTransition(trx, run.taskId))
+  const task = batch.at(-1)?.task as TaskChange['task']
+  const state = task.status?.state
+  if (!(await saveRun(trx, run, { worker, lets: isSettled(state) })))
+    throw new TaskTaken(run.taskId)
+  await saveTask(trx, task, run.tenantId)
+  for (const { change } of batch)
+    if (change !== undefined) last = await addTransition(trx, run, last, change)
+  if (isFinal(state)) await dropMail(trx, run.taskId)
+  await hooks?.put(trx, batch, run)
+  await bumpRevision(trx, 'tasks')
+  return { last, person: await personOf(trx, run) }
+}

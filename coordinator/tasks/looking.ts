@@ -1,0 +1,43 @@
+import type { Kysely } from 'kysely'
+import type { Logger } from 'pino'
+import type { Ledger } from '../store/store.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import { readDue, readMailed } from './due.ts'
+import { type Mail, postMail } from './mailbox.ts'
+import type { TaskOwner } from './task-owner.ts'
+
+export interface LookingParts {
+  ledger: Ledger
+  owner: TaskOwner
+  logger: Pick<Logger, 'warn'>
+  now: () => number
+}
+
+/**
+ * Posts what is due for tasks whose owner is gone and for those that were decided at a gate, and
+ * delivers all mail that no other living process is responsible for.
+ */
+export const lookForMail = async (parts: LookingParts): Promise<void> => {
+  const { ledger, owner, logger, now } = parts
+  await postDue(parts)
+  const failed: { task: string; error: unknown }[] = []
+  // each by itself: one that cannot go on now is tried later and keeps no other from it
+  for (const task of await readMailed(ledger.read, { worker: owner.worker, now: now() }))
+    await owner.deliver(task).catch(error => failed.push({ task, error }))
+  const [first] = failed
+  if (first === undefined || owner.turns.isClosing) return
+  const facts = { err: first.error, task: first.task, failed: failed.length }
+  logger.warn(facts, 'tasks could not go on now')
+}
+
+const postDue = async ({ ledger, owner, now }: LookingParts): Promise<void> => {
+  const find = async (db: Kysely<LedgerTables>, at: number): Promise<Mail[]> => {
+    const due = await readDue(db, { worker: owner.worker, now: at })
+    return due.filter(({ taskId }) => owner.turns.get(taskId) === undefined)
+  }
+  if ((await find(ledger.read, now())).length === 0) return
+  await ledger.sealed.write(async trx => {
+    const at = await ledger.nowMs(trx)
+    for (const mail of await find(trx, at)) await postMail(trx, mail, at)
+  })
+}
