@@ -23,7 +23,7 @@ import { loadServerIdentity } from './tls/server-identity.ts'
 const PROGRAM = 'shoal-coordinator'
 const MORE = `${PROGRAM} help lists the commands for keys, join tokens, cells and the audit.`
 
-/** What is not on the disk so long after the last answer will not get there. */
+/** Time after the last answer in which all data should be on the disk. */
 const CLOSE_TIMEOUT_MS = 10_000
 
 type Environment = Record<string, string | undefined>

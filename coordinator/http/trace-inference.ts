@@ -40,7 +40,7 @@ const serverOf = (host: string): Attributes => {
   return { [SERVER_ADDRESS]: address, ...(port !== undefined && { [SERVER_PORT]: Number(port) }) }
 }
 
-/** What became of it; a request that no cell served, or only in part, has failed. */
+/** Ends the span of a request; one that no cell served completely has failed. */
 export const endTrace = (span: InferenceSpan, model: string, outcome: Outcome): void => {
   if (!span.isTraced) return
   const { status, cellId, usage, httpStatus } = outcome

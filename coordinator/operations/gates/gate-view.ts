@@ -22,7 +22,7 @@ const Vote = z.object({
   at: z.iso.datetime(),
 })
 
-/** In the order of what a list shows first where there is little room. */
+/** Fields are ordered by importance: a list shows the first ones where space is short. */
 export const RequestView = z.object({
   id: z.string(),
   state: z.enum(REQUEST_STATES),
@@ -31,18 +31,18 @@ export const RequestView = z.object({
   gate_id: z.string(),
   requester_id: z.string(),
   approvals_missing: z.int(),
-  /** Why it ended, or can never pass. */
+  /** Reason why the request ended or can never pass. */
   reason: z.string().nullable(),
   subject: z.string(),
   /** SHA-256 of the plan in canonical JSON. */
   plan_hash: z.string(),
   /** The plan as it was hashed, with all that hides made visible: this is what is approved. */
   plan_text: z.string(),
-  /** What speaks for it, in canonical JSON, made visible as the plan is; null without any. */
+  /** Supporting evidence as canonical JSON, made visible as the plan is; null without evidence. */
   evidence_text: z.string().nullable(),
   votes: z.array(Vote),
   created_at: z.iso.datetime(),
-  /** When it ends unless it is decided, or, once approved, used. */
+  /** Expiry of the request, or of its approval once it is approved. */
   expires_at: z.iso.datetime(),
 })
 

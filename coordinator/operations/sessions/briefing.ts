@@ -10,7 +10,7 @@ import { callerOf } from '../gates/gate-view.ts'
 import type { Briefing, Waiting } from './briefing-view.ts'
 import { look } from './situation.ts'
 
-/** As many requests and alerts as a briefing shows. */
+/** Limit of requests and alerts in a briefing. */
 const SHOWN = 20
 
 /** The roles that were named, else those of the caller's newest live session, else the default. */
@@ -39,7 +39,10 @@ export const briefingFor = async (
   )
   return {
     roles: roles.map(({ id, title, purpose, operator_role }) => ({
-      ...{ id, title, purpose, operator_role },
+      id,
+      title,
+      purpose,
+      operator_role,
     })),
     rules: rulesOf(roles, context),
     waits: {
@@ -53,7 +56,7 @@ export const briefingFor = async (
   }
 }
 
-/** What to call next, as things are. */
+/** Recommended next calls, by the current state. */
 export const recommendationsFor = async (
   roles: readonly AgentRole[],
   context: Context,

@@ -13,7 +13,7 @@ import {
 } from '../../agents/session.ts'
 import { Id } from '../fields.ts'
 
-/** What people will read: nothing in it may hide, or make other text look different. */
+/** Text for people: characters that are invisible or disguise other text are refused. */
 export const label = (maxLength = 128) =>
   z
     .string()
@@ -55,9 +55,9 @@ export const SessionView = z.object({
   last_skill: z.string().nullable(),
   docked_at: z.iso.datetime(),
   seen_at: z.iso.datetime(),
-  /** When it ends unless something is done in it. */
+  /** Time when the session ends unless a step is made. */
   idle_at: z.iso.datetime(),
-  /** When it ends at the latest. */
+  /** Latest end of the session. */
   expires_at: z.iso.datetime(),
   ended_at: z.iso.datetime().nullable(),
 })
