@@ -4,7 +4,7 @@ import type { Events } from '../events/bus.ts'
 import type { Store } from '../store/store.ts'
 import { countJobs } from './job-query.ts'
 import type { OpenQueue } from './open.ts'
-import { startWorker, type WorkerParts } from './worker.ts'
+import { Worker, type WorkerParts } from './worker.ts'
 
 type Counted = Awaited<ReturnType<typeof countJobs>>
 
@@ -23,7 +23,7 @@ const COUNT_SECONDS = 15
 export const openWorker = async (parts: WorkerDomainParts): Promise<object> => {
   const { store, work, events, figures, stack, schedules, logger, now } = parts
   const { ledger } = store
-  const worker = startWorker({
+  const worker = Worker.start({
     ledger,
     kinds: work.kinds,
     logger,
@@ -34,7 +34,7 @@ export const openWorker = async (parts: WorkerDomainParts): Promise<object> => {
       events.publish('shoal.job.dead', { kind, reason, tenant_id: tenantId ?? null }, id),
   })
   stack.defer(() => worker.close())
-  stack.defer(work.onWork(worker.wake))
+  stack.defer(work.onWork(() => worker.wake()))
 
   const count = async (): Promise<void> => figures.queue.counted(await countJobs(ledger.read))
   await count()

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { DAY_MS } from '../../shared/time.ts'
 import type { Ledger } from '../store/store.ts'
 import { backOffMs } from './back-off.ts'
 import type { Job } from './job.ts'
@@ -19,186 +20,190 @@ export interface WorkerParts {
   /** Unix time, milliseconds. */
   now: () => number
   random?: () => number
-  /** How often to look for what became due, or what others added. */
+  /** Interval at which the queue is read for jobs that became due or were added elsewhere. */
   pollMs?: number
-  /** Told how each attempt ended. */
+  /** Called with the outcome of each attempt. */
   ended?: (kind: string, outcome: Outcome) => void
-  /** Told of a job that was given up, unless its kind does not want that. */
+  /** Called for a job that was given up, unless its kind opts out. */
   gaveUp?: (job: Job, reason: string) => void
-}
-
-export interface Worker {
-  /** Looks for work now, or as soon as it is through with looking. */
-  wake(): void
-  /** Attempts under way, by kind. */
-  running(): ReadonlyMap<string, number>
-  /** Takes nothing new; what runs is told to stop and goes back into the line. */
-  close(): Promise<void>
 }
 
 const POLL_MS = 1000
 const FORGET_EVERY_MS = 3600 * 1000
-/** What does not stop when it is told to is left behind: its lease will run out. */
+/** A job that ignores cancellation for this long is abandoned; its lease expires. */
 const CLOSE_MS = 5000
 
-/** Does the jobs of every kind, each kind with room of its own, so that a slow one stops no other. */
-export const startWorker = (parts: WorkerParts): Worker => {
-  const { ledger, kinds, id, logger, now, random = Math.random, pollMs = POLL_MS } = parts
-  const closing = new AbortController()
-  const counts = new Map<string, number>()
-  const attempts = new Set<Promise<void>>()
-  let looking: Promise<void> | undefined
-  let again = false
-  let forgotAt = Number.NEGATIVE_INFINITY
+/** Runs the jobs of every kind, each within its own concurrency, so that a slow kind delays no other. */
+export class Worker {
+  readonly #parts: WorkerParts
+  readonly #timer: NodeJS.Timeout
+  readonly #closing = new AbortController()
+  readonly #counts = new Map<string, number>()
+  readonly #attempts = new Set<Promise<void>>()
+  #looking: Promise<void> | undefined
+  #looksAgain = false
+  #forgotAt = Number.NEGATIVE_INFINITY
 
-  const free = ({ kind, concurrency }: JobKind): number => concurrency - (counts.get(kind) ?? 0)
+  private constructor(parts: WorkerParts) {
+    this.#parts = parts
+    this.#timer = setInterval(() => {
+      this.#forget()
+      this.wake()
+    }, parts.pollMs ?? POLL_MS)
+  }
 
-  const take = async (kind: JobKind): Promise<void> => {
-    const limit = free(kind)
+  static start(parts: WorkerParts): Worker {
+    const worker = new Worker(parts)
+    worker.wake()
+    return worker
+  }
+
+  /** Looks for work now, or as soon as the present look ends. */
+  wake(): void {
+    this.#looksAgain = true
+    if (this.#closing.signal.aborted) return
+    this.#looking ??= this.#look()
+      .catch(error => this.#parts.logger.warn({ err: error }, 'the queue could not be read'))
+      .finally(() => {
+        this.#looking = undefined
+        if (this.#looksAgain) this.wake()
+      })
+  }
+
+  /** Number of attempts in progress, by kind. */
+  running(): ReadonlyMap<string, number> {
+    return this.#counts
+  }
+
+  /** Takes nothing new; attempts in progress are aborted and return to the queue. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#closing.abort()
+    await this.#looking
+    const late = new AbortController()
+    const patience = sleep(CLOSE_MS, undefined, { signal: late.signal }).catch(() => {})
+    await Promise.race([Promise.all(this.#attempts), patience])
+    late.abort()
+  }
+
+  async #look(): Promise<void> {
+    const { signal } = this.#closing
+    do {
+      this.#looksAgain = false
+      for (const kind of this.#parts.kinds.values()) if (!signal.aborted) await this.#take(kind)
+    } while (this.#looksAgain && !signal.aborted)
+  }
+
+  async #take(kind: JobKind): Promise<void> {
+    const { ledger, id, now } = this.#parts
+    const limit = kind.concurrency - (this.#counts.get(kind.kind) ?? 0)
     if (limit <= 0 || !(await isDue(ledger.read, kind.kind, now()))) return
     const { taken, givenUp } = await ledger.free.write(trx =>
       claimJobs(trx, kind, { limit, worker: id, now: now() }),
     )
-    for (const job of givenUp) await end(kind, job, 'dead', LOST)
-    for (const job of taken) begin(kind, job)
+    for (const job of givenUp) await this.#end(kind, job, 'dead', LOST)
+    for (const job of taken) this.#begin(kind, job)
   }
 
-  const look = async (): Promise<void> => {
-    do {
-      again = false
-      for (const kind of kinds.values()) if (!closing.signal.aborted) await take(kind)
-    } while (again && !closing.signal.aborted)
-  }
-
-  const wake = (): void => {
-    again = true
-    if (closing.signal.aborted) return
-    looking ??= look()
-      .catch(error => logger.warn({ err: error }, 'the queue was not looked through'))
+  #begin(kind: JobKind, job: Job): void {
+    const { logger } = this.#parts
+    this.#counts.set(kind.kind, (this.#counts.get(kind.kind) ?? 0) + 1)
+    const attempt = this.#perform(kind, job)
+      .catch(error => logger.warn({ err: error, job: job.id }, 'the end of a job was not stored'))
       .finally(() => {
-        looking = undefined
-        if (again) wake()
+        this.#counts.set(kind.kind, (this.#counts.get(kind.kind) ?? 1) - 1)
+        this.#attempts.delete(attempt)
+        this.wake()
       })
+    this.#attempts.add(attempt)
   }
 
-  const begin = (kind: JobKind, job: Job): void => {
-    counts.set(kind.kind, (counts.get(kind.kind) ?? 0) + 1)
-    const attempt = perform(kind, job)
-      .catch(error => logger.warn({ err: error, job: job.id }, 'the end of a job was not kept'))
-      .finally(() => {
-        counts.set(kind.kind, (counts.get(kind.kind) ?? 1) - 1)
-        attempts.delete(attempt)
-        wake()
-      })
-    attempts.add(attempt)
-  }
-
-  const perform = async (kind: JobKind, job: Job): Promise<void> => {
+  async #perform(kind: JobKind, job: Job): Promise<void> {
     const stop = new AbortController()
     const timeout = AbortSignal.timeout(kind.timeoutSeconds * 1000)
-    const signal = AbortSignal.any([stop.signal, timeout, closing.signal])
-    const renewing = keepLease(kind, job, () => stop.abort())
+    const signal = AbortSignal.any([stop.signal, timeout, this.#closing.signal])
+    const stopRenewing = this.#renewLease(kind, job, () => stop.abort())
     let failure: unknown
-    let failed = false
+    let hasFailed = false
     try {
       await untilAborted(kind.run(kind.payload.parse(job.payload), { job, signal }), signal)
     } catch (error) {
       failure = error
-      failed = true
+      hasFailed = true
     }
-    renewing.stop()
-    const outcome = await settle(kind, job, failed, timeout.aborted ? TIMED_OUT : failure)
-    parts.ended?.(kind.kind, outcome)
+    stopRenewing()
+    const outcome = hasFailed
+      ? await this.#settleFailure(kind, job, timeout.aborted ? TIMED_OUT : failure)
+      : await this.#end(kind, job, 'done')
+    this.#parts.ended?.(kind.kind, outcome)
   }
 
-  const settle = (kind: JobKind, job: Job, failed: boolean, failure: unknown): Promise<Outcome> => {
-    if (!failed) return end(kind, job, 'done')
-    if (closing.signal.aborted) return back(job, { at: now(), counts: false }, 'early')
+  #settleFailure(kind: JobKind, job: Job, failure: unknown): Promise<Outcome> {
+    const { now, random = Math.random } = this.#parts
+    if (this.#closing.signal.aborted)
+      return this.#putBack(job, { at: now(), counts: false }, 'early')
     const error = asJobError(failure)
     const { message: reason, retryAfterSeconds } = error
-    if (error.early)
-      return back(job, { at: now() + retryAfterSeconds * 1000, reason, counts: false }, 'early')
-    if (error.final || job.attempts >= job.maxAttempts) return end(kind, job, 'dead', reason)
-    const waitMs = backOffMs(kind.backOff, job.attempts, random())
-    const at = now() + Math.max(waitMs, retryAfterSeconds * 1000)
-    return back(job, { at, reason, counts: true }, 'retried')
+    const retryAt = now() + retryAfterSeconds * 1000
+    if (error.early) return this.#putBack(job, { at: retryAt, reason, counts: false }, 'early')
+    if (error.final || job.attempts >= job.maxAttempts) return this.#end(kind, job, 'dead', reason)
+    const at = Math.max(retryAt, now() + backOffMs(kind.backOff, job.attempts, random()))
+    return this.#putBack(job, { at, reason, counts: true }, 'retried')
   }
 
-  const end = async (
-    kind: JobKind,
-    job: Job,
-    state: 'done' | 'dead',
-    reason?: string,
-  ): Promise<Outcome> => {
-    const said = { state, now: now(), ...(reason === undefined ? {} : { reason }) }
-    const committed = await ledger.sealed.write(trx => endJob(trx, kind, job, said))
+  async #end(kind: JobKind, job: Job, state: 'done' | 'dead', reason?: string): Promise<Outcome> {
+    const { ledger, logger, now, gaveUp } = this.#parts
+    const end = { state, now: now(), ...(reason === undefined ? {} : { reason }) }
+    const committed = await ledger.sealed.write(trx => endJob(trx, kind, job, end))
     if (committed === undefined) return 'lost'
     committed()
     if (state === 'done') return 'done'
     logger.warn({ job: job.id, kind: job.kind, reason }, 'a job was given up')
-    if (kind.announced !== false) parts.gaveUp?.(job, reason ?? '')
+    if (kind.announced !== false) gaveUp?.(job, reason ?? '')
     return 'dead'
   }
 
-  const back = async (
+  async #putBack(
     job: Job,
     how: { at: number; reason?: string; counts: boolean },
     outcome: Outcome,
-  ): Promise<Outcome> => {
-    const kept = await ledger.sealed.write(trx => putBack(trx, job, { ...how, now: now() }))
-    return kept ? outcome : 'lost'
+  ): Promise<Outcome> {
+    const { ledger, now } = this.#parts
+    const isKept = await ledger.sealed.write(trx => putBack(trx, job, { ...how, now: now() }))
+    return isKept ? outcome : 'lost'
   }
 
-  const keepLease = (kind: JobKind, job: Job, lost: () => void): { stop: () => void } => {
+  /** Renews the lease until the returned function is called; `onLost` when another worker has it. */
+  #renewLease({ leaseSeconds }: JobKind, job: Job, onLost: () => void): () => void {
+    const { ledger, logger, now } = this.#parts
+    const leaseMs = leaseSeconds * 1000
     const renew = async (): Promise<void> => {
-      const until = now() + kind.leaseSeconds * 1000
-      if (!(await ledger.free.write(trx => renewLease(trx, job, until)))) lost()
+      const isHeld = await ledger.free.write(trx => renewLease(trx, job, now() + leaseMs))
+      if (!isHeld) onLost()
     }
-    const timer = setInterval(
-      () => {
-        renew().catch(error => logger.warn({ err: error, job: job.id }, 'a lease was not renewed'))
-      },
-      (kind.leaseSeconds * 1000) / 3,
-    )
-    return { stop: () => clearInterval(timer) }
+    const timer = setInterval(() => {
+      renew().catch(error => logger.warn({ err: error, job: job.id }, 'a lease was not renewed'))
+    }, leaseMs / 3)
+    return () => clearInterval(timer)
   }
 
-  const forget = (): void => {
-    if (now() - forgotAt < FORGET_EVERY_MS) return
-    forgotAt = now()
+  #forget(): void {
+    const { ledger, kinds, logger, now } = this.#parts
+    if (now() - this.#forgotAt < FORGET_EVERY_MS) return
+    this.#forgotAt = now()
     ledger.free
       .write(async trx => {
         for (const { kind, keptDays } of kinds.values())
-          await forgetEnded(trx, kind, now() - keptDays * 86_400_000)
+          await forgetEnded(trx, kind, now() - keptDays * DAY_MS)
       })
-      .catch(error => logger.warn({ err: error }, 'old jobs were not removed'))
-  }
-
-  const timer = setInterval(() => {
-    forget()
-    wake()
-  }, pollMs)
-  wake()
-
-  return {
-    wake,
-    running: () => counts,
-    close: async () => {
-      clearInterval(timer)
-      closing.abort()
-      await looking
-      const late = new AbortController()
-      const patience = sleep(CLOSE_MS, undefined, { signal: late.signal }).catch(() => {})
-      await Promise.race([Promise.all(attempts), patience])
-      late.abort()
-    },
+      .catch(error => logger.warn({ err: error }, 'ended jobs were not removed'))
   }
 }
 
 const LOST = 'every worker that began it was lost'
-const TIMED_OUT = new JobError('it took too long')
+const TIMED_OUT = new JobError('the job took too long')
 
-/** Waits for the work no longer than its signal: one that ignores it keeps no slot. */
+/** Waits for the work until its signal aborts, so that a job that ignores it keeps no slot. */
 const untilAborted = async (work: Promise<void>, signal: AbortSignal): Promise<void> => {
   const aborted = Promise.withResolvers<never>()
   const abort = () => aborted.reject(new JobError('it was stopped'))

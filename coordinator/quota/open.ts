@@ -2,7 +2,7 @@ import type { Base } from '../base/base.ts'
 import { Listeners } from '../base/listeners.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { Store } from '../store/store.ts'
-import { createQuota, type Quota } from './quota.ts'
+import { LeasedQuota, type Quota } from './quota.ts'
 import type { TierSettings } from './tiers.ts'
 import { createUsage, type NewUsage } from './usage.ts'
 import { type JournaledUsage, journalUsage } from './usage-journal.ts'
@@ -48,7 +48,7 @@ export const openQuota = async (
   leaderWork.every('usage.tidy', TIDY_SECONDS, () => keeper.tidy())
   stack.defer(() => keeper.close())
 
-  const quota = figures.quota.watch(createQuota({ store, tiers: config.tiers, logger }))
+  const quota = figures.quota.watch(new LeasedQuota({ store, tiers: config.tiers, logger }))
   stack.defer(() => quota.close())
   schedules.every('quota.sweep', SWEEP_SECONDS, () => quota.sweep())
 

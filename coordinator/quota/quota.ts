@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
-import type { Store } from '../store/store.ts'
+import type { Ledger, Store } from '../store/store.ts'
 import { type Account, enterMonth, isIdle, isLeaseVoid, newAccount, remaining } from './account.ts'
 import { createLeases } from './leases.ts'
 import { Calendar, monthBefore } from './month.ts'
@@ -65,144 +65,154 @@ const LOOK_AGAIN_MS = 1000
  * processes on one store together never pass the limit and few requests wait for the disk. A
  * process that is killed loses the rest of its leases, at most a hundredth of the limit each.
  */
-export const createQuota = ({
-  store: { ledger },
-  tiers,
-  logger,
-  ticks = () => performance.now(),
-  capacity = 50_000,
-}: QuotaOptions): Quota => {
-  const calendar = new Calendar()
-  const leases = createLeases(ledger, calendar)
-  const subjects = new Subjects(capacity)
-  let tidiedMonth: string | undefined
+export class LeasedQuota implements Quota {
+  readonly #ledger: Ledger
+  readonly #tiers: TierSettings
+  readonly #logger: QuotaOptions['logger']
+  readonly #ticks: () => number
+  readonly #calendar = new Calendar()
+  readonly #leases: ReturnType<typeof createLeases>
+  readonly #subjects: Subjects
+  #tidiedMonth: string | undefined
 
-  const open = ({ id, tier }: Subject, now: number): Account => {
-    const month = calendar.advance(now).name
-    const account = subjects.get(id, tier) ?? add(newAccount(id, month), tier)
-    account.usedAt = ticks()
+  constructor(options: QuotaOptions) {
+    this.#ledger = options.store.ledger
+    this.#tiers = options.tiers
+    this.#logger = options.logger
+    this.#ticks = options.ticks ?? (() => performance.now())
+    this.#leases = createLeases(this.#ledger, this.#calendar)
+    this.#subjects = new Subjects(options.capacity ?? 50_000)
+  }
+
+  admit = (subject: Subject, now: number): Admission | Promise<Admission> => {
+    const account = this.#open(subject, now)
+    return this.#take(account, subject) ?? this.#takeLater(account, subject)
+  }
+
+  standing = (subject: Subject, now: number): Standing | Promise<Standing> => {
+    const account = this.#open(subject, now)
+    const isKnown = account.reserved !== undefined
+    if (isKnown || this.#tiers[subject.tier].requests_per_month === 'unlimited')
+      return this.#describe(account, subject)
+    return this.#leases.look(account).then(() => this.#describe(account, subject))
+  }
+
+  sweep = async (): Promise<void> => {
+    const idle = this.#subjects.all().filter(account => isIdle(account, this.#ticks()))
+    await this.#leases.handBack(idle)
+    for (const account of idle) if (isIdle(account, this.#ticks())) this.#subjects.drop(account)
+    const { month } = this.#calendar
+    if (this.#tidiedMonth === month.name) return
+    await this.#ledger.free.write(trx => forgetBefore(trx, monthBefore(month)))
+    this.#tidiedMonth = month.name
+  }
+
+  close = (): Promise<void> => this.#leases.handBack(this.#subjects.all())
+
+  #open({ id, tier }: Subject, now: number): Account {
+    const month = this.#calendar.advance(now).name
+    const account = this.#subjects.get(id, tier) ?? this.#add(newAccount(id, month), tier)
+    account.usedAt = this.#ticks()
     enterMonth(account, month)
     return account
   }
 
-  const add = (account: Account, tier: AllowanceName): Account => {
-    const evicted = subjects.add(account, tier)
-    if (evicted !== undefined) leases.handBack([evicted]).catch(warn)
+  #add(account: Account, tier: AllowanceName): Account {
+    const evicted = this.#subjects.add(account, tier)
+    if (evicted !== undefined) this.#handBack(evicted)
     return account
   }
 
-  const admit: Quota['admit'] = (subject, now) => {
-    const account = open(subject, now)
-    return take(account, subject) ?? takeLater(account, subject)
+  /** Returns a lease in the background; what fails is lost to this month's count. */
+  #handBack(account: Account): void {
+    this.#leases
+      .handBack([account])
+      .catch(error => this.#logger.warn({ err: error }, 'quota leases were not returned'))
   }
 
-  /** Spends one request, or answers undefined when the ledger must be asked first. */
-  const take = (account: Account, { tier }: Subject): Admission | undefined => {
-    const at = ticks()
-    const limit = monthLimit(tiers, tier)
+  /** Spends one request; undefined when the ledger must be asked first. */
+  #take(account: Account, { tier }: Subject): Admission | undefined {
+    const at = this.#ticks()
+    const limit = monthLimit(this.#tiers, tier)
     const isCounted = limit !== Number.POSITIVE_INFINITY
-    const empty = isCounted && (account.lease === 0 || isLeaseVoid(account, limit))
-    if (empty && account.exhaustedUntil > at && limit <= account.exhaustedLimit)
-      throw exhausted(tier, limit)
-    const waitMs = account.minute.waitMs(tiers[tier].requests_per_minute, at)
-    if (waitMs > 0) throw tooFast(tier, waitMs)
-    if (empty) return undefined
+    const isEmpty = isCounted && (account.lease === 0 || isLeaseVoid(account, limit))
+    if (isEmpty && account.exhaustedUntil > at && limit <= account.exhaustedLimit)
+      throw this.#exhausted(tier, limit)
+    const waitMs = account.minute.waitMs(this.#tiers[tier].requests_per_minute, at)
+    if (waitMs > 0) throw this.#tooFast(tier, waitMs)
+    if (isEmpty) return undefined
     account.minute.add(at)
-    if (limit === Number.POSITIVE_INFINITY) return refundable(() => account.minute.remove(at))
+    if (!isCounted) return refundable(() => account.minute.remove(at))
     account.lease--
     const { month } = account
     return refundable(() => {
       account.minute.remove(at)
-      if (account.month === month) returnOne(account, tier)
+      if (account.month === month) this.#returnOne(account, tier)
     })
   }
 
-  const returnOne = (account: Account, tier: AllowanceName): void => {
+  #returnOne(account: Account, tier: AllowanceName): void {
     account.lease++
     account.exhaustedUntil = 0
-    if (!subjects.holds(account, tier)) leases.handBack([account]).catch(warn)
+    if (!this.#subjects.holds(account, tier)) this.#handBack(account)
   }
 
-  const takeLater = async (account: Account, subject: Subject): Promise<Admission> => {
+  async #takeLater(account: Account, subject: Subject): Promise<Admission> {
     account.waiting++
     try {
       for (;;) {
-        await refill(account, subject)
-        const taken = take(account, subject)
+        await this.#refill(account, subject)
+        const taken = this.#take(account, subject)
         if (taken !== undefined) return taken
       }
     } finally {
       account.waiting--
-      if (!subjects.holds(account, subject.tier)) leases.handBack([account]).catch(warn)
+      if (!this.#subjects.holds(account, subject.tier)) this.#handBack(account)
     }
   }
 
-  const refill = (account: Account, { tier }: Subject): Promise<void> => {
-    const wanted = () => {
-      const room = account.minute.room(tiers[tier].requests_per_minute, ticks())
-      return Math.min(account.waiting, room)
-    }
-    const limit = monthLimit(tiers, tier)
-    const refilling = async () => {
-      if (isLeaseVoid(account, limit)) await leases.handBack([account])
-      const some = await leases.fetch(account, limit, wanted)
-      if (some) return
-      account.exhaustedUntil = ticks() + LOOK_AGAIN_MS
-      account.exhaustedLimit = limit
-    }
-    account.fetching ??= refilling().finally(() => {
+  #refill(account: Account, { tier }: Subject): Promise<void> {
+    account.fetching ??= this.#fetch(account, tier).finally(() => {
       account.fetching = undefined
     })
     return account.fetching
   }
 
-  const standing: Quota['standing'] = (subject, now) => {
-    const account = open(subject, now)
-    const known = account.reserved !== undefined
-    if (known || tiers[subject.tier].requests_per_month === 'unlimited')
-      return describe(account, subject)
-    return leases.look(account).then(() => describe(account, subject))
+  async #fetch(account: Account, tier: AllowanceName): Promise<void> {
+    const limit = monthLimit(this.#tiers, tier)
+    const countWanted = (): number => {
+      const room = account.minute.room(this.#tiers[tier].requests_per_minute, this.#ticks())
+      return Math.min(account.waiting, room)
+    }
+    if (isLeaseVoid(account, limit)) await this.#leases.handBack([account])
+    if (await this.#leases.fetch(account, limit, countWanted)) return
+    account.exhaustedUntil = this.#ticks() + LOOK_AGAIN_MS
+    account.exhaustedLimit = limit
   }
 
-  const describe = (account: Account, { tier }: Subject): Standing => {
-    const { requests_per_month: limit, requests_per_minute: minuteLimit } = tiers[tier]
+  #describe(account: Account, { tier }: Subject): Standing {
+    const { requests_per_month: limit, requests_per_minute: minuteLimit } = this.#tiers[tier]
     return {
       limit,
       remaining: limit === 'unlimited' ? limit : remaining(account, limit),
-      resetSeconds: calendar.month.endsAt / 1000,
-      burst: account.minute.room(minuteLimit, ticks()),
+      resetSeconds: this.#calendar.month.endsAt / 1000,
+      burst: account.minute.room(minuteLimit, this.#ticks()),
       minuteLimit,
     }
   }
 
-  const sweep: Quota['sweep'] = async () => {
-    const idle = subjects.all().filter(account => isIdle(account, ticks()))
-    await leases.handBack(idle)
-    for (const account of idle) if (isIdle(account, ticks())) subjects.drop(account)
-    const { month } = calendar
-    if (tidiedMonth === month.name) return
-    await ledger.free.write(trx => forgetBefore(trx, monthBefore(month)))
-    tidiedMonth = month.name
-  }
-
-  const warn = (error: unknown): void =>
-    logger.warn({ err: error }, 'quota leases were not given back')
-
-  const exhausted = (tier: AllowanceName, limit: number): ShoalError => {
-    const end = new Date(calendar.month.endsAt).toISOString()
+  #exhausted(tier: AllowanceName, limit: number): ShoalError {
+    const end = new Date(this.#calendar.month.endsAt).toISOString()
     const message = `the ${limit} requests a month of tier ${tier} are used up until ${end}`
     return new ShoalError('tier_exceeded', message)
   }
 
-  const tooFast = (tier: AllowanceName, waitMs: number): ShoalError => {
-    const message = `tier ${tier} may start ${tiers[tier].requests_per_minute} requests in 60 s`
+  #tooFast(tier: AllowanceName, waitMs: number): ShoalError {
+    const { requests_per_minute } = this.#tiers[tier]
+    const message = `tier ${tier} may start ${requests_per_minute} requests in 60 s`
     const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000))
     return new ShoalError('rate_limited', message, { retryAfterSeconds })
   }
-
-  const close = (): Promise<void> => leases.handBack(subjects.all())
-
-  return { admit, standing, sweep, close }
 }
 
 const monthLimit = (tiers: TierSettings, tier: AllowanceName): number => {

@@ -8,7 +8,7 @@ import type { WebhookRow } from '../store/delivery-tables.ts'
 import type { Store } from '../store/store.ts'
 import { deliverEvents } from './event-deliveries.ts'
 import { webhookDelivery } from './webhook-delivery.ts'
-import { createWebhooks, type Webhooks } from './webhooks.ts'
+import { Webhooks } from './webhooks.ts'
 import type { WebhooksConfig } from './webhooks-config.ts'
 
 /** Addresses that tenants want their events at. */
@@ -35,7 +35,7 @@ export const openWebhooks = async (parts: WebhookDomainParts): Promise<{ views: 
   }
   work.addKind(webhookDelivery({ config: config.webhooks, ledger, sender, sealing, now, disabled }))
   const source = sourceOf(config)
-  const webhooks = createWebhooks({
+  const webhooks = new Webhooks({
     store,
     config: config.webhooks,
     sealing,

@@ -34,29 +34,6 @@ export interface WithSecret {
   secret: string
 }
 
-/** The addresses that tenants want their events at. All but `create` throw `not_found`. */
-export interface Webhooks {
-  /** Throws `invalid_request` for an address that is not sent to, `conflict` for too many. */
-  create(webhook: NewWebhook, scope: WebhookScope, by: Actor): Promise<WithSecret>
-  get(id: string, scope: WebhookScope): Promise<Webhook>
-  /** Oldest first. */
-  list(scope: WebhookScope): Promise<Webhook[]>
-  /** A new secret; the one before signs too until a day has passed. */
-  rotate(id: string, scope: WebhookScope, by: Actor): Promise<WithSecret>
-  /** Sends to it again. What was called off is not sent. */
-  enable(id: string, scope: WebhookScope, by: Actor): Promise<Webhook>
-  delete(id: string, scope: WebhookScope, by: Actor): Promise<Webhook>
-  /** Puts a test event into the queue. Throws `conflict` for one that is disabled. */
-  test(id: string, scope: WebhookScope, by: Actor): Promise<{ eventId: string; jobId: string }>
-  /** Enabled webhooks of all tenants. */
-  active(): Promise<Webhook[]>
-  /**
-   * Subscribes to changes, including those of other processes. A change made in this process
-   * resolves once every listener has handled it.
-   */
-  onChange(listener: () => void | Promise<void>): () => void
-}
-
 export interface WebhookParts {
   store: Store
   config: WebhooksConfig
@@ -69,19 +46,120 @@ export interface WebhookParts {
   now: () => number
 }
 
-export const createWebhooks = (parts: WebhookParts): Webhooks => {
-  const { config, sealing, sender, now } = parts
-  const { ledger, revisions } = parts.store
-  const listeners = new Set<() => void | Promise<void>>()
-  const tell = async (): Promise<void> => {
-    await Promise.all([...listeners].map(listener => listener()))
+/** Addresses to which tenants have their events sent. All methods but `create` throw `not_found`. */
+export class Webhooks {
+  readonly #parts: WebhookParts
+  readonly #listeners = new Set<() => void | Promise<void>>()
+
+  constructor(parts: WebhookParts) {
+    this.#parts = parts
   }
 
-  const rowOf = (
+  /** Throws `invalid_request` for an address that is not allowed, `conflict` for too many. */
+  async create(webhook: NewWebhook, scope: WebhookScope, by: Actor): Promise<WithSecret> {
+    const { store } = this.#parts
+    const { row, secret } = this.#newRow(webhook, scope, by)
+    await store.ledger.sealed.write(async trx => {
+      await this.#requireRoom(trx, scope.tenantId)
+      await trx.insertInto('webhooks').values(row).execute()
+      await bumpRevision(trx, 'webhooks')
+      await auditWebhook(trx, 'create', row, by)
+    })
+    await this.#notify()
+    return { webhook: webhookOf(row), secret }
+  }
+
+  async get(id: string, { tenantId }: WebhookScope): Promise<Webhook> {
+    return webhookOf(await find(this.#parts.store.ledger.read, id, tenantId))
+  }
+
+  /** Oldest first. */
+  async list({ tenantId }: WebhookScope): Promise<Webhook[]> {
+    const query = this.#parts.store.ledger.read.selectFrom('webhooks').selectAll().orderBy('id')
+    return (await query.where('tenant_id', '=', tenantId).execute()).map(webhookOf)
+  }
+
+  /** Creates a new secret; the previous one also signs for a day. */
+  async rotate(id: string, scope: WebhookScope, by: Actor): Promise<WithSecret> {
+    const { sealing, now } = this.#parts
+    const secret = newWebhookSecret()
+    const webhook = await this.#change('rotate', [id, scope, by], row => ({
+      secret_sealed: sealing.seal(secret, row.id),
+      previous_sealed: row.secret_sealed,
+      previous_until: now() + DAY_MS,
+    }))
+    return { webhook, secret }
+  }
+
+  /** Resumes a disabled webhook. Events that were cancelled meanwhile are not sent. */
+  enable(id: string, scope: WebhookScope, by: Actor): Promise<Webhook> {
+    return this.#change('enable', [id, scope, by], ({ url }) => {
+      this.#parts.sender.judge(url)
+      return { disabled_at: null, disabled_reason: null, dead_in_row: 0 }
+    })
+  }
+
+  async delete(id: string, { tenantId }: WebhookScope, by: Actor): Promise<Webhook> {
+    const { store, now } = this.#parts
+    const row = await store.ledger.sealed.write(async trx => {
+      const found = await find(trx, id, tenantId)
+      await cancelLane(trx, laneOf(id), 'the webhook was deleted', now())
+      await trx.deleteFrom('webhooks').where('id', '=', id).execute()
+      await bumpRevision(trx, 'webhooks')
+      await auditWebhook(trx, 'delete', found, by)
+      return found
+    })
+    await this.#notify()
+    return webhookOf(row)
+  }
+
+  /** Adds a test event to the queue. Throws `conflict` for a webhook that is disabled. */
+  async test(
+    id: string,
+    { tenantId }: WebhookScope,
+    by: Actor,
+  ): Promise<{ eventId: string; jobId: string }> {
+    const { store, queue } = this.#parts
+    const event = this.#testEvent(id, tenantId)
+    const job = await store.ledger.sealed.write(async trx => {
+      const row = await find(trx, id, tenantId)
+      if (row.disabled_at !== null) throw new ShoalError('conflict', `webhook ${id} is disabled`)
+      await auditWebhook(trx, 'test', row, by)
+      return queue.addWithin(trx, deliveryJob(webhookOf(row), event))
+    })
+    queue.wake()
+    return { eventId: event.id, jobId: job.id }
+  }
+
+  /** Enabled webhooks of all tenants. */
+  async active(): Promise<Webhook[]> {
+    const query = this.#parts.store.ledger.read.selectFrom('webhooks').selectAll().orderBy('id')
+    return (await query.where('disabled_at', 'is', null).execute()).map(webhookOf)
+  }
+
+  /**
+   * Calls the listener on changes, including those of other processes. A change in this process
+   * resolves only after every listener has. Returns how to remove the listener.
+   */
+  onChange(listener: () => void | Promise<void>): () => void {
+    this.#listeners.add(listener)
+    const stopWatching = this.#parts.store.revisions.onChange('webhooks', listener)
+    return () => {
+      this.#listeners.delete(listener)
+      stopWatching()
+    }
+  }
+
+  async #notify(): Promise<void> {
+    await Promise.all([...this.#listeners].map(listener => listener()))
+  }
+
+  #newRow(
     { url, types, label }: NewWebhook,
     { tenantId }: WebhookScope,
     by: Actor,
-  ): { row: WebhookRow; secret: string } => {
+  ): { row: WebhookRow; secret: string } {
+    const { sealing, sender, now } = this.#parts
     const id = newId('wh', now())
     const secret = newWebhookSecret()
     const row: WebhookRow = {
@@ -104,127 +182,61 @@ export const createWebhooks = (parts: WebhookParts): Webhooks => {
     return { row, secret }
   }
 
-  const audit = (
-    trx: SealedTrx,
-    verb: string,
-    { id, tenant_id, url, types_json }: WebhookRow,
-    by: Actor,
-  ) =>
-    appendAudit(trx, {
-      ...by,
-      ...{ tenant: tenant_id, action: `webhook.${verb}`, subject: id, outcome: 'done' },
-      // a path may be a secret of the receiver's
-      details: { host: new URL(url).host, types: JSON.parse(types_json) },
-    })
-
-  const requireRoom = async (trx: SealedTrx, tenantId: string): Promise<void> => {
-    const query = trx.selectFrom('webhooks').select('id').where('tenant_id', '=', tenantId)
-    if ((await query.execute()).length >= config.max_per_tenant)
-      throw new ShoalError('conflict', `a tenant may have ${config.max_per_tenant} webhooks`)
-  }
-
-  const create: Webhooks['create'] = async (wanted, scope, by) => {
-    const { row, secret } = rowOf(wanted, scope, by)
-    await ledger.sealed.write(async trx => {
-      await requireRoom(trx, scope.tenantId)
-      await trx.insertInto('webhooks').values(row).execute()
-      await bumpRevision(trx, 'webhooks')
-      await audit(trx, 'create', row, by)
-    })
-    await tell()
-    return { webhook: webhookOf(row), secret }
-  }
-
-  /** One change of one webhook, with its row in the audit. */
-  const change = async (
-    verb: string,
-    [id, { tenantId }, by]: [string, WebhookScope, Actor],
-    values: (row: WebhookRow, trx: SealedTrx) => Promise<Partial<WebhookRow>>,
-  ): Promise<Webhook> => {
-    const after = await ledger.sealed.write(async trx => {
-      const before = await find(trx, id, tenantId)
-      const row = { ...before, ...(await values(before, trx)), changed_at: now() }
-      await trx.updateTable('webhooks').set(row).where('id', '=', id).execute()
-      await bumpRevision(trx, 'webhooks')
-      await audit(trx, verb, row, by)
-      return row
-    })
-    await tell()
-    return webhookOf(after)
-  }
-
-  const rotate: Webhooks['rotate'] = async (...asked) => {
-    const secret = newWebhookSecret()
-    const webhook = await change('rotate', asked, async row => ({
-      secret_sealed: sealing.seal(secret, row.id),
-      previous_sealed: row.secret_sealed,
-      previous_until: now() + DAY_MS,
-    }))
-    return { webhook, secret }
-  }
-
-  const remove: Webhooks['delete'] = async (id, { tenantId }, by) => {
-    const row = await ledger.sealed.write(async trx => {
-      const found = await find(trx, id, tenantId)
-      await cancelLane(trx, laneOf(id), 'the webhook was deleted', now())
-      await trx.deleteFrom('webhooks').where('id', '=', id).execute()
-      await bumpRevision(trx, 'webhooks')
-      await audit(trx, 'delete', found, by)
-      return found
-    })
-    await tell()
-    return webhookOf(row)
-  }
-
-  const test: Webhooks['test'] = async (id, { tenantId }, by) => {
-    const event: CloudEvent = {
+  #testEvent(id: string, tenantId: string): CloudEvent {
+    const { source, now } = this.#parts
+    return {
       specversion: '1.0',
       id: randomUUID(),
-      source: parts.source,
+      source,
       type: 'shoal.webhook.test',
       subject: id,
       time: new Date(now()).toISOString(),
       data: { tenant_id: tenantId },
     }
-    const job = await ledger.sealed.write(async trx => {
-      const row = await find(trx, id, tenantId)
-      if (row.disabled_at !== null) throw new ShoalError('conflict', `webhook ${id} is disabled`)
-      await audit(trx, 'test', row, by)
-      return parts.queue.addWithin(trx, deliveryJob(webhookOf(row), event))
-    })
-    parts.queue.wake()
-    return { eventId: event.id, jobId: job.id }
   }
 
-  return {
-    create,
-    rotate,
-    test,
-    delete: remove,
-    enable: (...asked) =>
-      change('enable', asked, async ({ url }) => {
-        sender.judge(url)
-        return { disabled_at: null, disabled_reason: null, dead_in_row: 0 }
-      }),
-    get: async (id, { tenantId }) => webhookOf(await find(ledger.read, id, tenantId)),
-    list: async ({ tenantId }) => {
-      const query = ledger.read.selectFrom('webhooks').selectAll().orderBy('id')
-      return (await query.where('tenant_id', '=', tenantId).execute()).map(webhookOf)
-    },
-    active: async () => {
-      const query = ledger.read.selectFrom('webhooks').selectAll().orderBy('id')
-      return (await query.where('disabled_at', 'is', null).execute()).map(webhookOf)
-    },
-    onChange: listener => {
-      listeners.add(listener)
-      const stopWatching = revisions.onChange('webhooks', listener)
-      return () => {
-        listeners.delete(listener)
-        stopWatching()
-      }
-    },
+  async #requireRoom(trx: SealedTrx, tenantId: string): Promise<void> {
+    const { max_per_tenant } = this.#parts.config
+    const query = trx.selectFrom('webhooks').select('id').where('tenant_id', '=', tenantId)
+    if ((await query.execute()).length >= max_per_tenant)
+      throw new ShoalError('conflict', `a tenant may have ${max_per_tenant} webhooks`)
+  }
+
+  /** Changes one webhook, together with the row in the audit. */
+  async #change(
+    verb: string,
+    [id, { tenantId }, by]: [string, WebhookScope, Actor],
+    change: (row: WebhookRow) => Partial<WebhookRow>,
+  ): Promise<Webhook> {
+    const { store, now } = this.#parts
+    const after = await store.ledger.sealed.write(async trx => {
+      const before = await find(trx, id, tenantId)
+      const row = { ...before, ...change(before), changed_at: now() }
+      await trx.updateTable('webhooks').set(row).where('id', '=', id).execute()
+      await bumpRevision(trx, 'webhooks')
+      await auditWebhook(trx, verb, row, by)
+      return row
+    })
+    await this.#notify()
+    return webhookOf(after)
   }
 }
+
+const auditWebhook = (
+  trx: SealedTrx,
+  verb: string,
+  { id, tenant_id, url, types_json }: WebhookRow,
+  by: Actor,
+): Promise<unknown> =>
+  appendAudit(trx, {
+    ...by,
+    tenant: tenant_id,
+    action: `webhook.${verb}`,
+    subject: id,
+    outcome: 'done',
+    // the path of the address may be a secret of the receiver
+    details: { host: new URL(url).host, types: JSON.parse(types_json) },
+  })
 
 const find = async (
   db: Pick<Kysely<LedgerTables>, 'selectFrom'>,

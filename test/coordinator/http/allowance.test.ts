@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import type { AppParts } from '../../../coordinator/assembly/app.ts'
 import type { Engine } from '../../../coordinator/fleet/router.ts'
 import { Keys } from '../../../coordinator/keys/keys.ts'
-import { createQuota } from '../../../coordinator/quota/quota.ts'
+import { LeasedQuota } from '../../../coordinator/quota/quota.ts'
 import { Tiers } from '../../../coordinator/quota/tiers.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { appWith, config, rawRequest, views } from '../../support/app.ts'
@@ -20,7 +20,7 @@ const rig = async (t: Test, tiers: object = {}, parts: Partial<AppParts> = {}) =
   await populate(store)
   const keys = new Keys({ store, logger })
   const settings = config({ tiers })
-  const quota = createQuota({
+  const quota = new LeasedQuota({
     store,
     tiers: settings.tiers,
     logger,

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import pino from 'pino'
-import { startWorker } from '../../../coordinator/queue/worker.ts'
+import { Worker } from '../../../coordinator/queue/worker.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
 import { testKind } from './scene.ts'
 
@@ -15,7 +15,7 @@ const kind = testKind({
     appendFileSync(file, `${id} ${(payload as { n: number }).n}\n`)
   },
 })
-const worker = startWorker({
+const worker = Worker.start({
   ledger: store.ledger,
   kinds: new Map([[kind.kind, kind]]),
   id,

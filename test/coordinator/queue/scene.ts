@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
 import { defineJobKind, type JobKind } from '../../../coordinator/queue/job-kind.ts'
 import { createQueue } from '../../../coordinator/queue/queue.ts'
-import { startWorker, type WorkerParts } from '../../../coordinator/queue/worker.ts'
+import { Worker, type WorkerParts } from '../../../coordinator/queue/worker.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { silent } from '../../support/cell.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
@@ -32,7 +32,7 @@ export const queueScene = async (t: Pick<Test, 'teardown'>, kinds: JobKind[]) =>
   const byName = new Map(kinds.map(kind => [kind.kind, kind]))
   const queue = createQueue({ ledger: store.ledger, kinds: () => byName, now })
   const work = (parts: Partial<WorkerParts> = {}) => {
-    const worker = startWorker({
+    const worker = Worker.start({
       ...{ ledger: store.ledger, kinds: byName, id: 'w1', logger: silent, now },
       ...{ random: () => 0, pollMs: 5 },
       ...parts,

@@ -1,4 +1,4 @@
-import { createQuota } from '../../../coordinator/quota/quota.ts'
+import { LeasedQuota } from '../../../coordinator/quota/quota.ts'
 import { Tiers } from '../../../coordinator/quota/tiers.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
 
@@ -8,7 +8,7 @@ const [folder = '', limit = '', asked = '', now = ''] = process.argv.slice(2)
 const store = await openStore(folder)
 const allowance = { requests_per_month: Number(limit), requests_per_minute: 100_000 }
 const tiers = Tiers.parse({ free: allowance })
-const quota = createQuota({ store, tiers, logger: console })
+const quota = new LeasedQuota({ store, tiers, logger: console })
 process.stdout.write('ready\n')
 process.stdin.once('data', async () => {
   const admits = Array.from({ length: Number(asked) }, async () =>

@@ -7,7 +7,7 @@ import t from 'tap'
 import { MinuteWindow } from '../../../coordinator/quota/minute-window.ts'
 import { Calendar, monthAt, monthBefore } from '../../../coordinator/quota/month.ts'
 import { leaseSize } from '../../../coordinator/quota/month-ledger.ts'
-import { createQuota, type QuotaOptions } from '../../../coordinator/quota/quota.ts'
+import { LeasedQuota, type QuotaOptions } from '../../../coordinator/quota/quota.ts'
 import { Tiers } from '../../../coordinator/quota/tiers.ts'
 import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
@@ -27,7 +27,7 @@ const withLimits = (
 ) => {
   const limits = { requests_per_month: month, requests_per_minute: minute }
   const tiers = Tiers.parse({ free: limits, pro: limits, anonymous: limits })
-  return createQuota({ store, tiers, logger, ticks: () => 0, ...options })
+  return new LeasedQuota({ store, tiers, logger, ticks: () => 0, ...options })
 }
 
 const reserved = async ({ ledger }: Store) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createQuota } from '../../../coordinator/quota/quota.ts'
+import { LeasedQuota } from '../../../coordinator/quota/quota.ts'
 import { Tiers } from '../../../coordinator/quota/tiers.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
@@ -14,7 +14,7 @@ const quotaOf = (store: Store) => {
     requests_per_month,
     requests_per_minute: 100_000,
   })
-  return createQuota({
+  return new LeasedQuota({
     store,
     tiers: Tiers.parse({ free: limits(100), pro: limits(1000) }),
     logger: { warn: () => {} },
