@@ -19,7 +19,7 @@ import {
 } from '../../shared/wire/topics.ts'
 import { mayPublish, maySubscribe } from './access.ts'
 import { type Bus, type BusParts, CONNECT_TIMEOUT_MS, isKeepaliveAllowed } from './bus.ts'
-import { createConnections } from './connections.ts'
+import { type Connections, createConnections } from './connections.ts'
 
 /**
  * Options of the embedded engine; `test/coordinator/broker/interop.test.ts` runs it with open
@@ -62,6 +62,58 @@ const takeOut = (client: Client, packet: ConnectPacket): void => {
 /** The cell a connection was proven to be; set before the broker sees the first byte. */
 const proven = new WeakMap<object, string>()
 
+/** Reports a refusal and returns the error that aedes sends. */
+type Refuse = (client: Client | null, reason: string, details: object) => Error
+
+/** Which connections, publishes and subscriptions the broker accepts. */
+const accessRules = (parts: BusParts, connections: Connections, refuse: Refuse): AedesOptions => ({
+  preConnect: (client, packet, done) => {
+    const cellId = proven.get(client.conn)
+    if (packet.clientId !== cellId)
+      return done(refuse(client, 'client id is not the cell', { id: packet.clientId }), false)
+    takeOut(client, packet)
+    if (!packet.clean) return done(refuse(client, 'sessions are clean', {}), false)
+    const { keepalive } = packet
+    if (!isKeepaliveAllowed(keepalive))
+      return done(refuse(client, 'keep alive out of range', { keepalive }), false)
+    const willTopic = packet.will?.topic
+    if (willTopic !== undefined && willTopic !== topicFor('state', cellId))
+      return done(refuse(client, 'last will on a foreign topic', { topic: willTopic }), false)
+    done(null, true)
+  },
+  authenticate: (client, username, _password, done) => {
+    const password = passwords.get(client) ?? ''
+    passwords.delete(client)
+    const cellId = proven.get(client.conn)
+    if (username !== cellId || cellId === undefined)
+      return done(
+        Object.assign(refuse(client, 'user name is not the cell', {}), { returnCode: 5 }),
+        false,
+      )
+    Promise.resolve(parts.authenticate(cellId, password)).then(
+      valid => done(null, valid),
+      () => done(null, false),
+    )
+  },
+  authorizePublish: (client, packet, done) => {
+    if (client === null) return done(null)
+    if (!mayPublish(client.id, packet)) {
+      client.close()
+      return done(refuse(client, 'publish not allowed', { topic: packet.topic }))
+    }
+    // only a last will is published by a client that is closed; one set off by a takeover is no loss
+    if (client.closed && connections.isOvertaken(client.conn as Duplex, client.id))
+      return done(new Error('the cell has reconnected'))
+    packet.retain = false
+    done(null)
+  },
+  authorizeSubscribe: (client, subscription, done) => {
+    if (maySubscribe(client.id, subscription.topic)) return done(null, subscription)
+    refuse(client, 'subscribe not allowed', { topic: subscription.topic })
+    done(null, null)
+  },
+})
+
 /**
  * The broker in the coordinator's own process. It knows cells only: a connection is bound to one
  * cell, publishes and subscribes on that cell's topics, and nothing is retained, because the
@@ -71,7 +123,7 @@ export const createEmbeddedBus = async (parts: BusParts): Promise<Bus> => {
   const { logger, receive } = parts
   const connections = createConnections(parts)
 
-  const refuse = (client: Client | null, reason: string, details: object): Error => {
+  const refuse: Refuse = (client, reason, details) => {
     logger.warn({ cell: client && proven.get(client.conn), reason, ...details }, 'mqtt refused')
     return new Error(reason)
   }
@@ -79,51 +131,7 @@ export const createEmbeddedBus = async (parts: BusParts): Promise<Bus> => {
   const broker = await Aedes.createBroker({
     ...ENGINE,
     connectTimeout: parts.connectTimeoutMs ?? ENGINE.connectTimeout,
-    preConnect: (client, packet, done) => {
-      const cellId = proven.get(client.conn)
-      if (packet.clientId !== cellId)
-        return done(refuse(client, 'client id is not the cell', { id: packet.clientId }), false)
-      takeOut(client, packet)
-      if (!packet.clean) return done(refuse(client, 'sessions are clean', {}), false)
-      const { keepalive } = packet
-      if (!isKeepaliveAllowed(keepalive))
-        return done(refuse(client, 'keep alive out of range', { keepalive }), false)
-      const willTopic = packet.will?.topic
-      if (willTopic !== undefined && willTopic !== topicFor('state', cellId))
-        return done(refuse(client, 'last will on a foreign topic', { topic: willTopic }), false)
-      done(null, true)
-    },
-    authenticate: (client, username, _password, done) => {
-      const password = passwords.get(client) ?? ''
-      passwords.delete(client)
-      const cellId = proven.get(client.conn)
-      if (username !== cellId || cellId === undefined)
-        return done(
-          Object.assign(refuse(client, 'user name is not the cell', {}), { returnCode: 5 }),
-          false,
-        )
-      Promise.resolve(parts.authenticate(cellId, password)).then(
-        valid => done(null, valid),
-        () => done(null, false),
-      )
-    },
-    authorizePublish: (client, packet, done) => {
-      if (client === null) return done(null)
-      if (!mayPublish(client.id, packet)) {
-        client.close()
-        return done(refuse(client, 'publish not allowed', { topic: packet.topic }))
-      }
-      // only a last will is published by a client that is closed; one set off by a takeover is no loss
-      if (client.closed && connections.isOvertaken(client.conn as Duplex, client.id))
-        return done(new Error('the cell is connected anew'))
-      packet.retain = false
-      done(null)
-    },
-    authorizeSubscribe: (client, subscription, done) => {
-      if (maySubscribe(client.id, subscription.topic)) return done(null, subscription)
-      refuse(client, 'subscribe not allowed', { topic: subscription.topic })
-      done(null, null)
-    },
+    ...accessRules(parts, connections, refuse),
   })
 
   for (const event of ['clientError', 'connectionError'] as const)

@@ -1,7 +1,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
-import { connect as connectMqtt, type IClientOptions } from 'mqtt'
+import { connect as connectMqtt, type IClientOptions, type MqttClient } from 'mqtt'
 import { ShoalError } from '../../shared/errors.ts'
 import { type CoordinatorBody, envelope } from '../../shared/wire/envelope.ts'
 import {
@@ -49,30 +49,13 @@ export interface ExternalParts extends BusParts {
  * carried to the broker.
  */
 export const createExternalBus = (parts: ExternalParts): Bus => {
-  const { logger, broker, changed, receive, epoch } = parts
+  const { logger, broker, epoch } = parts
   const connections = createConnections(parts)
   const carried = new Map<string, Socket>()
   const presence = (state: CoordinatorBody['state']): string =>
     JSON.stringify(envelope('coordinator', epoch, 'state', { state } satisfies CoordinatorBody))
   const client = connectMqtt(broker.url.href, clientOptions(broker, presence('offline')))
-
-  const greet = async (): Promise<void> => {
-    await client.subscribeAsync(upTopics(), { qos: 1 })
-    await client.publishAsync(topicFor('coordinator', ''), presence('online'), COORDINATOR)
-    changed(true)
-  }
-  client.on('connect', () => {
-    greet().catch(error => logger.warn({ reason: error.message }, 'broker refused'))
-  })
-  client.on('offline', () => changed(false))
-  client.on('error', error => logger.warn({ reason: error.message }, 'broker failed'))
-  client.on('message', (topic, payload, { retain }) => {
-    // retained messages are of the past, and anybody with the broker's password can plant one
-    if (retain) return
-    const parsed = parseTopic(topic)
-    if (parsed?.cellId === undefined || TOPICS[parsed.name].direction !== 'up') return
-    receive(parsed.name, parsed.cellId, payload)
-  })
+  listenTo(client, parts, presence('online'))
 
   /** Ends the cell's old connection in peace: a will that a takeover sets off is no loss. */
   const takeOver = async (cellId: string, upstream: Socket): Promise<void> => {
@@ -133,6 +116,31 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
     connected: () => client.connected,
     close,
   }
+}
+
+/** Subscribes on every connect and passes on what cells publish. */
+const listenTo = (
+  client: MqttClient,
+  { logger, changed, receive }: ExternalParts,
+  online: string,
+): void => {
+  const greet = async (): Promise<void> => {
+    await client.subscribeAsync(upTopics(), { qos: 1 })
+    await client.publishAsync(topicFor('coordinator', ''), online, COORDINATOR)
+    changed(true)
+  }
+  client.on('connect', () => {
+    greet().catch(error => logger.warn({ reason: error.message }, 'broker refused'))
+  })
+  client.on('offline', () => changed(false))
+  client.on('error', error => logger.warn({ reason: error.message }, 'broker failed'))
+  client.on('message', (topic, payload, { retain }) => {
+    // retained messages are outdated, and any client with the broker's password can plant one
+    if (retain) return
+    const parsed = parseTopic(topic)
+    if (parsed?.cellId === undefined || TOPICS[parsed.name].direction !== 'up') return
+    receive(parsed.name, parsed.cellId, payload)
+  })
 }
 
 const COORDINATOR = { qos: TOPICS.coordinator.qos, retain: TOPICS.coordinator.retain }
