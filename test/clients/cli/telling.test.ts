@@ -113,7 +113,7 @@ t.test('the program', async t => {
     t.match(ended, { code: 65, out: '' })
     t.match(
       ended.err,
-      /plan is missing \(invalid_request\)\n {2}--plan <json> {2}Exactly.*required/,
+      /plan is missing \(invalid_request\)\n {2}--plan <json> {2}The exact plan.*required/,
     )
     t.match(ended.err, /for example: shoal gates request GATE_ID .*--plan/)
   })
