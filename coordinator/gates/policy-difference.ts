@@ -82,7 +82,7 @@ export const summaryOf = (difference: readonly PolicyChange[]): string => {
     ...[...counts].map(([name, count]) => counted(name, count)),
     ...movesOf(difference.filter(isMove)),
   ]
-  return parts.length === 0 ? 'only its name is another' : parts.join(', ')
+  return parts.length === 0 ? 'only the version differs' : parts.join(', ')
 }
 
 /** Further changes are only counted. */

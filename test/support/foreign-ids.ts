@@ -61,6 +61,7 @@ const BESIDE: Record<string, { kind: Owned; value: (id: string) => unknown }> = 
 /** Such fields that name nothing of a tenant's, and why. */
 const HARMLESS: Record<string, string> = {
   'commands-list cell_id': 'cells are shared',
+  'commands-create device_id': 'devices belong to cells, which are shared',
   'tasks-list context_id': 'a filter over the own tenant',
   'gates-requests gate_id': 'gates are shared',
   'hitl-gate gate_id': 'gates are shared',

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { DEVICE_ID } from '../../../shared/ids.ts'
 import type { ApprovedPlan } from '../../../shared/wire/approved-plan.ts'
 import { MAX_TTL_SECONDS, VerbName } from '../../../shared/wire/command.ts'
 import { LIVE_GATE } from '../../../shared/wire/plan-part.ts'
@@ -21,6 +22,13 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({
     cell_id: Id,
+    device_id: z
+      .string()
+      .regex(DEVICE_ID)
+      .exactOptional()
+      .describe(
+        'Device that the verb is for; commands of one device are executed one after another.',
+      ),
     verb: VerbName.describe('One of the verbs that the cell announces.'),
     params: bounded(z.record(z.string().max(128), z.json()), MAX_PARAMS_BYTES).default({}),
     mode: z
@@ -38,13 +46,15 @@ export default defineOperation({
   }),
   examples: [{ verb: 'ping' }],
   output: CommandView,
-  plan: async ({ cell_id, verb, params, mode, ttl_seconds }, context) => {
+  plan: async ({ cell_id, device_id, verb, params, mode, ttl_seconds }, context) => {
     const { cells, commands, actor, signal } = context
     const cell = await cells.get(cell_id)
     if (cell === undefined || cell.revokedAt !== undefined)
       throw new ShoalError('not_found', `no cell ${cell_id}`)
-    const request = { cellId: cell_id, verb, params, mode, ttlSeconds: ttl_seconds }
-    const summary = `${verb} on ${cell_id}`
+    const device = device_id === undefined ? {} : { deviceId: device_id }
+    const request = { cellId: cell_id, ...device, verb, params, mode, ttlSeconds: ttl_seconds }
+    const summary =
+      device_id === undefined ? `${verb} on ${cell_id}` : `${verb} on ${device_id} of ${cell_id}`
     if (!commands.needsApproval(request)) return { plan: { request, covers: {} }, summary }
     // the cell says what it would do: that is what people approve, and what it compares
     const { plan: covers, hazard, gate } = await commands.plan(request, actor, signal)

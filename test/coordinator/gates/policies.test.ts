@@ -298,6 +298,6 @@ t.test('the difference names what is added, removed and changed, and the order',
   t.equal(summaryOf([]), 'nothing changes')
   t.equal(
     summaryOf(policyDifference(before, { ...before, version: '9' })),
-    'only its name is another',
+    'only the version differs',
   )
 })

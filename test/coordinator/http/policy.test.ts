@@ -102,7 +102,7 @@ t.test('what is refused before anybody is asked', async t => {
   const failing = { ...changed('two'), tests: [{ action_type: 'x.y', expect: 'allowed' }] }
   for (const [what, document, message] of [
     ['a failing table', failing, /test 1: x\.y by person \(client\) is denied, not allowed/],
-    ['its own name again', { ...changed('two'), version: '1' }, /version 1 holds/],
+    ['its own name again', { ...changed('two'), version: '1' }, /version 1 is in force/],
     ['no YAML', 'a: [', /document/],
     [
       'a weaker gate',
