@@ -105,7 +105,9 @@ const runLocked = async <T>(stateDir: string, run: () => Promise<T>): Promise<T>
 /** The store is found as the serving process finds it: same file, environment and flags. */
 const administer = async (argv: string[], env: Environment): Promise<void> => {
   const program = new Command(PROGRAM)
-    .description('Run without a command to start the coordinator. The commands work on the local store.')
+    .description(
+      'Run without a command to start the coordinator. The commands work on the local store.',
+    )
     .option('--config <file>', 'configuration file')
     .option('--state-dir <folder>', 'folder of the store')
     .showHelpAfterError(MORE)

@@ -96,7 +96,5 @@ const malformed = (error: unknown): Error =>
 
 const worded = ({ code, message }: { code: number; message: string }): Error => {
   if (code === -32600 || code === -32601) return new MalformedBody(code, message)
-  return new RequestMalformedError(
-    code === -32602 ? message : 'the params do not match the method',
-  )
+  return new RequestMalformedError(code === -32602 ? message : 'the params do not match the method')
 }

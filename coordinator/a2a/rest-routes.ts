@@ -42,8 +42,7 @@ export const targetOf = (method: string, path: string, version: Version | undefi
     if ('row' in match) return { version: '1.0', match, tenant }
     allowed.push(...match.allowed)
   }
-  if (allowed.length === 0)
-    throw new ShoalError('not_found', `no route at ${PREFIX}${path}`)
+  if (allowed.length === 0) throw new ShoalError('not_found', `no route at ${PREFIX}${path}`)
   throw new ShoalError('method_not_allowed', `${PREFIX}${path} takes ${allowed.join(', ')}`)
 }
 

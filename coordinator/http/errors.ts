@@ -37,7 +37,9 @@ export const toShoalError = (error: FastifyError | ShoalError): ShoalError => {
   const code =
     fastifyCodes[error.code] ?? (error.statusCode === 400 ? 'invalid_request' : undefined)
   if (code !== undefined) return new ShoalError(code, error.message, { cause: error })
-  return new ShoalError('internal', 'the coordinator failed to handle this request', { cause: error })
+  return new ShoalError('internal', 'the coordinator failed to handle this request', {
+    cause: error,
+  })
 }
 
 const validationError = (issue: { instancePath: string; message?: string }): ShoalError => {

@@ -15,9 +15,13 @@ export const requireModel = (
 ): CatalogueEntry => {
   const entry = byId.get(id)
   if (entry === undefined && id === AUTO_MODEL)
-    throw new ShoalError('invalid_model', `${AUTO_MODEL} is only available for chat completions and responses`, {
-      param: 'model',
-    })
+    throw new ShoalError(
+      'invalid_model',
+      `${AUTO_MODEL} is only available for chat completions and responses`,
+      {
+        param: 'model',
+      },
+    )
   if (entry === undefined || tierRank(entry.minimum_tier) > tierRank(tier))
     throw new ShoalError(
       'invalid_model',

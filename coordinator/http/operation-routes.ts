@@ -156,7 +156,8 @@ const askedIn = (request: FastifyRequest, operation: Operation): Asked => {
   ] as [string, unknown][]
   const seen = new Set<string>()
   for (const [param] of all) {
-    if (seen.has(param)) throw new ShoalError('invalid_request', `${param} is given twice`, { param })
+    if (seen.has(param))
+      throw new ShoalError('invalid_request', `${param} is given twice`, { param })
     seen.add(param)
   }
   return { input: Object.fromEntries(all), cellId: cellOf(request, operation) }

@@ -9,5 +9,8 @@ export const requireOwnOrigin = (origin: string | undefined, hosts: ReadonlySet<
   if (origin === undefined) return
   const host = URL.parse(origin)?.hostname
   if (host !== undefined && (hosts.has(host) || isLoopback(host))) return
-  throw new ShoalError('origin_not_allowed', `requests from pages of ${JSON.stringify(origin)} are not allowed`)
+  throw new ShoalError(
+    'origin_not_allowed',
+    `requests from pages of ${JSON.stringify(origin)} are not allowed`,
+  )
 }

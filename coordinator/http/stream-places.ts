@@ -20,7 +20,8 @@ export const createStreamPlaces = (limits: { all: number; perKey: number }): Str
     take: keyId => {
       const own = byKey.get(keyId) ?? 0
       if (own >= limits.perKey) refuse(`a key may have at most ${limits.perKey} open streams`)
-      if (count >= limits.all) refuse(`the coordinator has ${limits.all} open streams, which is its limit`)
+      if (count >= limits.all)
+        refuse(`the coordinator has ${limits.all} open streams, which is its limit`)
       byKey.set(keyId, own + 1)
       count++
       let given = false

@@ -80,7 +80,10 @@ export const createListening = (parts: ListeningParts): Listening => {
       }
     }
     const stall = (): void => {
-      const error = new ShoalError('request_timeout', `the client read nothing for ${stallMs / 1000} s`)
+      const error = new ShoalError(
+        'request_timeout',
+        `the client read nothing for ${stallMs / 1000} s`,
+      )
       end(error)
       stalled(error)
     }

@@ -9,7 +9,10 @@ export const pageOf = <T>(
 ): { page: T[]; nextCursor?: string } => {
   const from = cursor === undefined ? 0 : /^\d{1,6}$/.test(cursor) ? Number(cursor) : -1
   if (from < 0 || from % PAGE_SIZE !== 0 || (from > 0 && from >= all.length))
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'the cursor does not belong to this list')
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      'the cursor does not belong to this list',
+    )
   const next = from + PAGE_SIZE
   return {
     page: all.slice(from, next),

@@ -28,9 +28,13 @@ const groupsIn = (query: unknown): string[] | undefined => {
   const text = (query as Record<string, unknown> | undefined)?.[PARAM]
   if (text === undefined) return undefined
   if (typeof text !== 'string' || text.length > 1000)
-    throw new ShoalError('invalid_request', 'toolsets must be given once, as comma-separated names', {
-      param: PARAM,
-    })
+    throw new ShoalError(
+      'invalid_request',
+      'toolsets must be given once, as comma-separated names',
+      {
+        param: PARAM,
+      },
+    )
   return text.split(',').map(name => name.trim())
 }
 

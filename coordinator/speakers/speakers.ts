@@ -61,8 +61,7 @@ export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
   return {
     admit: (participant, context) => {
       const { id, type, url } = participant
-      if (url !== undefined && type !== 'agent')
-        throw wrong(`${id}: only agents have a url`, 'url')
+      if (url !== undefined && type !== 'agent') throw wrong(`${id}: only agents have a url`, 'url')
       if (type === 'model') models.admit(id, callerKey(context))
       if (type === 'skill') admitSkill(participant, context)
       if (type === 'agent') admitAgent(participant)

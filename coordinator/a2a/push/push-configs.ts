@@ -127,8 +127,14 @@ const requireShort = ({ id, url, token, authentication }: TaskPushNotificationCo
     if (typeof text !== 'string')
       throw new ShoalError('invalid_request', `${param} must be a string`, { param })
     if (text.length > MAX_TEXT)
-      throw new ShoalError('invalid_request', `${param} is longer than ${MAX_TEXT} characters`, { param })
+      throw new ShoalError('invalid_request', `${param} is longer than ${MAX_TEXT} characters`, {
+        param,
+      })
     if (/[^\x20-\x7e]/.test(text))
-      throw new ShoalError('invalid_request', `${param} must contain only visible ASCII characters`, { param })
+      throw new ShoalError(
+        'invalid_request',
+        `${param} must contain only visible ASCII characters`,
+        { param },
+      )
   }
 }

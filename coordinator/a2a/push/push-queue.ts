@@ -34,7 +34,10 @@ export const pushQueue = ({ configs, queue, logger }: PushQueueParts): TaskHooks
         const serializer = version.startsWith('1') ? V1 : V03
         const { body, contentType } = serializer.serialize(event, task)
         if (waiting >= MAX_WAITING || Buffer.byteLength(body) > MAX_BODY_BYTES) {
-          logger.warn({ task: taskId, hook: id, waiting }, 'an event was not queued for its webhook')
+          logger.warn(
+            { task: taskId, hook: id, waiting },
+            'an event was not queued for its webhook',
+          )
           continue
         }
         const payload = { tenant_id: tenantId, task_id: taskId, config_id: id, body }

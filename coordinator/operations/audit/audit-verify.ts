@@ -64,7 +64,9 @@ const witnessOf = (seq: number | undefined, hash: string | undefined): Head | un
   if (seq === undefined && hash === undefined) return undefined
   if (seq !== undefined && hash !== undefined) return { seq, hash }
   const param = seq === undefined ? 'seq' : 'hash'
-  throw new ShoalError('invalid_request', `${param} is missing: a head has a number and a hash`, { param })
+  throw new ShoalError('invalid_request', `${param} is missing: a head has a number and a hash`, {
+    param,
+  })
 }
 
 const purgedOf = (purged: Checkpoint | undefined) => {

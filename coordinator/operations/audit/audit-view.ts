@@ -73,10 +73,8 @@ const timeOf = (text: string, param: string, now: number): number => {
   if (count !== undefined) return now - Number(count) * (UNIT_MS[unit] ?? 0)
   const at = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(at))
-    throw new ShoalError(
-      'invalid_request',
-      `${param} must be a time or an age: 30m, 24h, 7d`,
-      { param },
-    )
+    throw new ShoalError('invalid_request', `${param} must be a time or an age: 30m, 24h, 7d`, {
+      param,
+    })
   return at
 }

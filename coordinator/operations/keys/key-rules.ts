@@ -16,9 +16,13 @@ export const requireMayHave = async (plan: KeyPlan, context: Context): Promise<v
   if (plan.tenant_id !== tenantId)
     throw new ShoalError('tenant_forbidden', `the key is for tenant ${plan.tenant_id}`)
   if (plan.kind === 'person' && key.kind !== 'person')
-    throw new ShoalError('forbidden', `a key of kind ${key.kind} cannot request a key for a person`, {
-      param: 'kind',
-    })
+    throw new ShoalError(
+      'forbidden',
+      `a key of kind ${key.kind} cannot request a key for a person`,
+      {
+        param: 'kind',
+      },
+    )
   if (plan.person_id !== key.personId && !isAdministrator(context))
     throw new ShoalError('forbidden', 'only administrators can request a key for another person')
   requireKnown(plan, context)
@@ -34,9 +38,13 @@ export const requireMayHave = async (plan: KeyPlan, context: Context): Promise<v
 const requireKnown = ({ person_id, roles }: KeyPlan, context: Context): void => {
   const wanted = roles.find(role => (OPERATOR_ROLES as readonly string[]).includes(role))
   if (wanted === undefined || !wasVisitor(person_id) || isAdministrator(context)) return
-  throw new ShoalError('forbidden', `visitors cannot request ${wanted}; ask an administrator to request it`, {
-    param: 'roles',
-  })
+  throw new ShoalError(
+    'forbidden',
+    `visitors cannot request ${wanted}; ask an administrator to request it`,
+    {
+      param: 'roles',
+    },
+  )
 }
 
 const requireFuture = ({ expires_at }: KeyPlan, now: number): void => {
@@ -66,7 +74,9 @@ const requireOwnTenants = ({ further_tenants, roles }: KeyPlan, key: Key): void 
     })
   const role = roles.find(each => !key.roles.includes(each))
   if (role !== undefined)
-    throw new ShoalError('forbidden', `you do not have the role ${role} in other tenants`, { param: 'roles' })
+    throw new ShoalError('forbidden', `you do not have the role ${role} in other tenants`, {
+      param: 'roles',
+    })
 }
 
 /**

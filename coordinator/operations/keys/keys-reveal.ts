@@ -42,7 +42,10 @@ export default defineOperation({
 /** A program reads what it asked for itself, not what its person or another program did. */
 const requireAsker = ({ requesterKeyId }: GateRequest, { keyId, kind }: Caller['person']): void => {
   if (kind === 'person' || keyId === requesterKeyId) return
-  throw new ShoalError('forbidden', `a key of kind ${kind} can reveal only keys that it requested itself`)
+  throw new ShoalError(
+    'forbidden',
+    `a key of kind ${kind} can reveal only keys that it requested itself`,
+  )
 }
 
 const specOf = (plan: KeyPlan) => ({

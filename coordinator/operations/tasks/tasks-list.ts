@@ -50,6 +50,8 @@ export default defineOperation({
 /** The library has an error of its own for a cursor that is none. */
 const refuseCursor = (error: Error): never => {
   if (error.name === 'RequestMalformedError')
-    throw new ShoalError('invalid_request', 'the cursor is not from a previous page', { param: 'cursor' })
+    throw new ShoalError('invalid_request', 'the cursor is not from a previous page', {
+      param: 'cursor',
+    })
   throw error
 }
