@@ -24,7 +24,7 @@ import { Fleet } from '../coordinator/fleet/fleet.ts'
 import { acceptUpgrades } from '../coordinator/http/upgrades.ts'
 import { digestOf, randomSecret } from '../coordinator/keys/secret.ts'
 import { openStore, type Store } from '../coordinator/store/store.ts'
-import { newPrivateKey, signerOf } from '../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../shared/signing.ts'
 import { Ack, FINAL_STATES } from '../shared/wire/command.ts'
 import type { BenchCellsOptions } from './commands/cells.ts'
 import { cpuMs, percentile, type ReportRow, report, round } from './measure.ts'
@@ -38,9 +38,13 @@ const enrol = async (store: Store, count: number): Promise<BenchCellsOptions['ce
   const cells: BenchCellsOptions['cells'] = []
   await store.ledger.sealed.write(async trx => {
     for (let i = 0; i < count; i++) {
-      const privateKey = newPrivateKey()
+      const privateKey = generatePrivateKey()
       const credential = randomSecret()
-      const request = { token: '', name: `cell-${i}`, public_key: signerOf(privateKey).publicKey }
+      const request = {
+        token: '',
+        name: `cell-${i}`,
+        public_key: createSigner(privateKey).publicKey,
+      }
       const row = newCellRow(request, token.id, digestOf(credential).toString('hex'), Date.now())
       await trx.insertInto('cells').values(row).execute()
       cells.push({ id: row.id, credential, privateKey })
@@ -51,7 +55,7 @@ const enrol = async (store: Store, count: number): Promise<BenchCellsOptions['ce
 
 /** Starts a coordinator with the parts that commands need. */
 const startCoordinator = async (store: Store) => {
-  const signer = signerOf(newPrivateKey())
+  const signer = createSigner(generatePrivateKey())
   const cells = new Cells({ store, logger })
   const sentAtMs = new Map<string, number>()
   const ended = new Map<string, (fromBrokerMs: number) => void>()

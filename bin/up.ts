@@ -72,11 +72,11 @@ const stopOnSignals = (screen: LaunchScreen): { stop: AbortSignal; hurry: AbortS
   const hurry = new AbortController()
   onStopSignals({
     names: ['SIGINT', 'SIGTERM', 'SIGHUP'],
-    first: () => {
+    onFirst: () => {
       screen.say('stopping; press again to stop at once')
       stop.abort()
     },
-    again: () => hurry.abort(),
+    onRepeat: () => hurry.abort(),
   })
   return { stop: stop.signal, hurry: hurry.signal }
 }

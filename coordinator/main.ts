@@ -5,11 +5,11 @@ import { endForSure } from '../shared/end-for-sure.ts'
 import { exitCode, ShoalError } from '../shared/errors.ts'
 import { onLauncherGone } from '../shared/lifeline.ts'
 import { createLogger } from '../shared/logger.ts'
-import { notifySystemd, stallMeter, systemdNotify } from '../shared/notify.ts'
+import { createStallMeter, createSystemdNotify, notifySystemd } from '../shared/notify.ts'
 import { onReaderGone } from '../shared/reader-gone.ts'
 import { lockState } from '../shared/state-lock.ts'
 import { onStopSignals } from '../shared/stop-signals.ts'
-import { wrongValue } from '../shared/wrong-value.ts'
+import { rewordWrongValue } from '../shared/wrong-value.ts'
 import { addAdminCommands } from './admin/admin.ts'
 import { addBrokerCommands } from './admin/broker.ts'
 import { localActor } from './admin/on-store.ts'
@@ -23,7 +23,7 @@ import { loadServerIdentity } from './tls/server-identity.ts'
 const PROGRAM = 'shoal-coordinator'
 const MORE = `${PROGRAM} help lists the commands for keys, join tokens, cells and the audit.`
 
-/** What is not on the disk so long after the last answer will not get there. */
+/** Time after the last answer in which all data should be on the disk. */
 const CLOSE_TIMEOUT_MS = 10_000
 
 type Environment = Record<string, string | undefined>
@@ -68,17 +68,17 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
   await lockState(config.state_dir, held.signal)
   const coordinator = await serve(config, logger)
   const stop = new AbortController()
-  onStopSignals({ names: ['SIGTERM', 'SIGINT'], first: () => stop.abort() })
+  onStopSignals({ names: ['SIGTERM', 'SIGINT'], onFirst: () => stop.abort() })
   onLauncherGone(env, process.stdin, () => stop.abort())
-  const longestStallMs = env.WATCHDOG_USEC ? stallMeter(stop.signal) : () => 0
+  const longestStallMs = env.WATCHDOG_USEC ? createStallMeter(stop.signal) : () => 0
   const { signal } = stop
   if (env.NOTIFY_SOCKET)
     void notifySystemd({
       env,
-      send: systemdNotify(logger),
+      send: createSystemdNotify(logger),
       signal,
       longestStallMs,
-      healthy: coordinator.healthy,
+      isHealthy: coordinator.healthy,
     })
 
   await once(signal, 'abort')
@@ -89,7 +89,7 @@ const run = async (argv: string[], env: Environment): Promise<void> => {
 }
 
 /** `error: option '--tier <tier>' …`, with a line end. */
-const inWords = (text: string): string => wrongValue(text.trimEnd().replace(/^error: /, ''))
+const inWords = (text: string): string => rewordWrongValue(text.trimEnd().replace(/^error: /, ''))
 
 /** Runs work while no other process uses the state folder; throws `conflict` when one does. */
 const runLocked = async <T>(stateDir: string, run: () => Promise<T>): Promise<T> => {

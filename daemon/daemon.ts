@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { ShoalError } from '../shared/errors.ts'
-import { notifySystemd, stallMeter, systemdNotify } from '../shared/notify.ts'
-import { signerFrom } from '../shared/signing.ts'
+import { createStallMeter, createSystemdNotify, notifySystemd } from '../shared/notify.ts'
+import { openSigner } from '../shared/signing.ts'
 import { lockState } from '../shared/state-lock.ts'
 import { type DaemonConfig, DEFAULT_COORDINATOR_URL } from './config.ts'
 import type { DaemonParts } from './daemon-parts.ts'
@@ -42,9 +42,17 @@ export const daemon = async (given: DaemonParts): Promise<void> => {
 
   const local = config.local.port > 0 ? [localService(config.local.port, inference.handle)] : []
   const running = [start([inference, ...local])]
-  const longestStallMs = env.WATCHDOG_USEC ? stallMeter(signal) : () => 0
+  const longestStallMs = env.WATCHDOG_USEC ? createStallMeter(signal) : () => 0
   const healthy = () => isSound(health.view(), Date.now())
-  running.push(notifySystemd({ env, send: systemdNotify(logger), signal, longestStallMs, healthy }))
+  running.push(
+    notifySystemd({
+      env,
+      send: createSystemdNotify(logger),
+      signal,
+      longestStallMs,
+      isHealthy: healthy,
+    }),
+  )
 
   const identity = stored ?? (token && (await firstIdentity(token, parts)))
   if (identity) running.push(start(await fleetServices(identity, health, gpus, parts)))
@@ -80,7 +88,7 @@ const firstIdentity = async (token: string, parts: DaemonParts): Promise<Identit
     url,
     token,
     name: config.name,
-    signer: await signerFrom(signingKeyFile(config.state_dir)),
+    signer: await openSigner(signingKeyFile(config.state_dir)),
     timeoutSeconds: config.coordinator.connect_timeout_seconds,
     signal,
     logger,

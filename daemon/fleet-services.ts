@@ -1,30 +1,30 @@
 import { join } from 'node:path'
-import { signerFrom } from '../shared/signing.ts'
+import { openSigner } from '../shared/signing.ts'
 import { PROTOCOL_VERSION, VERSION } from '../shared/version.ts'
 import type { Announce, HostFacts } from '../shared/wire/announce.ts'
 import { CAPABILITY } from '../shared/wire/capability.ts'
 import type { Envelope } from '../shared/wire/envelope.ts'
-import { builtInVerbs } from './commands/built-in-verbs.ts'
+import { createBuiltInVerbs } from './commands/built-in-verbs.ts'
 import { CoordinatorClock } from './commands/clock.ts'
-import { journalFile } from './commands/journal-file.ts'
-import { modelVerbs } from './commands/model-verbs.ts'
-import { factsOf, type Verb } from './commands/verb.ts'
+import { openJournalFile } from './commands/journal-file.ts'
+import { createModelVerbs } from './commands/model-verbs.ts'
+import { toVerbFacts, type Verb } from './commands/verb.ts'
 import type { DaemonParts } from './daemon-parts.ts'
 import { genuineDesired } from './desired/believable.ts'
 import { OpenBirths } from './desired/freshness.ts'
 import { settingsOf } from './desired/settings.ts'
 import type { GpuSampler } from './gpu/sampler.ts'
 import type { Health } from './health.ts'
-import { helperSpawner } from './helper/helper-child.ts'
+import { createSpawner } from './helper/helper-child.ts'
 import { Helpers } from './helper/helpers.ts'
-import { hostFacts } from './host/facts.ts'
-import { hostSampler } from './host/sampler.ts'
+import { readHostFacts } from './host/facts.ts'
+import { createHostSampler } from './host/sampler.ts'
 import { beginEpoch, type Identity, signingKeyFile } from './identity.ts'
 import type { EngineLimits } from './inference/engines.ts'
 import { LiveSettings, spoolLimits } from './live-settings.ts'
 import { type OwnIdentity, ownIdentity } from './own-identity.ts'
 import { createHostProbes } from './probes/host-probes.ts'
-import { hostQuestion } from './probes/host-question.ts'
+import { createHostQuestion } from './probes/host-question.ts'
 import { withQuestions } from './questions/with-questions.ts'
 import type { Service } from './service.ts'
 import { announceService } from './services/announce.ts'
@@ -143,7 +143,7 @@ const openUplink = (cell: FleetCell, reach: ReturnType<typeof reachOf>): Uplink 
   const { outboxBytes, ...telemetryLimits } = spoolLimits(config)
   const onSend = ({ type, id }: Envelope): void => {
     if (type !== 'birth') return
-    clock.ask(id)
+    clock.markRequest(id)
     births.add(id)
   }
   const uplink = new Uplink({
@@ -157,7 +157,7 @@ const openUplink = (cell: FleetCell, reach: ReturnType<typeof reachOf>): Uplink 
   uplink.on('desired', ({ body, at }) => {
     const keys = { cellId: identity.cell_id, trusted: trusted() }
     const { answers, issued_at = at } = genuineDesired(body, keys) ?? {}
-    if (answers !== undefined) clock.answered(answers, issued_at)
+    if (answers !== undefined) clock.markAnswer(answers, issued_at)
   })
   return uplink
 }
@@ -166,13 +166,13 @@ const listVerbs = (
   { inference, verbs: more, logger }: DaemonParts,
   announcement: { again(): Promise<void> },
 ): Verb[] => {
-  const everyCell = builtInVerbs({
+  const everyCell = createBuiltInVerbs({
     announce: () => announcement.again(),
     restartEngines: () => {
       inference.restart?.().catch(error => logger.error({ reason: error.message }, 'engines'))
     },
   })
-  const ofModels = inference.models === undefined ? [] : modelVerbs(inference.models)
+  const ofModels = inference.models === undefined ? [] : createModelVerbs(inference.models)
   return [...everyCell, ...ofModels, ...(more ?? [])]
 }
 
@@ -180,7 +180,7 @@ const describeCell = async (
   { parts, identity, live, witness, gpus }: FleetCell,
   verbs: readonly Verb[],
 ): Promise<() => Announce> => {
-  const host: HostFacts = await hostFacts()
+  const host: HostFacts = await readHostFacts()
   return () => ({
     name: parts.config.name,
     version: VERSION,
@@ -191,7 +191,7 @@ const describeCell = async (
     engines: parts.inference.reports(),
     tags: live.tags,
     ...(identity.coordinator_key !== undefined && { coordinator_key: identity.coordinator_key }),
-    verbs: verbs.map(factsOf),
+    verbs: verbs.map(toVerbFacts),
     ...auditHead(witness),
   })
 }
@@ -200,7 +200,7 @@ const openTelemetry = ({ parts, gpus }: FleetCell, uplink: Uplink) =>
   telemetryService({
     uplink,
     gpus,
-    host: hostSampler({ stateDir: parts.config.state_dir }),
+    host: createHostSampler({ stateDir: parts.config.state_dir }),
     engines: () => parts.inference.reports(),
     onChange: listener => parts.inference.onChange(listener),
     intervalSeconds: parts.config.telemetry.interval_seconds,
@@ -245,9 +245,9 @@ const openCommands = async (
   commandsService({
     cellId: identity.cell_id,
     uplink,
-    file: journalFile(join(parts.config.state_dir, 'commands.journal')),
-    signer: await signerFrom(signingKeyFile(parts.config.state_dir)),
-    trusted,
+    file: openJournalFile(join(parts.config.state_dir, 'commands.journal')),
+    signer: await openSigner(signingKeyFile(parts.config.state_dir)),
+    listTrustedKeys: trusted,
     verbs,
     clock,
     now: Date.now,
@@ -256,9 +256,9 @@ const openCommands = async (
   })
 
 const openHostProbes = ({ config, env, signal }: DaemonParts) => {
-  const helpers = new Helpers({ spawn: helperSpawner(env) })
+  const helpers = new Helpers({ spawn: createSpawner(env) })
   signal.addEventListener('abort', () => helpers.stop(), { once: true })
-  return hostQuestion(createHostProbes({ helpers, config: config.probes, now: Date.now }))
+  return createHostQuestion(createHostProbes({ helpers, config: config.probes, now: Date.now }))
 }
 
 const auditHead = ({ head }: Witness): Pick<Announce, 'audit_head'> => {

@@ -134,7 +134,7 @@ const stopOnSignals = (logger: Logger): AbortController => {
   const stop = new AbortController()
   onStopSignals({
     names: ['SIGTERM', 'SIGINT'],
-    first: signal => {
+    onFirst: signal => {
       logger.info({ signal }, 'shoald stops')
       stop.abort()
     },
@@ -148,11 +148,11 @@ const leaveOnSignals = (logger: Logger): { leave: AbortController; stop: AbortCo
   const stop = new AbortController()
   onStopSignals({
     names: ['SIGTERM', 'SIGINT'],
-    first: signal => {
+    onFirst: signal => {
       logger.info({ signal }, 'shoald stops')
       leave.abort()
     },
-    again: signal => {
+    onRepeat: signal => {
       logger.info({ signal }, 'shoald stops now')
       stop.abort()
     },

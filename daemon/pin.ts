@@ -1,5 +1,5 @@
 import { ShoalError } from '../shared/errors.ts'
-import { certificateWith, shownCertificates } from '../shared/shown-certificates.ts'
+import { fetchCertificates, findCertificate } from '../shared/server-certificates.ts'
 import type { Asker } from './ask.ts'
 import { unreachable } from './refusal.ts'
 
@@ -14,10 +14,10 @@ export const fetchAuthority = async (
 ): Promise<string> => {
   const target = new URL(url)
   const inTime = AbortSignal.any([signal, AbortSignal.timeout(timeoutSeconds * 1000)])
-  const shown = await shownCertificates(target, inTime).catch(cause => {
+  const shown = await fetchCertificates(target, inTime).catch(cause => {
     throw unreachable(target, cause)
   })
-  const found = certificateWith(shown, fingerprint)
+  const found = findCertificate(shown, fingerprint)
   if (found !== undefined) return found
   throw new ShoalError(
     'forbidden',

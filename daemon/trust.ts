@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { followedKey, type TrustBody } from '../shared/wire/trust.ts'
+import { followEndorsements, type TrustBody } from '../shared/wire/trust.ts'
 import type { OwnIdentity } from './own-identity.ts'
 
 /**
@@ -13,7 +13,7 @@ export const believe = async (
 ): Promise<void> => {
   const pinned = identity.coordinator_key
   if (pinned === trust.signing_key) return
-  const key = pinned === undefined ? trust.signing_key : followedKey(pinned, trust)
+  const key = pinned === undefined ? trust.signing_key : followEndorsements(pinned, trust)
   if (key === undefined) {
     logger.error(
       { pinned, shown: trust.signing_key },

@@ -1,8 +1,8 @@
 /**
- * JSON with sorted keys and no blanks, so that equal values have equal bytes and one digest
- * (the form of RFC 8785, JSON Canonicalization Scheme, for the values that JSON can hold).
- * Members that are `undefined` are left out. Throws TypeError for what JSON cannot hold: NaN,
- * infinities, functions, symbols, big integers, class instances, and text with lone surrogates.
+ * JSON with sorted keys and no white space, so that equal values have equal bytes and one digest
+ * (the form of RFC 8785, JSON Canonicalization Scheme). Members that are `undefined` are left out.
+ * Throws TypeError for values that JSON cannot hold: NaN, infinities, functions, symbols, big
+ * integers, class instances, and text with lone surrogates.
  */
 export const canonicalJson = (value: unknown): string => {
   if (value === null || typeof value === 'boolean') return String(value)

@@ -4,12 +4,12 @@ import { parseWeightsSource } from './weights-source.ts'
 export const TIER_NAMES = ['free', 'pro', 'enterprise'] as const
 export type TierName = (typeof TIER_NAMES)[number]
 
-/** One model id that clients may name. */
+/** A model id that clients may name. */
 export const CatalogueEntry = z.strictObject({
   id: z
     .string()
     .regex(/^[a-z0-9][a-z0-9._:/-]{0,127}$/i)
-    .describe('What clients send as `model`.'),
+    .describe('Id that clients send as `model`.'),
   kind: z.enum(['chat', 'embedding']),
   minimum_tier: z.enum(TIER_NAMES),
   weights: z
@@ -24,7 +24,7 @@ export const CatalogueEntry = z.strictObject({
       }
     })
     .describe(
-      '`bundled:<id>` for weights that come with shoal, the path of a GGUF file, ' +
+      '`bundled:<id>` for weights shipped with shoal, the path of a GGUF file, ' +
         '`hf:owner/repository/file.gguf[@revision]`, or an https address of one.',
     ),
   sha256: z
@@ -32,14 +32,11 @@ export const CatalogueEntry = z.strictObject({
     .regex(/^[0-9a-f]{64}$/)
     .optional()
     .describe(
-      'Digest the weights must have. Needed for weights that are downloaded, unless `unchecked`; ' +
+      'Checksum of the weights. Required for downloaded weights unless `unchecked`; ' +
         'bundled weights carry their own.',
     ),
-  unchecked: z
-    .boolean()
-    .optional()
-    .describe('True takes downloaded weights as they come, without a sha256.'),
-  context_length: z.int().min(128).describe('Tokens of one request: prompt and answer.'),
+  unchecked: z.boolean().optional().describe('True accepts downloaded weights without a sha256.'),
+  context_length: z.int().min(128).describe('Most tokens of one request: prompt and answer.'),
   note: z.string().default(''),
   typical_latency_ms: z.int().positive().optional(),
   owned_by: z.string().default('shoal'),
@@ -49,8 +46,8 @@ export type CatalogueEntry = z.infer<typeof CatalogueEntry>
 const CONTEXT = 2048
 
 /**
- * The catalogue that is shipped: the ids of the interface specification on the bundled
- * demonstration weights. An operator replaces `weights` (and the rest) in the configuration.
+ * Default catalogue: the ids of the interface specification on the bundled demonstration weights.
+ * Operators replace `weights` (and the rest) in the configuration.
  */
 export const SHIPPED_CATALOGUE: z.input<typeof CatalogueEntry>[] = [
   {
@@ -121,24 +118,26 @@ export const SHIPPED_CATALOGUE: z.input<typeof CatalogueEntry>[] = [
   },
 ]
 
-/** `bundled-demo` for weights that come with shoal; undefined for an operator's own. */
+/**
+ * Label `bundled-demo` for weights shipped with shoal; undefined for the operator's own weights.
+ */
 export const weightsLabel = (entry: CatalogueEntry): string | undefined =>
   entry.weights.startsWith('bundled:') ? 'bundled-demo' : undefined
 
-/** True for weights that are fetched over a network. */
-export const isDownloaded = ({ weights }: Pick<CatalogueEntry, 'weights'>): boolean =>
+/** True for weights that are downloaded. */
+const isDownloaded = ({ weights }: Pick<CatalogueEntry, 'weights'>): boolean =>
   /^(hf:|[a-z][a-z0-9+.-]*:\/\/)/i.test(weights)
 
-/** The catalogue as a configuration key; ids must be unique, and downloads have a digest. */
+/** Configuration key for the catalogue: ids are unique, and downloaded weights have a checksum. */
 export const Catalogue = z
   .array(CatalogueEntry)
   .refine(list => new Set(list.map(entry => entry.id)).size === list.length, {
-    error: 'every model id may stand in the catalogue once',
+    error: 'every model id must be unique in the catalogue',
   })
   .superRefine((list, context) => {
     list.forEach((entry, index) => {
       if (!isDownloaded(entry) || entry.sha256 !== undefined || entry.unchecked === true) return
-      const message = 'weights that are downloaded need a sha256, or `unchecked: true`'
+      const message = 'downloaded weights need a sha256, or `unchecked: true`'
       context.addIssue({ code: 'custom', path: [index, 'sha256'], message })
     })
   })

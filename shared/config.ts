@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { parse, stringify } from 'yaml'
 import * as z from 'zod'
-import { configFault, isSecret } from './config-fault.ts'
+import { describeConfigFault, isSecret } from './config-fault.ts'
 import { ShoalError } from './errors.ts'
 import { VERSION } from './version.ts'
 
 /**
- * Configuration of one process: one strict zod object, filled from (later wins) its defaults, a
- * YAML file, the environment and flags. A key `http.port` is `SHOAL_HTTP_PORT` in the environment
- * and `--http-port` as a flag. Units stand at the end of the key names. A key that would be one
- * thing in two programs has a name of its own in the environment: `.meta({ environment: … })`.
+ * Configuration of one process: a strict zod object, filled from (later wins) its defaults, a YAML
+ * file, the environment and flags. A key `http.port` is `SHOAL_HTTP_PORT` in the environment and
+ * `--http-port` as a flag. Key names end with their unit. A key that has different meanings in two
+ * programs declares its own environment name: `.meta({ environment: … })`.
  */
-export interface ConfigSource<T extends z.ZodObject> {
+interface ConfigSource<T extends z.ZodObject> {
   program: string
   schema: T
   /** Arguments after the program's name. */
@@ -22,19 +22,19 @@ export interface ConfigSource<T extends z.ZodObject> {
   more?: string
 }
 
-/** One value that can be set: its path, what it may hold and what it holds by default. */
-export interface Key {
+/** One value that can be set. */
+interface ConfigKey {
   path: string[]
   schema: z.ZodType
   description: string
   defaultValue: unknown
-  /** Its name in the environment, where that does not follow from the path. */
+  /** Environment name, where it does not follow from the path. */
   environment: string | undefined
 }
 
 export type LoadedConfig<T> =
   | { action: 'run'; config: T }
-  /** `--help`, `--version` or `--print-config` was asked: print the text and end. */
+  /** The user passed `--help`, `--version` or `--print-config`: print the text and exit. */
   | { action: 'print'; text: string }
 
 export const loadConfig = <T extends z.ZodObject>(
@@ -50,14 +50,14 @@ export const loadConfig = <T extends z.ZodObject>(
     const text = stringFlag(flags[flagName(key)]) ?? fromEnvironment(source.env, key)
     if (text !== undefined) setAt(values, key.path, fromText(key.schema, text))
   }
-  const config = check(source.schema, values)
+  const config = parseConfig(source.schema, values)
   return flags['print-config'] === true
     ? { action: 'print', text: printConfig(keys, config) }
     : { action: 'run', config }
 }
 
-/** Every key of a schema, depth first, in the order of the schema. */
-export const keysOf = (schema: z.ZodObject, path: string[] = []): Key[] =>
+/** Lists every key of a schema, depth first, in schema order. */
+const keysOf = (schema: z.ZodObject, path: string[] = []): ConfigKey[] =>
   Object.entries(schema.shape).flatMap(([name, field]) => {
     const here = [...path, name]
     const { inner, description, environment } = unwrap(field as z.ZodType)
@@ -66,18 +66,21 @@ export const keysOf = (schema: z.ZodObject, path: string[] = []): Key[] =>
     return [{ path: here, schema: inner, description, defaultValue, environment }]
   })
 
-export const flagName = (key: Key): string => key.path.join('-').replaceAll('_', '-')
-const plainName = (key: Key): string => `SHOAL_${key.path.join('_').toUpperCase()}`
-export const environmentName = (key: Key): string => key.environment ?? plainName(key)
+const flagName = (key: ConfigKey): string => key.path.join('-').replaceAll('_', '-')
+const plainName = (key: ConfigKey): string => `SHOAL_${key.path.join('_').toUpperCase()}`
+const environmentName = (key: ConfigKey): string => key.environment ?? plainName(key)
 
-/** Throws for the name that two programs would take for different things. */
-const fromEnvironment = (env: ConfigSource<z.ZodObject>['env'], key: Key): string | undefined => {
+/** Throws `config_invalid` for an environment name that several programs would read differently. */
+const fromEnvironment = (
+  env: ConfigSource<z.ZodObject>['env'],
+  key: ConfigKey,
+): string | undefined => {
   const name = environmentName(key)
   const plain = plainName(key)
   if (env[name] === undefined && name !== plain && env[plain] !== undefined)
     throw new ShoalError(
       'config_invalid',
-      `${plain} would be the same for every program of shoal: use ${name} in its place`,
+      `${plain} is ambiguous, because several shoal programs read it: set ${name} instead`,
     )
   return env[name]
 }
@@ -108,7 +111,7 @@ const defaultOf = (schema: z.ZodType): unknown => {
   return result.success ? result.data : undefined
 }
 
-const readFlags = <T extends z.ZodObject>(source: ConfigSource<T>, keys: Key[]) => {
+const readFlags = <T extends z.ZodObject>(source: ConfigSource<T>, keys: ConfigKey[]) => {
   const options = {
     config: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
@@ -153,7 +156,10 @@ const setAt = (target: Record<string, unknown>, path: string[], value: unknown):
   setAt(child as Record<string, unknown>, rest, value)
 }
 
-/** A flag or variable as the value its schema wants; what does not fit is left for the schema. */
+/**
+ * Parses a flag or variable as its schema expects; unparseable text is left for the schema to
+ * refuse.
+ */
 const fromText = (schema: z.ZodType, text: string): unknown => {
   if (schema instanceof z.ZodString) return text
   if (schema instanceof z.ZodArray && !/^\s*\[/.test(text))
@@ -167,18 +173,18 @@ const fromText = (schema: z.ZodType, text: string): unknown => {
   }
 }
 
-const check = <T extends z.ZodObject>(schema: T, values: unknown): z.output<T> => {
+const parseConfig = <T extends z.ZodObject>(schema: T, values: unknown): z.output<T> => {
   const result = schema.safeParse(values)
   if (result.success) return result.data
-  const lines = result.error.issues.map(issue => `  ${configFault(schema, values, issue)}`)
+  const lines = result.error.issues.map(issue => `  ${describeConfigFault(schema, values, issue)}`)
   throw new ShoalError('config_invalid', `the configuration is not valid:\n${lines.join('\n')}`)
 }
 
-const shown = (value: unknown): string =>
+const printDefault = (value: unknown): string =>
   value === undefined ? 'unset' : typeof value === 'object' ? 'see below' : JSON.stringify(value)
 
-/** The effective configuration as YAML, each key with its meaning, default and other names. */
-export const printConfig = (keys: Key[], config: unknown): string => {
+/** Effective configuration as YAML; each key has its description, default and other names. */
+const printConfig = (keys: ConfigKey[], config: unknown): string => {
   const lines: string[] = []
   let open: string[] = []
   for (const key of keys) {
@@ -190,27 +196,30 @@ export const printConfig = (keys: Key[], config: unknown): string => {
       }
     })
     open = folders
-    lines.push(...keyLines(key, valueAt(config, key.path)))
+    lines.push(...keyLines(key, getAt(config, key.path)))
   }
   return `${lines.join('\n')}\n`
 }
 
-const keyLines = (key: Key, value: unknown): string[] => {
+const keyLines = (key: ConfigKey, value: unknown): string[] => {
   const indent = '  '.repeat(key.path.length - 1)
   const name = key.path.at(-1) ?? ''
   const secret = isSecret(name) && value !== undefined
   const text = stringify({ [name]: secret ? '(set)' : (value ?? null) }).trimEnd()
   return [
-    `${indent}# ${[key.description, `Default: ${shown(key.defaultValue)}.`].join(' ').trim()}`,
+    `${indent}# ${[key.description, `Default: ${printDefault(key.defaultValue)}.`].join(' ').trim()}`,
     `${indent}# ${environmentName(key)}, --${flagName(key)}`,
     ...text.split('\n').map(line => `${indent}${value === undefined ? '# ' : ''}${line}`),
   ]
 }
 
-const valueAt = (value: unknown, path: string[]): unknown =>
+const getAt = (value: unknown, path: string[]): unknown =>
   path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], value)
 
-const helpText = ({ program, more }: { program: string; more?: string }, keys: Key[]): string => {
+const helpText = (
+  { program, more }: { program: string; more?: string },
+  keys: ConfigKey[],
+): string => {
   const flags = keys.map(key => `  --${flagName(key)} VALUE`)
   const width = Math.max(...flags.map(flag => flag.length)) + 2
   return [

@@ -2,8 +2,8 @@ import type { Logger } from 'pino'
 import { exitCode } from './errors.ts'
 
 /**
- * Ends the process if it has not ended by itself in that time, and says what was still open. It
- * keeps no process from ending before. `code` counts where the program has set none.
+ * Forces the process to exit after `afterMs` and logs the resources that were still open. The timer
+ * does not keep the process alive. `code` applies when the program has set no exit code.
  */
 export const endForSure = (
   logger: Pick<Logger, 'warn'>,
@@ -11,7 +11,10 @@ export const endForSure = (
   code = exitCode('internal'),
 ): void => {
   setTimeout(() => {
-    logger.warn({ open: process.getActiveResourcesInfo() }, 'ended with open resources')
+    logger.warn(
+      { open: process.getActiveResourcesInfo() },
+      'process did not exit by itself: forcing exit',
+    )
     process.exit(process.exitCode ?? code)
   }, afterMs).unref()
 }

@@ -1,7 +1,7 @@
 /**
- * Every error that crosses a module border, once, with what each surface makes of it: the HTTP
- * status, the JSON-RPC code (shoal's own lie in -32099..-32080), the exit code of a program
- * (sysexits.h) and the `type` of the OpenAI error body.
+ * Every error that crosses a module border, with its projection onto each surface: the HTTP status,
+ * the JSON-RPC code (shoal's own are -32099..-32080), the exit code of a program (sysexits.h) and
+ * the `type` of the OpenAI error body.
  */
 const table = {
   auth_required: { http: 401, rpc: -32081, exit: 77, type: 'authentication_error' },
@@ -40,8 +40,8 @@ const table = {
 
 export type ErrorCode = keyof typeof table
 
-export interface ErrorOptions {
-  /** The field of the input that is wrong, as a path: `messages.0.content`. */
+interface ErrorOptions {
+  /** Path of the invalid input field: `messages.0.content`. */
   param?: string
   /** Whole seconds the caller should wait; becomes the Retry-After header. */
   retryAfterSeconds?: number
@@ -63,7 +63,7 @@ export class ShoalError extends Error {
   }
 }
 
-/** Codes that end a program, or are told on the way to a coordinator, and come with no answer of it. */
+/** Codes of errors that end a program, or that occur before the coordinator answers. */
 const PROGRAMS: readonly string[] = [
   'coordinator_unavailable',
   'config_invalid',
@@ -73,7 +73,7 @@ const PROGRAMS: readonly string[] = [
   'client_closed',
 ] satisfies (keyof typeof table)[]
 
-/** True for a code that no client of the API meets. */
+/** True for a code that API clients never see. */
 export const isForPrograms = (code: ErrorCode): boolean => PROGRAMS.includes(code)
 
 export const errorCodes = Object.keys(table) as ErrorCode[]
@@ -85,7 +85,7 @@ export const exitCode = (code: ErrorCode): number => table[code].exit
 
 /**
  * Whole seconds for Retry-After: every 429 and 503 has it (interface specification, section 7).
- * Undefined for errors that waiting does not mend.
+ * Undefined for errors that a retry does not resolve.
  */
 export const retryAfterSeconds = (error: ShoalError): number | undefined => {
   if (error.retryAfterSeconds !== undefined) return error.retryAfterSeconds
@@ -93,7 +93,7 @@ export const retryAfterSeconds = (error: ShoalError): number | undefined => {
   return [429, 503].includes(httpStatus(error.code)) ? 5 : undefined
 }
 
-/** OpenAI's error body; all four keys are always there (openai/openai-openapi, schema Error). */
+/** OpenAI's error body; all four keys are always present (openai/openai-openapi, schema Error). */
 export interface ErrorBody {
   error: { message: string; type: string; param: string | null; code: string }
 }

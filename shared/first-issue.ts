@@ -2,8 +2,8 @@ import type * as z from 'zod'
 import './issue-words.ts'
 
 /**
- * `messages.0.content: must be a string`-like message and the path of the first zod issue. With the
- * body that was parsed, a field that is not there is said to be missing.
+ * Message (`messages.0.content: must be a string`) and path of the first zod issue. Given the
+ * parsed body, the message for an absent field says that it is missing.
  */
 export const firstIssue = (
   error: z.ZodError,
@@ -33,7 +33,7 @@ const isMissing = (body: unknown, path: readonly PropertyKey[]): boolean => {
 
 type Issue = z.core.$ZodIssue | undefined
 
-/** A union reports its branches inside; when only one branch came close, that one is meant. */
+/** The issue inside a union, when only one branch came close. */
 const deepest = (issue: Issue): Issue => {
   if (issue?.code !== 'invalid_union' || issue.errors.length !== 1) return issue
   const inner = issue.errors[0]?.[0]

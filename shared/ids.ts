@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 /** Crockford's base 32 in lower case: no i, l, o, u. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** Random bytes are fetched in blocks: one call for each id would cost more than the rest of it. */
+/** Random bytes are fetched in blocks: a call per id would dominate its cost. */
 const BLOCK_BYTES = 8192
 let block = randomBytes(BLOCK_BYTES)
 let used = 0
@@ -31,20 +31,22 @@ const timePart = (now: number): string => {
 }
 
 /**
- * An id that sorts by the time it was made: 10 characters of unix milliseconds, 16 random ones
- * (80 bits), as a ULID has them. `prefix` names the kind: `cell_01j…`.
+ * Creates an id that sorts by creation time: 10 characters of unix milliseconds, 16 random ones (80
+ * bits), as in a ULID. `prefix` names the kind: `cell_01j…`.
  */
 export const newId = (prefix: string, now: number = Date.now()): string =>
   `${prefix}_${timePart(now)}${base32(takeRandom(16))}`
 
-/** 128 random bits as 32 hexadecimal digits. For names, not for secrets. */
+/** Creates 128 random bits as 32 hexadecimal digits. For names, not for secrets. */
 export const randomId = (): string => Buffer.from(takeRandom(16)).toString('hex')
 
-/** A cell's id: made once by the coordinator at enrolment; also its MQTT client id and user name. */
+/**
+ * Cell id, created by the coordinator at enrolment; also the cell's MQTT client id and user name.
+ */
 export const CELL_ID = /^cell_[0-9a-hjkmnp-tv-z]{26}$/
 
-/** A command's id, made by the coordinator. */
+/** Command id, created by the coordinator. */
 export const COMMAND_ID = /^cmd_[0-9a-hjkmnp-tv-z]{26}$/
 
-/** A device's id: stable, and unique on its cell. */
+/** Device id: stable, and unique on its cell. */
 export const DEVICE_ID = /^[A-Za-z0-9][\w.:-]{0,63}$/

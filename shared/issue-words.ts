@@ -1,36 +1,44 @@
 import * as z from 'zod'
 
 /**
- * What the schema library says of a wrong value, in our words: `must be at most 2`. A message that
- * a schema has of its own stays. Importing this file sets them for the whole process.
+ * Rewords the schema library's message for an invalid value: `must be at most 2`. Messages set by a
+ * schema stay. Importing this file applies it to the whole process.
  */
-export const issueWords = (issue: z.core.$ZodRawIssue): string => {
+const describeIssue = (issue: z.core.$ZodRawIssue): string => {
   switch (issue.code) {
     case 'invalid_type':
       return `must be ${kindOf(issue.expected)}`
     case 'invalid_value':
       return `must be ${oneOf(issue.values.map(String))}`
     case 'too_big':
-      return bound(issue, issue.maximum, issue.inclusive === false ? 'less than' : 'at most')
+      return describeBound(
+        issue,
+        issue.maximum,
+        issue.inclusive === false ? 'less than' : 'at most',
+      )
     case 'too_small':
-      return bound(issue, issue.minimum, issue.inclusive === false ? 'more than' : 'at least')
+      return describeBound(
+        issue,
+        issue.minimum,
+        issue.inclusive === false ? 'more than' : 'at least',
+      )
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`
     case 'invalid_format':
-      return formatted(issue)
+      return describeFormat(issue)
     case 'unrecognized_keys':
       return `unknown field ${issue.keys.join(', ')}`
     case 'invalid_union':
-      return ofUnion(issue)
+      return describeUnion(issue)
     default:
       return 'is not valid'
   }
 }
 
 const KINDS: Record<string, string> = {
-  string: 'a text',
+  string: 'a string',
   number: 'a number',
-  int: 'a whole number',
+  int: 'an integer',
   boolean: 'true or false',
   array: 'a list',
   object: 'an object',
@@ -45,8 +53,8 @@ const oneOf = (values: readonly string[]): string =>
 
 const UNITS: Record<string, string> = { string: 'character', array: 'item', set: 'item' }
 
-/** How large a number may be, or how long a text or list. */
-const bound = (
+/** Describes the bound of a number, or of the length of a string or list. */
+const describeBound = (
   { origin, exact }: z.core.$ZodIssueTooBig | z.core.$ZodIssueTooSmall | z.core.$ZodRawIssue,
   limit: unknown,
   words: string,
@@ -67,7 +75,7 @@ const FORMATS: Record<string, string> = {
   ipv6: 'an IPv6 address',
 }
 
-const formatted = (issue: z.core.$ZodRawIssue): string => {
+const describeFormat = (issue: z.core.$ZodRawIssue): string => {
   if (issue.prefix !== undefined) return `must begin with ${issue.prefix}`
   if (issue.pattern !== undefined && issue.format === 'regex') return `must match ${issue.pattern}`
   return `must be ${FORMATS[String(issue.format)] ?? `in the form ${issue.format}`}`
@@ -75,8 +83,8 @@ const formatted = (issue: z.core.$ZodRawIssue): string => {
 
 type Branch = readonly z.core.$ZodIssue[]
 
-/** The branch that is of the right kind is the one that was meant; else all of them are told. */
-const ofUnion = (issue: z.core.$ZodRawIssue): string => {
+/** Describes the branch of the right kind if there is exactly one, otherwise all branches. */
+const describeUnion = (issue: z.core.$ZodRawIssue): string => {
   const choices = issue.options as unknown[] | undefined
   if (choices !== undefined && choices.length > 0) return `must be ${oneOf(choices.map(String))}`
   const branches = (issue.errors ?? []) as readonly Branch[]
@@ -86,11 +94,11 @@ const ofUnion = (issue: z.core.$ZodRawIssue): string => {
     return only.path.length === 0 ? only.message : `${only.path.join('.')}: ${only.message}`
   const told = [...new Set(branches.flatMap(([first]) => (first ? [first.message] : [])))]
   return told.length === 0 || near.length > 1
-    ? 'has none of the forms that it may have'
+    ? 'matches none of the accepted forms'
     : told.join(', or ')
 }
 
 const isOfOtherKind = (issue: z.core.$ZodIssue | undefined): boolean =>
   issue === undefined || (issue.path.length === 0 && /^invalid_(type|value)$/.test(issue.code))
 
-z.config({ localeError: issueWords })
+z.config({ localeError: describeIssue })

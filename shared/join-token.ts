@@ -1,17 +1,17 @@
 /**
- * A join token as people carry it: the secret and, after a dot, the fingerprint of the coordinator's
- * own certificate authority (SHA-256 of its certificate, base64url). The secret alone goes over the
- * wire; the fingerprint tells the cell whom to give it to.
+ * A join token as users copy it: the secret and, after a dot, the fingerprint of the coordinator's
+ * own certificate authority (SHA-256 of its certificate, base64url). Only the secret goes over the
+ * wire; with the fingerprint the cell authenticates the coordinator first.
  */
-export interface JoinTokenText {
+interface JoinTokenText {
   secret: string
-  /** Undefined when the coordinator has a certificate that others vouch for, or is on loopback. */
+  /** Undefined when the coordinator has a publicly trusted certificate, or is on loopback. */
   fingerprint: string | undefined
 }
 
 const PINNED = /^([^.]+)\.([\w-]{43})$/
 
-/** Undefined for what cannot be a token. */
+/** Returns undefined for text that cannot be a token. */
 export const parseJoinToken = (text: string): JoinTokenText | undefined => {
   if (!text.includes('.')) return { secret: text, fingerprint: undefined }
   const [, secret, fingerprint] = PINNED.exec(text) ?? []

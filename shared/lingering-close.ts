@@ -4,16 +4,16 @@ import type { TLSSocket } from 'node:tls'
 /** Longest wait for the peer's end, in milliseconds. */
 const LINGER_MS = 2000
 
-/** Pause in what the peer sends after which a TLS connection is closed, in milliseconds. */
+/** Idle time after which a lingering TLS connection is closed, in milliseconds. */
 const QUIET_MS = 500
 
-/** Bytes that are read and dropped while a connection lingers. */
+/** Most bytes that are read and dropped while a connection lingers. */
 const LINGER_BYTES = 32 * 1024 * 1024
 
 /**
- * Makes an HTTP server close its connections in steps (RFC 9112, section 9.6). A socket that is
- * closed with unread bytes is reset, and a reset discards an answer that the client has not read
- * yet: a client that was still sending its body would see EPIPE in place of 413.
+ * Makes an HTTP server close its connections in steps (RFC 9112, section 9.6). A socket closed with
+ * unread bytes is reset, and a reset discards an answer that the client has not read yet: a client
+ * still sending its body would see EPIPE instead of 413.
  */
 export const closeWithLinger = (server: Server): void => {
   for (const event of ['connection', 'secureConnection'] as const)
@@ -22,10 +22,10 @@ export const closeWithLinger = (server: Server): void => {
     })
 }
 
-/** Ends the own side, drops what the peer still sends, and closes after its end or the bound. */
+/** Ends our side, drops incoming bytes, and closes after the peer's end or the bound. */
 const linger = function (this: TLSSocket): void {
   if (this.destroyed) return
-  // the parser would carry out a pipelined request, whose answer could not be sent any more
+  // the parser would run a pipelined request whose answer could no longer be sent
   this.removeAllListeners('data').removeAllListeners('end')
   dropRest(this)
   if (this.encrypted) endWhenQuiet(this)
@@ -46,7 +46,7 @@ const dropRest = (socket: Socket): void => {
   socket._read(0)
 }
 
-/** OpenSSL reads nothing more once it has sent close_notify, so that is sent last. */
+/** OpenSSL reads nothing after it has sent close_notify, so that is sent last. */
 const endWhenQuiet = (socket: Socket): void => {
   const close = (): void => Socket.prototype.destroySoon.call(socket)
   socket.removeAllListeners('timeout').setTimeout(QUIET_MS, close)

@@ -1,25 +1,25 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
-/** Lines that wait for a reader who does not read take no more memory than this, in characters. */
+/** Most characters that are buffered for a slow reader; further lines are dropped. */
 const MAX_WAITING = 1024 * 1024
 
 const AGAIN_MS = 100
-/** At the end of the process, a reader that takes nothing for so long is not waited for. */
+/** Longest wait at process exit for a reader that takes nothing, in milliseconds. */
 const PATIENCE_MS = 250
 const LOOK_MS = 5
 
 /**
- * Lines for a file descriptor, in order; what waits at the end of the process is written then. A log
- * must not do harm: a reader that stands still, is gone, or a disk that is full costs lines and
- * nothing else, neither memory without bound, nor a crash, nor the end of the process. That last one
- * is why pino's own output is not used: what waits when a reader leaves is tried for ever at the end
- * (sonic-boom 4.2.1, `flushSync`). A file or socket is written to in the background.
+ * Writes lines to a file descriptor, in order, and flushes the buffer at process exit. Logging must
+ * do no harm: a stalled or closed reader, or a full disk, costs lines and nothing else: no
+ * unbounded memory, no crash, no hanging exit. pino's own output is not used because it retries
+ * forever at exit once its reader has left (sonic-boom 4.2.1, `flushSync`). Files and sockets are
+ * written in the background.
  */
-export const logOutput = (given: number): { write: (line: string) => void } => {
-  const own = neverWaiting(given)
+export const openLogOutput = (given: number): { write: (line: string) => void } => {
+  const own = openNonBlocking(given)
   const fd = own ?? given
-  const put = own === undefined ? write : atOnce
+  const put = own === undefined ? write : writeNow
   let waiting: string[] = []
   let waitingLength = 0
   let inHand: Buffer | undefined
@@ -62,11 +62,12 @@ export const logOutput = (given: number): { write: (line: string) => void } => {
 }
 
 /**
- * The same pipe or terminal, opened once more so that a write to it never waits (Linux, proc(5)): a
- * thread that waits in one would keep the process from its end. For this process alone: who shares
- * the descriptor notices nothing. Undefined for anything else, and where it may not be opened.
+ * Opens the same pipe or terminal again in non-blocking mode (Linux, proc(5)): a thread blocked in
+ * a write would keep the process from exiting. The flag applies to this process only; other users
+ * of the descriptor are not affected. Undefined for other files, and where opening is not
+ * permitted.
  */
-const neverWaiting = (fd: number): number | undefined => {
+const openNonBlocking = (fd: number): number | undefined => {
   try {
     if (!fstatSync(fd).isFIFO() && !isatty(fd)) return undefined
     const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants
@@ -78,7 +79,7 @@ const neverWaiting = (fd: number): number | undefined => {
 
 type Done = (error: NodeJS.ErrnoException | null, written: number) => void
 
-const atOnce = (fd: number, chunk: Buffer, done: Done): void => {
+const writeNow = (fd: number, chunk: Buffer, done: Done): void => {
   let written = 0
   try {
     written = writeSync(fd, chunk)
@@ -89,7 +90,7 @@ const atOnce = (fd: number, chunk: Buffer, done: Done): void => {
   done(null, written)
 }
 
-/** As much as its reader takes; nobody is left who could be told of the rest. */
+/** Writes what the reader accepts; the rest is dropped, as there is nowhere left to report it. */
 const writeRest = (fd: number, whole: Buffer): void => {
   let rest = whole
   let until = performance.now() + PATIENCE_MS

@@ -1,11 +1,11 @@
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
-import { logOutput } from './log-output.ts'
+import { openLogOutput } from './log-output.ts'
 
-export interface LogLimit {
-  /** Lines with one message that are written in a window; more are counted. */
+interface LogLimit {
+  /** Lines with the same message that are written per window; further ones are only counted. */
   lines: number
   windowMs: number
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic clock, in milliseconds. */
   nowMs: () => number
 }
 
@@ -16,21 +16,24 @@ const STANDARD_OUTPUT = 1
 /** pino's number of the level. */
 const WARN = 40
 
-/** Messages that are told apart; an attacker cannot make new ones, they are ours. */
+/**
+ * Distinct messages that are counted. Messages are constants of this program, so that peers cannot
+ * create new ones.
+ */
 const MAX_MESSAGES = 1000
 
-/** Never written, wherever it stands in the first three levels of what is logged. */
+/** Keys that are redacted in the first three levels of a logged object. */
 const SECRETS = ['credential', 'token', 'join_token', 'authorization', 'password', 'secret']
 const redact = SECRETS.flatMap(key => [key, `*.${key}`, `*.*.${key}`])
 
 /**
- * JSON lines on standard output. Of one warning or error only so many are written in a while, so
- * that a peer that misbehaves cannot fill the disk; the next one that is written says how many were
- * not. What happens in order (info and below) is written in full.
+ * Creates a logger that writes JSON lines to standard output. Each warning or error message is
+ * rate-limited, so that a misbehaving peer cannot fill the disk; the next line written has the
+ * number suppressed. Lines at info and below are written in full.
  */
 export const createLogger = (
   options: LoggerOptions,
-  destination: DestinationStream = logOutput(STANDARD_OUTPUT),
+  destination: DestinationStream = openLogOutput(STANDARD_OUTPUT),
   limit: LogLimit = LIMIT,
 ): Logger => {
   const allow = createLimiter(limit)
@@ -49,7 +52,10 @@ export const createLogger = (
   return pino({ base: null, redact, ...options, hooks }, destination)
 }
 
-/** How many lines were left out since the last one, or undefined when this one is left out too. */
+/**
+ * Returns the number of lines suppressed since the last one written, or undefined when this line is
+ * suppressed too.
+ */
 const createLimiter = ({ lines, windowMs, nowMs }: LogLimit) => {
   const seen = new Map<string, { since: number; count: number; suppressed: number }>()
   return (message: string): number | undefined => {

@@ -3,27 +3,27 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Logger } from 'pino'
 import { wait as realWait, type Wait } from './wait.ts'
 
-export interface NotifyOptions {
+interface NotifyOptions {
   env: Record<string, string | undefined>
-  /** Tells systemd one line, such as READY=1. */
+  /** Sends systemd one line, such as READY=1. */
   send: (line: string) => void
   signal: AbortSignal
-  /** Longest stall of the event loop since the last call, milliseconds. */
+  /** Longest stall of the event loop since the last call, in milliseconds. */
   longestStallMs: () => number
-  /** False when the process cannot do its work though its loop turns. */
-  healthy: () => boolean
+  /** False when the process cannot do its work although its event loop runs. */
+  isHealthy: () => boolean
   wait?: Wait
 }
 
-/** The event loop is not fine when it once stood still for this part of the watchdog's time. */
+/** Share of the watchdog interval; a longer stall of the event loop counts as unhealthy. */
 const STALL_SHARE = 0.5
 
 /**
- * Tells systemd (sd_notify(3), sd_watchdog_enabled(3)) that the process is ready, that it lives, and
- * that it stops. Resolves when the signal has aborted. Does nothing without systemd.
+ * Reports readiness, liveness and shutdown to systemd (sd_notify(3), sd_watchdog_enabled(3)).
+ * Resolves when the signal has aborted. Does nothing without systemd.
  */
 export const notifySystemd = async (options: NotifyOptions): Promise<void> => {
-  const { env, send, signal, longestStallMs, healthy, wait = realWait } = options
+  const { env, send, signal, longestStallMs, isHealthy: healthy, wait = realWait } = options
   if (!env.NOTIFY_SOCKET) return
   send('READY=1')
   signal.addEventListener('abort', () => send('STOPPING=1'), { once: true })
@@ -35,17 +35,17 @@ export const notifySystemd = async (options: NotifyOptions): Promise<void> => {
   }
 }
 
-/** Node has no datagram sockets of the Unix domain, so systemd's own program speaks for us. */
-export const systemdNotify =
+/** Sends through the systemd-notify program, since Node has no Unix datagram sockets. */
+export const createSystemdNotify =
   (logger: Logger): ((line: string) => void) =>
   line => {
     execFile('systemd-notify', [line], { timeout: 5000 }, error => {
-      if (error) logger.warn({ line, reason: error.message }, 'systemd was not told')
+      if (error) logger.warn({ line, reason: error.message }, 'cannot notify systemd')
     })
   }
 
 /** Measures stalls of the event loop until the signal aborts. */
-export const stallMeter = (signal: AbortSignal): (() => number) => {
+export const createStallMeter = (signal: AbortSignal): (() => number) => {
   const delay = monitorEventLoopDelay({ resolution: 100 })
   delay.enable()
   signal.addEventListener('abort', () => delay.disable())

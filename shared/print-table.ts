@@ -1,31 +1,31 @@
-/** Cells of one table as text; the first line holds the names of the columns. */
-export type Lines = string[][]
+/** Cells of a table as text; the first line holds the column names. */
+type Lines = string[][]
 
 const GAP = '  '
-/** Short enough for many columns, and long enough to know a thing by. */
+/** Shortest width to which a column is cut: long enough to recognise a value. */
 const SHORT = 12
 
 /**
- * The lines as one table of at most so many columns of the terminal: long texts are cut where that
- * helps. Undefined when it does not fit even so.
+ * Formats the lines as a table at most `columns` wide; long values are cut where that helps.
+ * Undefined when it does not fit even so.
  */
-export const fittedTable = (lines: Lines, columns: number): string | undefined => {
+export const fitTable = (lines: Lines, columns: number): string | undefined => {
   const names = lines[0] ?? []
   const full = names.map((_, at) => Math.max(...lines.map(line => line[at]?.length ?? 0)))
   const least = full.map((width, at) =>
-    isWhole(names[at]) ? width : Math.min(width, leastOf(names[at])),
+    isWhole(names[at]) ? width : Math.min(width, minimumWidth(names[at])),
   )
-  const widths = shrunk(full, least, columns - GAP.length * (names.length - 1))
-  return widths && lines.map(line => `${row(line, widths)}\n`).join('')
+  const widths = shrinkWidths(full, least, columns - GAP.length * (names.length - 1))
+  return widths && lines.map(line => `${formatRow(line, widths)}\n`).join('')
 }
 
-/** What is copied into the next command is never cut, and of a moment the half says nothing. */
+/** Values that users copy into the next command are never cut, nor are times. */
 const isWhole = (name = ''): boolean => /(^|[._])id$|^secret$|(^|_)at$/.test(name)
 
-const leastOf = (name = ''): number => Math.max(name.length, SHORT)
+const minimumWidth = (name = ''): number => Math.max(name.length, SHORT)
 
-/** Takes from the widest first, down to the least of each; undefined when that is not enough. */
-const shrunk = (full: number[], least: number[], room: number): number[] | undefined => {
+/** Narrows the widest columns first, down to their minimum; undefined when that is not enough. */
+const shrinkWidths = (full: number[], least: number[], room: number): number[] | undefined => {
   const widths = [...full]
   for (let over = sum(widths) - room; over > 0; over--) {
     const spare = widths.map((width, at) => (width > (least[at] ?? 0) ? width : 0))
@@ -38,7 +38,7 @@ const shrunk = (full: number[], least: number[], room: number): number[] | undef
 
 const sum = (numbers: number[]): number => numbers.reduce((total, each) => total + each, 0)
 
-const row = (line: string[], widths: number[]): string =>
+const formatRow = (line: string[], widths: number[]): string =>
   line
     .map((text, at) => cut(text, widths[at] ?? 0).padEnd(widths[at] ?? 0))
     .join(GAP)

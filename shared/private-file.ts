@@ -5,7 +5,7 @@ import { ShoalError } from './errors.ts'
 
 /* Files that only their owner may read (0600), in folders that only their owner may enter. */
 
-/** The text of a file, or undefined when there is none. Throws `store_unavailable`. */
+/** Reads a file; undefined when it does not exist. Throws `store_unavailable`. */
 export const readPrivate = async (path: string): Promise<string | undefined> => {
   try {
     return await readFile(path, 'utf8')
@@ -15,14 +15,11 @@ export const readPrivate = async (path: string): Promise<string | undefined> => 
   }
 }
 
-/** Replaces the file in one step; it is on the disk when this resolves. */
+/** Replaces the file in one step; it is on disk when this resolves. */
 export const replacePrivate = (path: string, text: string): Promise<void> =>
   write(path, text, async temporary => rename(temporary, path))
 
-/**
- * Makes the file whole or not at all. Answers false, and changes nothing, when somebody else has
- * made it before.
- */
+/** Creates the file atomically. Returns false, and changes nothing, when it already exists. */
 export const createPrivate = async (path: string, text: string): Promise<boolean> => {
   let made = true
   await write(path, text, async temporary => {
@@ -62,7 +59,7 @@ const writeDurably = async (path: string, text: string): Promise<void> => {
   }
 }
 
-/** A new name survives a loss of power only when its folder is on the disk too (fsync(2)). */
+/** A new name survives a power loss only when its folder is synced too (fsync(2)). */
 const syncFolder = async (path: string): Promise<void> => {
   const folder = await open(path, 'r')
   try {

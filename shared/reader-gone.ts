@@ -3,13 +3,13 @@ interface Output {
 }
 
 /**
- * A reader that has seen enough, such as `head`, is no failure: what is written afterwards is lost,
- * and the program goes on to its own end and exit code, or to where `gone` leads it.
+ * Ignores EPIPE: a reader that has seen enough, such as `head`, is not a failure. Later output is
+ * lost; the program continues to its own end and exit code unless `stop` ends it.
  */
-export const onReaderGone = (outputs: readonly Output[], gone: () => void = () => {}): void => {
+export const onReaderGone = (outputs: readonly Output[], stop: () => void = () => {}): void => {
   for (const output of outputs)
     output.on('error', error => {
       if (error.code !== 'EPIPE') throw error
-      gone()
+      stop()
     })
 }

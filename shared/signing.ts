@@ -16,12 +16,12 @@ export const PublicKey = z.string().regex(/^[\w-]{43}$/)
 /** An ed25519 signature: its 64 bytes in base64url. */
 export const Signature = z.string().regex(/^[\w-]{86}$/)
 
-/** Signs what this process says, so that others can prove who said it. */
+/** Signs messages of this process, so that their origin can be proven. */
 export interface Signer {
   publicKey: string
   /**
-   * Signs the canonical JSON of a value. The purpose (`command`, `ack`) is signed with it: a
-   * signature for one purpose is good for no other.
+   * Signs the canonical JSON of a value. The purpose (`command`, `ack`) is part of the signed
+   * bytes: a signature for one purpose is invalid for any other.
    */
   sign(purpose: string, value: unknown): string
 }
@@ -43,8 +43,8 @@ export const isSignedBy = (
   }
 }
 
-/** A message with who signed it, and that signature over all other fields. */
-export const signed = <T extends object>(purpose: string, body: T, signer: Signer) => {
+/** Adds the signer's key id to a message, and a signature over all other fields. */
+export const signMessage = <T extends object>(purpose: string, body: T, signer: Signer) => {
   const named = { ...body, key_id: signer.publicKey }
   return { ...named, signature: signer.sign(purpose, named) }
 }
@@ -59,12 +59,12 @@ export const isGenuine = (
   return isSignedBy(publicKey, purpose, body, signature)
 }
 
-/** A new private key, as it is kept: PKCS #8 in PEM. */
-export const newPrivateKey = (): string =>
+/** Creates a private key in its stored form: PKCS #8 in PEM. */
+export const generatePrivateKey = (): string =>
   generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 
-/** Throws for a text that is no ed25519 private key. */
-export const signerOf = (privateKey: string): Signer => {
+/** Throws for text that is not an ed25519 private key. */
+export const createSigner = (privateKey: string): Signer => {
   const key = createPrivateKey(privateKey)
   if (key.asymmetricKeyType !== 'ed25519') throw new TypeError('the key is not an ed25519 key')
   const { x = '' } = createPublicKey(key).export({ format: 'jwk' })
@@ -75,20 +75,24 @@ export const signerOf = (privateKey: string): Signer => {
 }
 
 /**
- * The signer whose private key is in the file; the file is made when there is none. One that is
- * damaged is `store_unavailable` and never a new key: others have pinned the old one.
+ * Opens the signer whose private key is in the file, and creates the file if it is missing. A
+ * damaged file throws `store_unavailable` and is never replaced: others have pinned its key.
  */
-export const signerFrom = async (path: string): Promise<Signer> => {
+export const openSigner = async (path: string): Promise<Signer> => {
   const text = (await readPrivate(path)) ?? (await makeKey(path))
   try {
-    return signerOf(text)
+    return createSigner(text)
   } catch (cause) {
-    throw new ShoalError('store_unavailable', `${path} holds no signing key; restore it`, { cause })
+    throw new ShoalError(
+      'store_unavailable',
+      `${path} does not hold a valid signing key; restore it from a backup`,
+      { cause },
+    )
   }
 }
 
 const makeKey = async (path: string): Promise<string> => {
-  const text = newPrivateKey()
+  const text = generatePrivateKey()
   return (await createPrivate(path, text)) ? text : ((await readPrivate(path)) ?? '')
 }
 

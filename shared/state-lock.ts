@@ -9,10 +9,10 @@ import { ShoalError } from './errors.ts'
 const NAME = 'lock'
 
 /**
- * Makes sure that one process at a time uses a state folder: two daemons would share an identity, two
- * coordinators what they have not put into the store yet. The lock is a socket in the folder, where
- * nobody else may put one; however the process ends, nobody answers on it afterwards. It is held until
- * the signal aborts. Throws `conflict` when another process has it.
+ * Ensures that only one process uses a state folder: two daemons would share an identity, two
+ * coordinators would lose each other's unsaved state. The lock is a socket in the folder; however
+ * the process ends, nothing answers on it afterwards. It is held until the signal aborts. Throws
+ * `conflict` when another process holds it.
  */
 export const lockState = async (stateDir: string, signal: AbortSignal): Promise<void> => {
   const server = await take(stateDir).catch(cause => {
@@ -31,18 +31,18 @@ export const lockState = async (stateDir: string, signal: AbortSignal): Promise<
   signal.addEventListener('abort', release, { once: true })
 }
 
-/** Undefined when somebody else has it. */
+/** Undefined when another process holds the lock. */
 const take = async (stateDir: string): Promise<Server | undefined> => {
   await mkdir(stateDir, { recursive: true, mode: 0o700 })
   const folder = await open(stateDir)
-  // the name of a socket has at most 107 bytes (unix(7)), and folders may have longer ones
-  const within = (name: string): string => `/proc/self/fd/${folder.fd}/${name}`
-  const own = within(`${NAME}.${randomUUID()}`)
+  // the name of a socket has at most 107 bytes (unix(7)), and folder paths may be longer
+  const pathOf = (name: string): string => `/proc/self/fd/${folder.fd}/${name}`
+  const own = pathOf(`${NAME}.${randomUUID()}`)
   const server = createServer(socket => socket.destroy())
   try {
     server.listen({ path: own, readableAll: true, writableAll: true })
     await once(server, 'listening')
-    if (await place(own, within(NAME))) return server
+    if (await place(own, pathOf(NAME))) return server
     server.close()
     return undefined
   } finally {
@@ -51,20 +51,20 @@ const take = async (stateDir: string): Promise<Server | undefined> => {
   }
 }
 
-/** Gives our socket the name of the lock, unless somebody answers there. */
+/** Gives our socket the name of the lock, unless a process answers on it. */
 const place = async (own: string, lock: string): Promise<boolean> => {
-  if (await linked(own, lock)) return true
-  if (await answers(lock)) return false
+  if (await tryLink(own, lock)) return true
+  if (await isListening(lock)) return false
   const aside = `${own}.old`
-  await rename(lock, aside).catch(unlessGone)
-  // another process may have taken the place of the dead one meanwhile
-  const alive = await answers(aside)
-  if (alive) await linked(aside, lock)
+  await rename(lock, aside).catch(ignoreMissing)
+  // another process may have replaced the dead lock in the meantime
+  const alive = await isListening(aside)
+  if (alive) await tryLink(aside, lock)
   await rm(aside, { force: true })
-  return !alive && linked(own, lock)
+  return !alive && tryLink(own, lock)
 }
 
-const linked = (from: string, to: string): Promise<boolean> =>
+const tryLink = (from: string, to: string): Promise<boolean> =>
   link(from, to).then(
     () => true,
     (error: NodeJS.ErrnoException) => {
@@ -73,12 +73,12 @@ const linked = (from: string, to: string): Promise<boolean> =>
     },
   )
 
-const unlessGone = (error: NodeJS.ErrnoException): void => {
+const ignoreMissing = (error: NodeJS.ErrnoException): void => {
   if (error.code !== 'ENOENT') throw error
 }
 
-/** Whether a process listens there. */
-const answers = async (path: string): Promise<boolean> => {
+/** True when a process listens on the socket. */
+const isListening = async (path: string): Promise<boolean> => {
   const socket = connect(path)
   try {
     await once(socket, 'connect')

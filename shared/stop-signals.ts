@@ -1,25 +1,25 @@
 import { constants } from 'node:os'
 
 /**
- * A terminal sends Ctrl-C to every process in it, and npm and the launcher hand on what they get:
- * what comes again within this time is the same press.
+ * A terminal sends Ctrl-C to every process in it, and npm and the launcher forward it as well:
+ * repeats within this time count as one press.
  */
 const SAME_PRESS_MS = 1000
 
 type Name = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
-export interface StopSignals {
+interface StopSignals {
   names: readonly Name[]
-  first: (name: Name) => void
-  /** Every later one; ends the process when absent. */
-  again?: (name: Name) => void
-  /** Milliseconds of a clock that never goes back. */
+  onFirst: (name: Name) => void
+  /** Called on every later signal; when absent, the process exits. */
+  onRepeat?: (name: Name) => void
+  /** Monotonic clock, in milliseconds. */
   nowMs?: () => number
 }
 
-/** Tells the first wish to stop from the later, less patient ones. */
+/** Distinguishes the first stop signal from later ones. */
 export const onStopSignals = (
-  { names, first, again = endNow, nowMs = () => performance.now() }: StopSignals,
+  { names, onFirst: first, onRepeat: again = endNow, nowMs = () => performance.now() }: StopSignals,
   source: Pick<NodeJS.EventEmitter, 'on'> = process,
 ): void => {
   let firstMs: number | undefined
@@ -32,5 +32,5 @@ export const onStopSignals = (
     })
 }
 
-/** As a shell shows the end by a signal. */
+/** Exit code that a shell reports for a process ended by a signal. */
 const endNow = (name: Name): never => process.exit(128 + constants.signals[name])

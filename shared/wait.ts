@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Resolves after the time, or at once when the signal aborts; it never rejects. */
+/** Resolves after the time, or immediately when the signal aborts; never rejects. */
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>
 
 export const wait: Wait = (milliseconds, signal) =>

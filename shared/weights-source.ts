@@ -1,22 +1,22 @@
-/** Where weights come from, as a catalogue writes it. */
+/** Source of weights, as written in a catalogue. */
 export type WeightsSource =
   | { kind: 'bundled'; id: string }
   | { kind: 'file'; path: string }
-  /** A file of a model hub; `revision` is a branch, a tag or a commit. */
+  /** A file on a model hub; `revision` is a branch, a tag or a commit. */
   | { kind: 'hub'; owner: string; repository: string; path: string; revision: string }
   | { kind: 'url'; url: URL }
 
 const HUB = /^hf:([\w.-]+)\/([\w.-]+)\/([\w./ -]+\.gguf)(?:@([\w./-]+))?$/
 
-/** Reads the `weights` of a catalogue entry. @throws Error with the reason in plain words */
+/** Parses the `weights` of a catalogue entry. @throws Error with the reason in plain words */
 export const parseWeightsSource = (text: string): WeightsSource => {
   if (text.startsWith('bundled:')) return { kind: 'bundled', id: text.slice('bundled:'.length) }
-  if (text.startsWith('hf:')) return hub(text)
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return { kind: 'url', url: downloadable(text) }
+  if (text.startsWith('hf:')) return parseHub(text)
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return { kind: 'url', url: parseDownloadUrl(text) }
   return { kind: 'file', path: text }
 }
 
-const hub = (text: string): WeightsSource => {
+const parseHub = (text: string): WeightsSource => {
   const [, owner, repository, path, revision = 'main'] = HUB.exec(text) ?? []
   const names = [owner, repository, ...(path ?? '').split('/'), ...revision.split('/')]
   if (!owner || !repository || !path || names.some(isNoName))
@@ -24,32 +24,35 @@ const hub = (text: string): WeightsSource => {
   return { kind: 'hub', owner, repository, path, revision }
 }
 
-/** Such a part of a path would lead elsewhere. */
+/** True for a path segment that would lead elsewhere. */
 const isNoName = (part: string | undefined): boolean => !part || part === '.' || part === '..'
 
-/** An address that weights may be fetched from. @throws Error with the reason in plain words */
-export const downloadable = (text: string): URL => {
+/**
+ * Parses an address that weights may be downloaded from. @throws Error with the reason in plain
+ * words
+ */
+export const parseDownloadUrl = (text: string): URL => {
   if (!URL.canParse(text)) throw new Error('it is not a URL')
   const url = new URL(text)
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     throw new Error(`weights cannot be fetched with ${url.protocol.slice(0, -1)}: use https`)
   if (url.protocol === 'http:' && !isLoopback(url.hostname))
-    throw new Error('with plain http anybody on the way could change the weights: use https')
+    throw new Error('plain http does not protect the weights in transit: use https')
   if (url.username !== '' || url.password !== '')
-    throw new Error('it must not hold a name or password')
+    throw new Error('it must not contain a user name or password')
   return url
 }
 
-/** `localhost`, 127.0.0.0/8 and ::1. */
+/** True for `localhost`, 127.0.0.0/8 and ::1. */
 const isLoopback = (hostname: string): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 
-/** Address of a hub's file below the hub's own address. */
+/** Address of a file below the hub's base address. */
 export const hubAddress = (
   base: string,
   { owner, repository, path, revision }: Extract<WeightsSource, { kind: 'hub' }>,
 ): URL => {
   const file = path.split('/').map(encodeURIComponent).join('/')
   const tail = `${owner}/${repository}/resolve/${encodeURIComponent(revision)}/${file}`
-  return downloadable(`${base.replace(/\/+$/, '')}/${tail}`)
+  return parseDownloadUrl(`${base.replace(/\/+$/, '')}/${tail}`)
 }

@@ -1,18 +1,18 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { builtInVerbs } from '../../daemon/commands/built-in-verbs.ts'
+import { createBuiltInVerbs } from '../../daemon/commands/built-in-verbs.ts'
 import { CoordinatorClock } from '../../daemon/commands/clock.ts'
 import type { JournalFile } from '../../daemon/commands/journal.ts'
-import { journalFile } from '../../daemon/commands/journal-file.ts'
-import { factsOf } from '../../daemon/commands/verb.ts'
+import { openJournalFile } from '../../daemon/commands/journal-file.ts'
+import { toVerbFacts } from '../../daemon/commands/verb.ts'
 import { createHealth } from '../../daemon/health.ts'
 import { ownIdentity } from '../../daemon/own-identity.ts'
 import { announceService } from '../../daemon/services/announce.ts'
 import { commandsService } from '../../daemon/services/commands.ts'
 import { Nudge } from '../../daemon/uplink/nudge.ts'
 import { Uplink } from '../../daemon/uplink/uplink.ts'
-import { signerOf } from '../../shared/signing.ts'
+import { createSigner } from '../../shared/signing.ts'
 import { announce } from '../fleet/bodies.ts'
 
 export interface BenchCellsOptions {
@@ -44,7 +44,7 @@ const startCells = (options: BenchCellsOptions): void => {
     const { url } = options
     const stored = { cell_id: id, credential, coordinator_url: url, epoch: 1 }
     const clock = new CoordinatorClock(() => performance.now())
-    const verbs = builtInVerbs({ announce: async () => {}, restartEngines: () => {} })
+    const verbs = createBuiltInVerbs({ announce: async () => {}, restartEngines: () => {} })
     const uplink = new Uplink({
       identity: ownIdentity(state, stored),
       url,
@@ -57,7 +57,7 @@ const startCells = (options: BenchCellsOptions): void => {
     const services = [
       announceService({
         uplink,
-        describe: () => ({ ...announce(id), verbs: verbs.map(factsOf) }),
+        describe: () => ({ ...announce(id), verbs: verbs.map(toVerbFacts) }),
         intervalSeconds: 3600,
         onChange: () => () => {},
         logger,
@@ -66,9 +66,11 @@ const startCells = (options: BenchCellsOptions): void => {
         cellId: id,
         uplink,
         file:
-          options.journal === 'disk' ? journalFile(join(state, 'journal')) : createMemoryJournal(),
-        signer: signerOf(privateKey),
-        trusted: () => [options.coordinatorKey],
+          options.journal === 'disk'
+            ? openJournalFile(join(state, 'journal'))
+            : createMemoryJournal(),
+        signer: createSigner(privateKey),
+        listTrustedKeys: () => [options.coordinatorKey],
         verbs,
         clock,
         now: Date.now,

@@ -1,7 +1,7 @@
 import type { Printable } from '../../shared/print.ts'
-import { inUnits } from '../../shared/print-units.ts'
+import { formatUnits } from '../../shared/print-units.ts'
 import { onStopSignals } from '../../shared/stop-signals.ts'
-import { visible, visibleText } from '../../shared/visible.ts'
+import { escapeHidden, escapeHiddenInText } from '../../shared/visible.ts'
 import { type ApiCall, TextAnswer } from './api.ts'
 import { Guided } from './describe-failure.ts'
 import type { DescribedOperation, ExitCodes } from './document.ts'
@@ -21,7 +21,7 @@ export const answerCall = async (
   if (answer instanceof TextAnswer) return writeText(session, answer)
   const end = wait ? await followAnswer(session, answer as Printable) : undefined
   const shown = end?.answer ?? (answer as Printable)
-  print(format === 'text' ? (inUnits(shown, units) as Printable) : shown)
+  print(format === 'text' ? (formatUnits(shown, units) as Printable) : shown)
   if (wait && end === undefined && isPending(answer)) throw waitsForPeople(answer)
   process.exitCode = end?.exit ?? exitOf(answer as Printable, exit)
 }
@@ -47,13 +47,13 @@ const waitsForPeople = ({ request_id, id }: PendingAnswer): Guided => {
     'the request waits for approval, and --wait does not wait for approvals',
     request === undefined
       ? 'shoal gates requests lists the pending requests'
-      : `shoal gates show ${visible(request)} shows its state`,
+      : `shoal gates show ${escapeHidden(request)} shows its state`,
   )
 }
 
 const followAnswer = (session: OpenSession, answer: Printable) => {
   const left = new AbortController()
-  onStopSignals({ names: ['SIGINT', 'SIGTERM'], first: () => left.abort() })
+  onStopSignals({ names: ['SIGINT', 'SIGTERM'], onFirst: () => left.abort() })
   return followWork(session, answer, { signal: left.signal })
 }
 
@@ -79,7 +79,7 @@ const writeText = async (
   if (whole) print({ type: first.type, text })
 }
 
-const onScreen = (text: string): string => visibleText(text.replaceAll('\r\n', '\n'))
+const onScreen = (text: string): string => escapeHiddenInText(text.replaceAll('\r\n', '\n'))
 
 /** Exit code for an answer; `pending` is not a success. */
 const exitOf = (answer: Printable, exit: ExitCodes | undefined): number => {

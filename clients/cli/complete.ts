@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { visible } from '../../shared/visible.ts'
+import { escapeHidden } from '../../shared/visible.ts'
 import { createApi } from './api.ts'
 import { completionCandidates, FILES } from './candidates.ts'
 import { type DescribedOperation, operationsOf } from './document.ts'
@@ -88,7 +88,9 @@ const complete = async (
   const found = await completionCandidates(program, typed, current, ids)
   return found
     .filter(each => each === FILES || (each.word.startsWith(current) && SAFE.test(each.word)))
-    .map(({ word, about }) => (about === '' ? word : `${word}\t${visible(about).slice(0, 60)}`))
+    .map(({ word, about }) =>
+      about === '' ? word : `${word}\t${escapeHidden(about).slice(0, 60)}`,
+    )
 }
 
 const optionsOf = (program: Command, typed: string[]): GlobalOptions => {

@@ -1,7 +1,7 @@
 import { type Command, CommanderError } from 'commander'
 import { errorBody, exitCode, ShoalError } from '../../shared/errors.ts'
-import { visible, visibleJson } from '../../shared/visible.ts'
-import { wrongValue } from '../../shared/wrong-value.ts'
+import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
+import { rewordWrongValue } from '../../shared/wrong-value.ts'
 import { argumentTerm, pathOf, quoteWord } from './command-example.ts'
 import { helpForField } from './field-help.ts'
 import { listOf } from './known-ids.ts'
@@ -34,9 +34,9 @@ export const describeFailure = (error: unknown, scene: Scene): { text: string; c
     const { error: body } = errorBody(known)
     const next = steps.length === 0 ? {} : { next: steps.join('\n') }
     const shown = { error: { ...body, message: clean(body.message), ...next } }
-    return { text: `${visibleJson(JSON.stringify(shown))}\n`, code }
+    return { text: `${escapeHiddenInJson(JSON.stringify(shown))}\n`, code }
   }
-  const first = `shoal: ${clean(visible(known.message))} (${known.code})`
+  const first = `shoal: ${clean(escapeHidden(known.message))} (${known.code})`
   return { text: `${[first, ...steps].join('\n')}\n`, code }
 }
 
@@ -99,7 +99,7 @@ const usageOf = (error: CommanderError, command: Command): ShoalError => {
     return new Guided('wrong_usage', `${path} needs one more word`, `one of: ${names.join(', ')}`)
   }
   const [line = '', ...rest] = error.message.replace(/^error: /, '').split('\n')
-  const first = error.code === 'commander.invalidArgument' ? wrongValue(line) : line
+  const first = error.code === 'commander.invalidArgument' ? rewordWrongValue(line) : line
   const similar = rest.map(line => line.replace(/^\(Did you mean (.*)\?\)$/, 'did you mean $1?'))
   const more = error.code === 'commander.missingArgument' ? [usageLine(command)] : []
   return new Guided('wrong_usage', first, [...similar, ...more, all].join('\n'))

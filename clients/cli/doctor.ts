@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { exitCode, ShoalError } from '../../shared/errors.ts'
-import { columnsOf, printed } from '../../shared/print.ts'
-import { visible } from '../../shared/visible.ts'
+import { formatOutput, terminalWidth } from '../../shared/print.ts'
+import { escapeHidden } from '../../shared/visible.ts'
 import {
   type DoctorResult,
   type DoctorSubject,
@@ -22,7 +22,7 @@ export const addDoctor = (program: Command, env: Environment): void => {
       const options = program.opts<GlobalOptions>()
       const say = (text: string): void => void process.stdout.write(text)
       const json = options.format === 'json'
-      const columns = columnsOf(process.stdout)
+      const columns = terminalWidth(process.stdout)
       process.exitCode = await doctor(findings(options, env), json, say, columns)
     })
 }
@@ -43,7 +43,7 @@ export const doctor = async (
   const healthy = broken === undefined
   if (json) {
     const shown = checks.map(({ code, ...rest }) => rest)
-    say(printed({ healthy, checks: shown }, 'json'))
+    say(formatOutput({ healthy, checks: shown }, 'json'))
   } else say(healthy ? 'No problems found.\n' : 'Problems found: see above.\n')
   return healthy ? 0 : exitCode(broken.code ?? 'coordinator_unavailable')
 }
@@ -52,9 +52,9 @@ const MARGIN = 16
 
 const line = ({ name, state, says, next }: DoctorResult, columns: number): string => {
   const head = `${state.padEnd(4)}  ${name.padEnd(8)}  `
-  const first = `${head}${wrapText(visible(says), columns, MARGIN)}\n`
+  const first = `${head}${wrapText(escapeHidden(says), columns, MARGIN)}\n`
   if (next === undefined) return first
-  return `${first}${''.padEnd(MARGIN)}-> ${wrapText(visible(next), columns, MARGIN + 3)}\n`
+  return `${first}${''.padEnd(MARGIN)}-> ${wrapText(escapeHidden(next), columns, MARGIN + 3)}\n`
 }
 
 /** Wraps a text at `columns`, with all lines but the first indented by `margin`. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
-import { visible, visibleJson } from '../../shared/visible.ts'
+import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import type { CliSession, WithSession } from './session.ts'
 
@@ -54,7 +54,11 @@ export const watchEvents = async (
         lastId = id
         if (signal.aborted) return
         if (value === undefined) continue
-        write(format === 'json' ? `${visibleJson(JSON.stringify(value))}\n` : line(value as Event))
+        write(
+          format === 'json'
+            ? `${escapeHiddenInJson(JSON.stringify(value))}\n`
+            : line(value as Event),
+        )
         if (once === true) return
       }
     } catch (error) {
@@ -73,4 +77,4 @@ const pauseAfter = (error: unknown): number => {
 }
 
 const line = ({ time, type, subject = '', data }: Event): string =>
-  `${[time, type, subject, JSON.stringify(data)].map(visible).join('  ')}\n`
+  `${[time, type, subject, JSON.stringify(data)].map(escapeHidden).join('  ')}\n`

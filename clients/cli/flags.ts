@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander'
-import { visible } from '../../shared/visible.ts'
+import { escapeHidden } from '../../shared/visible.ts'
 import type { Field, FieldSchema } from './document.ts'
 
 /** Flags of the program itself; a field of the same name becomes `--input-url`. */
@@ -79,7 +79,9 @@ const descriptionOf = ({ required, schema }: Field): string => {
     required ? 'required' : '',
     preset === undefined ? '' : `default: ${JSON.stringify(preset)}`,
   ].filter(note => note !== '')
-  return visible([description, notes.length > 0 ? `(${notes.join(', ')})` : ''].join(' ').trim())
+  return escapeHidden(
+    [description, notes.length > 0 ? `(${notes.join(', ')})` : ''].join(' ').trim(),
+  )
 }
 
 const number = (text: string): number => {

@@ -1,6 +1,6 @@
 import { type ErrorCode, exitCode, isErrorCode, type ShoalError } from '../../shared/errors.ts'
 import type { Printable } from '../../shared/print.ts'
-import { visible } from '../../shared/visible.ts'
+import { escapeHidden } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { Guided } from './describe-failure.ts'
 import type { DescribedOperation } from './document.ts'
@@ -54,7 +54,7 @@ export const followWork = async (
     for (;;) {
       const { exit, text, percent, answer } = await pursuit.look()
       if (exit !== undefined) return { answer, exit }
-      session.progress.show(`${pursuit.name}: ${visible(text)}`, percent)
+      session.progress.show(`${pursuit.name}: ${escapeHidden(text)}`, percent)
       if (!signal.aborted) await wait(LOOK_MS, signal)
       if (signal.aborted) throw describeRunning(pursuit)
     }
@@ -99,8 +99,8 @@ const taskExit = ({ state, details }: TaskView): number | undefined => {
 }
 
 const taskPursuit = ({ api }: Follower, id: string): Pursuit => ({
-  name: `task ${visible(id)}`,
-  later: `shoal tasks show ${visible(id)} --wait`,
+  name: `task ${escapeHidden(id)}`,
+  later: `shoal tasks show ${escapeHidden(id)} --wait`,
   look: async () => {
     const task = (await api.get(`/v1/tasks/${encodeURIComponent(id)}`)) as TaskView & Printable
     const percent = task.details?.progress_percent
@@ -135,8 +135,8 @@ const modelPursuit = ({ api }: Follower, cellId: string, model: string): Pursuit
   let looks = 0
   let began = false
   return {
-    name: `${visible(model)} on ${visible(cellId)}`,
-    later: `shoal cells show ${visible(cellId)}`,
+    name: `${escapeHidden(model)} on ${escapeHidden(cellId)}`,
+    later: `shoal cells show ${escapeHidden(cellId)}`,
     look: async () => {
       const path = `/v1/cells/${encodeURIComponent(cellId)}`
       const { presence, engines } = (await api.get(path)) as CellView

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
-import { visible, visibleJson } from '../../shared/visible.ts'
+import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { indentedJson } from './indented-json.ts'
 import type { CliSession, WithSession } from './session.ts'
@@ -58,7 +58,9 @@ export const watchGates = async (
       if (seen.has(request.id)) continue
       seen.add(request.id)
       const lines = session.format === 'json'
-      session.write(lines ? `${visibleJson(JSON.stringify(request))}\n` : describeRequest(request))
+      session.write(
+        lines ? `${escapeHiddenInJson(JSON.stringify(request))}\n` : describeRequest(request),
+      )
       if (ask !== undefined && !lines) await decide(session, request, ask)
     }
     if (once) return
@@ -99,7 +101,7 @@ const describeRequest = (request: GateRequest): string => {
     ['until', request.expires_at],
     ...(request.reason === null ? [] : [['void', request.reason]]),
   ]
-  return `\n${lines.map(([name = '', value = '']) => `${name.padEnd(MARGIN - 1)} ${indentValue(name, visible(value))}\n`).join('')}`
+  return `\n${lines.map(([name = '', value = '']) => `${name.padEnd(MARGIN - 1)} ${indentValue(name, escapeHidden(value))}\n`).join('')}`
 }
 
 const MARGIN = 11
@@ -133,11 +135,11 @@ const decide = async (
     const path = `/v1/gates/requests/${encodeURIComponent(id)}/${verb}`
     const body = { reason: reason.trim() }
     const after = (await api.call({ method: 'POST', path, body })) as { state: string }
-    write(`${visible(after.state)}\n`)
+    write(`${escapeHidden(after.state)}\n`)
   } catch (error) {
     // The request is the operator's own or was decided meanwhile; continue with the next one.
     if (!(error instanceof ShoalError) || error.code === 'coordinator_unavailable') throw error
-    write(`${visible(error.message)}\n`)
+    write(`${escapeHidden(error.message)}\n`)
   }
 }
 

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import { visibleJson, visibleText } from '../../shared/visible.ts'
+import { escapeHiddenInJson, escapeHiddenInText } from '../../shared/visible.ts'
 import type { ChatCompletionChunk } from '../../shared/wire/openai.ts'
 import { addAgentSession } from './agent-session.ts'
 import { addComplete } from './complete.ts'
@@ -98,8 +98,8 @@ const chat = async ({ api, format, write, progress }: OpenSession, model: string
   try {
     for await (const chunk of api.stream('/v1/chat/completions', body)) {
       progress.clear()
-      if (format === 'json') write(`${visibleJson(JSON.stringify(chunk))}\n`)
-      else write(visibleText((chunk as ChatCompletionChunk).choices[0]?.delta.content ?? ''))
+      if (format === 'json') write(`${escapeHiddenInJson(JSON.stringify(chunk))}\n`)
+      else write(escapeHiddenInText((chunk as ChatCompletionChunk).choices[0]?.delta.content ?? ''))
     }
   } finally {
     progress.clear()

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
-import { visible, visibleJson } from '../../shared/visible.ts'
+import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import type { ApiCall } from './api.ts'
 import { pathOf, quoteWord, setExample } from './command-example.ts'
 import type { DescribedOperation } from './document.ts'
@@ -20,9 +20,9 @@ export const addOperationCommands = (
     if (taken.has(place) || isMade(program, operation.words)) continue
     taken.add(place)
     const command = commandAt(program, operation.words)
-    command.description(visible(operation.summary))
+    command.description(escapeHidden(operation.summary))
     for (const name of operation.arguments)
-      command.argument(`<${name}>`, visible(operation.argumentNotes[name] ?? ''))
+      command.argument(`<${name}>`, escapeHidden(operation.argumentNotes[name] ?? ''))
     if (operation.file !== undefined) command.argument('<file>', 'a file, or - for standard input')
     for (const field of operation.fields.filter(({ name }) => name !== operation.file))
       for (const option of optionsOf(field)) command.addOption(option)
@@ -112,7 +112,7 @@ const callText = (command: Command, { example, fields, file }: DescribedOperatio
   const words = command.registeredArguments.map(each => each.name().toUpperCase())
   const needed = fields.filter(({ name, required }) => required && name !== file)
   const flags = needed.map(({ name }) => `--${flagOf(name)} …`)
-  const json = example === undefined ? '{}' : visibleJson(JSON.stringify(example))
+  const json = example === undefined ? '{}' : escapeHiddenInJson(JSON.stringify(example))
   const input = json === '{}' ? flags : ['--json', quoteWord(json)]
   return [pathOf(command), ...words, ...input].join(' ')
 }

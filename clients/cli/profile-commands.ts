@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
-import { columnsOf, type Format, type Printable, printed } from '../../shared/print.ts'
+import { type Format, formatOutput, type Printable, terminalWidth } from '../../shared/print.ts'
 import { login } from './login.ts'
 import type { Environment, GlobalOptions } from './options.ts'
 import {
@@ -70,7 +70,7 @@ const pin = (text: string): string => {
 }
 
 const printIn = (format: Format, value: Printable): void =>
-  void process.stdout.write(printed(value, format, columnsOf(process.stdout)))
+  void process.stdout.write(formatOutput(value, format, terminalWidth(process.stdout)))
 
 const listProfiles = ({ profiles, current }: Profiles): Printable => ({
   profiles: Object.entries(profiles).map(([name, { url, key, tenant }]) => ({

@@ -1,4 +1,4 @@
-import { columnsOf, type Format, type Printable, printed } from '../../shared/print.ts'
+import { type Format, formatOutput, type Printable, terminalWidth } from '../../shared/print.ts'
 import { type Api, createApi } from './api.ts'
 import { type DescribedOperation, operationsOf } from './document.ts'
 import { cacheFolder, loadDocument } from './document-cache.ts'
@@ -44,7 +44,8 @@ export const openSession = async (
   )
   trustAuthorities(settings)
   const write = (text: string): void => void process.stdout.write(text)
-  const print = (value: Printable): void => write(printed(value, format, columnsOf(process.stdout)))
+  const print = (value: Printable): void =>
+    write(formatOutput(value, format, terminalWidth(process.stdout)))
   const api = createApi(settings)
   const progress = createProgress({ output: process.stderr, env })
   let loaded: Promise<DescribedOperation[]> | undefined

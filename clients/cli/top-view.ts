@@ -1,4 +1,4 @@
-import { visible } from '../../shared/visible.ts'
+import { escapeHidden } from '../../shared/visible.ts'
 
 /** Fields of a cell of `GET /v1/cells` that are shown. */
 export interface TopCell {
@@ -96,7 +96,7 @@ const barWidth = (columns: number): number =>
 
 const cellLine = (cell: TopCell, width: number, paint: Paint): string =>
   [
-    visible(cell.name).slice(0, NAME_WIDTH).padEnd(NAME_WIDTH),
+    escapeHidden(cell.name).slice(0, NAME_WIDTH).padEnd(NAME_WIDTH),
     paint(colourOf(cell), cell.presence.padEnd(9)),
     bar(cell.gpu_percent, width, paint, false),
     bar(cell.vram_used_percent, width, paint, true),
@@ -131,7 +131,7 @@ const colourOf = ({ presence }: TopCell): keyof typeof COLOURS => {
 const alertLine = ({ alerts, fleet_degraded }: AlertList): string => {
   const [first] = alerts
   if (first === undefined) return 'no alerts'
-  const about = visible(`${first.cell_id ?? 'fleet'}: ${first.message}`)
+  const about = escapeHidden(`${first.cell_id ?? 'fleet'}: ${first.message}`)
   const state = fleet_degraded ? 'FLEET DEGRADED, ' : ''
   return `${state}${alerts.length} alert${alerts.length === 1 ? '' : 's'}; newest: ${about}`
 }

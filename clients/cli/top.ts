@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import { onStopSignals } from '../../shared/stop-signals.ts'
-import { visible, visibleJson } from '../../shared/visible.ts'
+import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import type { Api } from './api.ts'
 import type { CliSession, WithSession } from './session.ts'
@@ -43,7 +43,7 @@ export const top = async (
   once: boolean,
 ): Promise<void> => {
   const { api, format, write } = session
-  if (format === 'json') return write(`${visibleJson(JSON.stringify(await lookAt(api)))}\n`)
+  if (format === 'json') return write(`${escapeHiddenInJson(JSON.stringify(await lookAt(api)))}\n`)
   if (once || !terminal.isTTY)
     return write(`${topView(await lookAt(api), { ...terminal.screen(), rows: 10_000 })}\n`)
 
@@ -66,7 +66,7 @@ const drawScreen = async (api: Api, terminal: TopTerminal): Promise<string> => {
   } catch (error) {
     const passing = error instanceof ShoalError && !LASTING.includes(error.code)
     if (!passing) throw error
-    return `${visible(error.message)}; trying again`
+    return `${escapeHidden(error.message)}; trying again`
   }
 }
 
@@ -89,8 +89,8 @@ export const thisTerminal = (env: Record<string, string | undefined>): TopTermin
   const { stdout } = process
   onStopSignals({
     names: ['SIGINT', 'SIGTERM'],
-    first: () => left.abort(),
-    again: () => {
+    onFirst: () => left.abort(),
+    onRepeat: () => {
       if (stdout.isTTY) stdout.write(LEAVE)
       process.exit()
     },

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import * as tls from 'node:tls'
 import { ShoalError } from '../../shared/errors.ts'
-import { certificateWith, shownCertificates } from '../../shared/shown-certificates.ts'
+import { fetchCertificates, findCertificate } from '../../shared/server-certificates.ts'
 
 /** The text of a file of certificates. Throws `config_invalid`. */
 export const readAuthorities = (file: string): string => {
@@ -48,22 +48,22 @@ export const pinnedAuthority = async (url: string, fingerprint: string): Promise
   const target = new URL(url)
   if (target.protocol !== 'https:')
     throw new ShoalError('wrong_usage', '--pin is for an https address')
-  const found = certificateWith(await fetchCertificates(target), fingerprint)
+  const found = findCertificate(await fetchWithin(target), fingerprint)
   if (found !== undefined) return found
   throw new ShoalError('forbidden', `${target.origin} shows other certificates than the pinned one`)
 }
 
 /** Days until the certificate at this address expires; undefined when none is presented. */
 export const daysLeft = async (url: string, now: number): Promise<number | undefined> => {
-  const [own] = await fetchCertificates(new URL(url)).catch(() => [])
+  const [own] = await fetchWithin(new URL(url)).catch(() => [])
   if (own === undefined) return undefined
   return (Date.parse(new X509Certificate(own).validTo) - now) / 86_400_000
 }
 
 const PATIENCE_MS = 5000
 
-const fetchCertificates = (target: URL): Promise<Buffer[]> =>
-  shownCertificates(target, AbortSignal.timeout(PATIENCE_MS)).catch((cause: unknown) => {
+const fetchWithin = (target: URL): Promise<Buffer[]> =>
+  fetchCertificates(target, AbortSignal.timeout(PATIENCE_MS)).catch((cause: unknown) => {
     const message = `no certificate is shown at ${target.origin}`
     throw new ShoalError('coordinator_unavailable', message, { cause })
   })

@@ -1,6 +1,6 @@
-import { printed } from '../../shared/print.ts'
+import { formatOutput } from '../../shared/print.ts'
 import { VERSION } from '../../shared/version.ts'
-import { visible } from '../../shared/visible.ts'
+import { escapeHidden } from '../../shared/visible.ts'
 import { createApi } from './api.ts'
 import type { Environment, GlobalOptions } from './options.ts'
 import { profilesFile, readProfiles } from './profiles.ts'
@@ -17,12 +17,12 @@ export const showVersions = async (options: GlobalOptions, env: Environment): Pr
   const { key: _key, ...others } = options
   const server = await serverVersion(others, env).catch(() => undefined)
   if (options.format === 'json') {
-    process.stdout.write(printed({ version: VERSION, coordinator: server ?? null }, 'json'))
+    process.stdout.write(formatOutput({ version: VERSION, coordinator: server ?? null }, 'json'))
     return
   }
   process.stdout.write(`shoal ${VERSION}\n`)
   if (server !== undefined)
-    process.stdout.write(`coordinator ${visible(server.version)} at ${server.url}\n`)
+    process.stdout.write(`coordinator ${escapeHidden(server.version)} at ${server.url}\n`)
 }
 
 const serverVersion = async (options: GlobalOptions, env: Environment) => {

@@ -25,13 +25,13 @@ import { requestHandler } from './request-handler.ts'
 import { restRoutes } from './rest-routes.ts'
 import { skillExecutor } from './skill-executor.ts'
 
-/** What stands behind the bindings. */
+/** Parts that the bindings share. */
 export interface A2aParts {
   tasks: Tasks
   operationTasks: OperationTasks
   readerOf: ReaderOf
   push: PushConfigs
-  /** In place of the skills: for the public conformance kits. */
+  /** Stand-in for the skills; for the public conformance kits. */
   fixture?: {
     executor: Executor
     key: Key
@@ -48,7 +48,7 @@ export interface A2aRouteParts extends A2aParts {
   logger: Pick<Logger, 'error'>
 }
 
-/** Both bindings of A2A. */
+/** Routes of both A2A bindings. */
 export const a2aRoutes: FastifyPluginAsync<A2aRouteParts> = async (app, parts) => {
   const { config, registered, tasks, operationTasks, readerOf, push, count, fixture } = parts
   const { skills } = registered
@@ -58,7 +58,11 @@ export const a2aRoutes: FastifyPluginAsync<A2aRouteParts> = async (app, parts) =
   const handler = (call: Call): A2ARequestHandler => {
     const made = requestHandler(
       {
-        ...{ tasks, readerOf, push, executor, cancel: operationTasks.cancel },
+        tasks,
+        readerOf,
+        push,
+        executor,
+        cancel: operationTasks.cancel,
         card: () => cardOf(skills),
         extendedCard: ({ key }) => cardOf(skills.filter(skill => mayCall(skill, key))),
       },

@@ -4,7 +4,7 @@ import type { Skill } from '../skills/skill.ts'
 import { capabilities, discoveryUniverse, type Registered, swarm } from './card-features.ts'
 import { EXTENSIONS } from './extensions.ts'
 
-/** Where the card sends its reader. No address ends with a slash but that of MCP. */
+/** Addresses on the card. Only that of MCP ends with a slash. */
 export interface CardAddresses {
   base: string
   a2a: string
@@ -102,7 +102,10 @@ export const pureCard = (
     defaultInputModes: ['text/plain', 'application/json'],
     defaultOutputModes: ['application/json'],
     skills: listed.map(({ id, name, description, tags, card }) => ({
-      ...{ id, name, description, tags },
+      id,
+      name,
+      description,
+      tags,
       ...(card.examples === undefined ? {} : { examples: card.examples }),
     })),
   }
@@ -111,7 +114,7 @@ export const pureCard = (
 const BEARER = { scheme: 'Bearer', bearerFormat: 'svc-dev-*' }
 const REQUIREMENTS = [{ schemes: { bearer: { list: [] } } }, { schemes: {} }]
 
-/** In the order of preference. */
+/** Interfaces in order of preference. */
 const interfaces = (a2a: string) =>
   (['1.0', '0.3'] as const).flatMap(protocolVersion => [
     { url: `${a2a}/a2a`, protocolBinding: 'JSONRPC', protocolVersion },
@@ -144,7 +147,9 @@ const extensions = (parts: CardParts): object[] => {
 }
 
 const extension = (uri: string, description: string, params?: object): object => ({
-  ...{ uri, description, required: false },
+  uri,
+  description,
+  required: false,
   ...(params === undefined ? {} : { params }),
 })
 

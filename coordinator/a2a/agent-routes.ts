@@ -67,7 +67,7 @@ export const agentRoutes: FastifyPluginAsync<AgentParts> = async (
 export const portOf = (app: FastifyInstance, { http }: CoordinatorConfig): number =>
   (app.server.address() as AddressInfo | null)?.port ?? http.port
 
-/** What the card is made of, for all or for one caller's skills. */
+/** Parts of the card, for everybody or for one caller's skills. */
 export const cardParts = (
   config: CoordinatorConfig,
   registered: Registered,

@@ -12,26 +12,26 @@ import type { Admission } from '../quota/quota.ts'
 import type { Call } from './call.ts'
 import { type Failure, MalformedBody } from './errors.ts'
 
-/** What both bindings need. */
+/** Parts that both bindings need. */
 export interface BindingParts {
   handler(call: Call): A2ARequestHandler
   /** Counts the call; throws `rate_limited`. */
   admit(call: Call): Admission | Promise<Admission>
   /** Gives back what a refused call took. */
   refunding<T>(admission: Admission, work: () => Promise<T>): Promise<T>
-  /** Told of every error that is answered. */
+  /** Called with every error that is answered. */
   failed(failure: Failure, thrown: unknown, request: FastifyRequest): void
   /** An error of Fastify, or one of ours on the way here, in our words. */
   known(error: unknown): unknown
   /** Ends calls whose key has ended. */
   hold?: Keys['hold'] | undefined
-  /** For streams, which stay open. */
+  /** Limits on streams, which stay open. */
   places?: Pick<StreamPlaces, 'take'> | undefined
-  /** Whose calls are that come without a key: for tests with public kits, which have none. */
+  /** Key for calls without one; for tests with public kits, which have none. */
   fallbackKey?: Key | undefined
 }
 
-/** As of operations: inputs of skills are small. */
+/** Body limit, as for operations: inputs of skills are small. */
 export const BODY_LIMIT_BYTES = 256 * 1024
 
 /** JSON that cannot be read has a code of its own in JSON-RPC; depth and size are bounded as everywhere. */
@@ -46,7 +46,7 @@ export const parseBodies = (app: FastifyInstance): void => {
   })
 }
 
-/** Only a fault of syntax has a cause. */
+/** Only a syntax error has a cause. */
 const asMalformed = (error: Error): Error =>
   error instanceof ShoalError && error.cause !== undefined
     ? new MalformedBody(-32700, error.message)

@@ -10,7 +10,7 @@ import { activated } from './extensions.ts'
 
 export type Version = '1.0' | '0.3'
 
-/** One request of A2A: who asks, in which version, with which of our extensions. */
+/** One A2A request: its caller, protocol version and requested extensions. */
 export interface Call extends TaskCaller {
   version: Version
   extensions: readonly string[]

@@ -2,7 +2,7 @@ import { isTool } from '../operations/declaration.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Skill } from '../skills/skill.ts'
 
-/** What there is to derive the card from. */
+/** Facts that the card is derived from. */
 export interface Registered {
   skills: readonly Skill[]
   operations: readonly Operation[]

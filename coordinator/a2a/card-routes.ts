@@ -4,7 +4,7 @@ import { matches, withTag } from '../http/published.ts'
 import type { RouteDocs } from '../http/route-docs.ts'
 
 export interface CardRouteParts {
-  /** Made at the first request, when the port is known. */
+  /** Creates the cards at the first request, when the port is known. */
   cards: () => { hybrid: object; pure: object }
   /** What a reader gets at the standard path who names no version; undefined: there is no such path. */
   standard: 'hybrid' | 'v1' | undefined

@@ -17,7 +17,7 @@ export interface Failure {
   status: string
   details: object[]
   retryAfterSeconds?: number | undefined
-  /** Not of the call but of getting there: JSON-RPC too has an HTTP status for it. */
+  /** A transport error: JSON-RPC too has an HTTP status for it. */
   isTransport: boolean
 }
 
@@ -65,7 +65,7 @@ export class SkillNotFound extends ShoalError {
   }
 }
 
-/** Of our own reasons, as the protocol's domain is a2a-protocol.org. */
+/** Domain of shoal's own reasons; that of the protocol is a2a-protocol.org. */
 const DOMAIN = 'shoal'
 const TRANSPORT: readonly ErrorCode[] = [
   ...(['auth_required', 'forbidden', 'tenant_forbidden', 'tier_exceeded', 'rate_limited'] as const),

@@ -3,7 +3,7 @@ import type { TaskRun } from '../tasks/task-run.ts'
 import type { Opening } from '../tasks/turn.ts'
 import type { Call } from './call.ts'
 
-/** What is done with a message: answered at once, or a turn of a task. */
+/** Outcome of a message: an immediate answer, or a turn of a task. */
 export type Answer =
   | { kind: 'message'; message: Message }
   | {
@@ -15,7 +15,7 @@ export type Answer =
 
 export interface Incoming {
   message: Message
-  /** Of the request, beside that of the message. */
+  /** Metadata of the request, besides that of the message. */
   metadata: Record<string, unknown>
   call: Call
   /** The task that the message continues; it waits for input. */

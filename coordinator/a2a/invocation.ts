@@ -2,12 +2,12 @@ import type { Message } from '@a2a-js/sdk'
 import { ContentTypeNotSupportedError, RequestMalformedError } from '@a2a-js/sdk/errors'
 import { parseJsonBody } from '../http/json-body.ts'
 
-/** What a message asks for; `skill` is undefined when it does not say so in so many words. */
+/** Content of a message; `skill` is undefined unless the message names it explicitly. */
 export interface Invocation {
   skill: string | undefined
   /** Undefined when there is none. */
   input: Record<string, unknown> | undefined
-  /** What it says in words; empty when there is none. */
+  /** Text of the message; empty when there is none. */
   text: string
   /** The cell to run on. */
   cell: string | undefined

@@ -154,7 +154,9 @@ const Rpc = z.object({
 const RpcAnswer = z.looseObject({ jsonrpc: z.literal('2.0') })
 
 const rpcDocs = (id: string, summary: string): RouteDocs => ({
-  ...{ id, summary, tag: 'agent' },
+  id,
+  summary,
+  tag: 'agent',
   body: Rpc,
   answer: RpcAnswer,
   events: RpcAnswer,

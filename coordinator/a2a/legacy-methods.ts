@@ -18,7 +18,7 @@ export const LEGACY_METHODS: readonly string[] = [
   'agent/getAuthenticatedExtendedCard',
 ]
 
-/** Those whose answer is a stream. */
+/** Methods whose answer is a stream. */
 export const LEGACY_STREAMS: ReadonlySet<unknown> = new Set(['message/stream', 'tasks/resubscribe'])
 
 type Stream = AsyncGenerator<unknown, void, undefined>
@@ -48,7 +48,7 @@ export const callLegacy = async (
   throw thrown() ?? worded(error)
 }
 
-/** The same handler; what it throws is kept. */
+/** Wraps a handler and keeps its last error. */
 const watching = (handler: A2ARequestHandler) => {
   let kept: unknown
   const keep = (error: unknown): never => {

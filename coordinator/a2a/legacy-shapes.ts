@@ -21,7 +21,7 @@ const without = (fields: Fields, ...names: string[]): Fields =>
     Object.entries(fields).filter(([name, value]) => !names.includes(name) && value !== undefined),
   )
 
-/** Both spellings of a field: JSON's and the one in the .proto file. */
+/** Value of a field in either spelling: JSON's, or that of the .proto file. */
 const field = (fields: Fields, name: string): unknown =>
   fields[name] ?? fields[name.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)]
 

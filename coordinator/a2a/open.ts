@@ -12,7 +12,7 @@ import { createTasks, type Tasks } from '../tasks/tasks.ts'
 import type { PushConfigs } from './push/push-configs.ts'
 import { pushQueue } from './push/push-queue.ts'
 
-/** What each caller sees of tasks. */
+/** Opens the task visibility of each caller. */
 export const openReaders = ({
   callable,
 }: {

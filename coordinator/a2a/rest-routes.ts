@@ -90,7 +90,10 @@ export const restRoutes: FastifyPluginAsync<BindingParts> = async (app, parts) =
 
   for (const method of ['GET', 'POST', 'DELETE'] as const)
     app.route({
-      ...{ method, url: `${PREFIX}*`, bodyLimit: BODY_LIMIT_BYTES, handler: answer },
+      method,
+      url: `${PREFIX}*`,
+      bodyLimit: BODY_LIMIT_BYTES,
+      handler: answer,
       config: { access: 'none', docs: docs(method) },
     })
 }

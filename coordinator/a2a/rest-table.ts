@@ -9,7 +9,7 @@ export interface RestRequest {
 
 interface Row<Method> {
   method: 'GET' | 'POST' | 'DELETE'
-  /** After `/a2a/rest/`. */
+  /** Path after `/a2a/rest/`. */
   path: RegExp
   call: Method
   params: (request: RestRequest) => Record<string, unknown>

@@ -3,14 +3,14 @@ import type { TaskTransitionRow } from '../store/task-tables.ts'
 import { EXTENSIONS } from './extensions.ts'
 import { historyLengthOf } from './request-checks.ts'
 
-/** With the newest messages alone, as many as were asked for. */
+/** The task with at most `historyLength` of its newest messages. */
 export const withHistory = (task: Task, historyLength: number | undefined): Task => {
   const length = historyLengthOf(historyLength)
   if (length === undefined) return task
   return { ...task, history: length === 0 ? [] : task.history.slice(-length) }
 }
 
-/** With the states that it went through, as the extension has them. */
+/** The task with its state transitions, in the form of the extension. */
 export const withTransitions = (task: Task, rows: readonly TaskTransitionRow[]): Task => ({
   ...task,
   metadata: { ...task.metadata, [EXTENSIONS.transitions]: { transitions: rows.map(shown) } },

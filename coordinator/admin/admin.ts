@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
-import { columnsOf, type Format, printed } from '../../shared/print.ts'
+import { type Format, formatOutput, terminalWidth } from '../../shared/print.ts'
 import type { Store } from '../store/store.ts'
 import { addAuditCommands, type OpenSigning, type RunAlone } from './audit.ts'
 import { addCellCommands, addTokenCommands } from './cells.ts'
@@ -32,7 +32,7 @@ export const addAdminCommands = (
     try {
       const value = await run(store, localActor())
       const { format } = program.opts<{ format: Format }>()
-      write(printed(value, format, columnsOf(process.stdout)))
+      write(formatOutput(value, format, terminalWidth(process.stdout)))
     } finally {
       await store.close()
     }

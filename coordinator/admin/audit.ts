@@ -31,7 +31,9 @@ export const addAuditCommands = (
         const verdict = await againstMark(store.ledger, chain)
         if (verdict.ok)
           return {
-            ...{ ok: true, rows: verdict.rows, head: verdict.head.hash },
+            ok: true,
+            rows: verdict.rows,
+            head: verdict.head.hash,
             ...(verdict.purged && purgedView(verdict.purged)),
           }
         throw new ShoalError('audit_broken', `the audit chain is broken: ${verdict.reason}`)

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import { printed } from '../../shared/print.ts'
+import { formatOutput } from '../../shared/print.ts'
 import { mosquittoFiles } from '../broker/mosquitto-files.ts'
 import { configuredLogins } from '../broker/open-bus.ts'
 import type { CoordinatorConfig } from '../config.ts'
@@ -22,7 +22,7 @@ export const addBrokerCommands = (
     .addOption(new Option('--format <format>').choices(['mosquitto']).default('mosquitto'))
     .requiredOption('--out <folder>', 'folder to write the files to')
     .action(({ out }: { out: string }) =>
-      write(printed(writeFiles(resolve(out), config()), 'text')),
+      write(formatOutput(writeFiles(resolve(out), config()), 'text')),
     )
 }
 

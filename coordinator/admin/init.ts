@@ -4,7 +4,7 @@ import type { ServerIdentity } from '../tls/own-certificate.ts'
 import type { OnStore } from './on-store.ts'
 import { keyView } from './views.ts'
 
-/** What the coordinator proves itself with; made when it is not there yet. */
+/** Identity of the coordinator; created when it does not exist yet. */
 export type Identify = () => Promise<ServerIdentity | undefined>
 
 export const addInit = (program: Command, onStore: OnStore, identify: Identify): void => {

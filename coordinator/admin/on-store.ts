@@ -9,7 +9,7 @@ export type OnStore = (
   make?: boolean,
 ) => Promise<void>
 
-/** The audit's name for whoever runs a program on the coordinator's machine. */
+/** Audit name of a user who runs a program on the coordinator's machine. */
 export const localActor = (): Actor => ({ actor: `local:${userInfo().username}` })
 
 /** Only `authenticate` and enrolment say something to a log, and no command calls them. */

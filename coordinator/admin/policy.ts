@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { printed } from '../../shared/print.ts'
+import { formatOutput } from '../../shared/print.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { acceptPolicy } from '../gates/accept-policy.ts'
@@ -25,7 +25,7 @@ export const addPolicyCommands = (
       const store = await openStore(state_dir)
       try {
         const { number, version, hash } = await acceptPolicy(store.ledger, configured, reason, by())
-        write(printed({ number, version, hash }, 'text'))
+        write(formatOutput({ number, version, hash }, 'text'))
       } finally {
         await store.close()
       }

@@ -53,7 +53,7 @@ export interface AppParts {
   lanes?: InferenceParts['lanes']
   running: InferenceParts['running']
   figures: Figures
-  /** What `/metrics` shows; by default what is counted here, without the process. */
+  /** Metrics that `/metrics` shows; by default those of this app, without the process. */
   registry?: Registry
   enrol: EnrolParts['enrol']
   cellSelf: CellSelfParts
@@ -64,10 +64,10 @@ export interface AppParts {
   events: EventParts['events']
   /** Tasks and what is built on them; without it there are no A2A bindings. */
   a2a?: A2aParts
-  /** Beside those that are always there: for tests. */
+  /** Additional skills, for tests. */
   moreSkills?: readonly Skill[]
   notReady: HealthParts['notReady']
-  /** Over half of the fleet was lost at once. */
+  /** Whether over half of the fleet was lost at once. */
   degraded?: () => boolean
 }
 

@@ -5,7 +5,7 @@ import { type CoordinatorOptions, openCoordinator, parts } from './coordinator.t
 import { drainFirst, keepCertificate, listen, openScrapePort } from './listening.ts'
 
 export interface Coordinator {
-  /** Where it listens: `http://127.0.0.1:7070`. */
+  /** Address of the listener: `http://127.0.0.1:7070`. */
   url: string
   /** False when the store cannot be written. */
   healthy(): boolean

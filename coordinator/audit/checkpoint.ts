@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { canonicalJson } from '../../shared/canonical-json.ts'
-import { isGenuine, type Signer, signed } from '../../shared/signing.ts'
+import { isGenuine, type Signer, signMessage } from '../../shared/signing.ts'
 import type { AuditCheckpointRow, AuditRow } from '../store/audit-tables.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
@@ -17,7 +17,7 @@ const PURPOSE = 'audit-checkpoint'
 export const signCheckpoint = (
   body: Omit<Checkpoint, 'key_id' | 'signature'>,
   signer: Signer,
-): Checkpoint => signed(PURPOSE, body, signer)
+): Checkpoint => signMessage(PURPOSE, body, signer)
 
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 

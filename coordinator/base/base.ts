@@ -10,7 +10,7 @@ export interface Schedules {
   every(name: string, seconds: number, run: () => unknown): void
 }
 
-/** What every part is opened with. */
+/** Parts that every domain is opened with. */
 export interface Base {
   logger: Logger
   /** Unix time, milliseconds. */

@@ -1,6 +1,6 @@
 import { parseTopic, TOPICS, topicFor } from '../../shared/wire/topics.ts'
 
-/** Who is on the other end: a cell, by its id. Nobody else may connect. */
+/** Authenticated peer: a cell, by its id. No other client may connect. */
 export interface Publication {
   topic: string
   qos: number

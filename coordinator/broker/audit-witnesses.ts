@@ -19,7 +19,7 @@ export const createWitnesses = ({ bus, fleet, logger }: WitnessParts) => {
   return (head: AuditHead): void => {
     const present = [...fleet.cells()].filter(cell => isPresent(cell.presence)).map(({ id }) => id)
     const next = present.filter(id => !told.has(id))
-    // the round ends here: whoever comes next begins another
+    // the round ends here; the next cell starts another
     if (next.length < CELLS_A_HEAD) {
       next.push(...present.filter(id => told.has(id)))
       told = new Set()

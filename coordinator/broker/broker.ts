@@ -21,7 +21,10 @@ import { mayPublish, maySubscribe } from './access.ts'
 import { type Bus, type BusParts, CONNECT_TIMEOUT_MS, isKeepaliveAllowed } from './bus.ts'
 import { createConnections } from './connections.ts'
 
-/** How the engine is set up; `test/coordinator/broker/interop.test.ts` runs it with open rules. */
+/**
+ * Options of the embedded engine; `test/coordinator/broker/interop.test.ts` runs it with open
+ * rules.
+ */
 export const ENGINE = {
   concurrency: 1000,
   /** A subscriber that stops reading is cut off after this. */

@@ -20,11 +20,11 @@ export interface Bus {
 
 /** Time a cell may take from the upgrade to CONNECT. */
 export const CONNECT_TIMEOUT_MS = 5000
-/** With a longer keep alive, or none, the loss of a cell would be noticed too late. */
+/** A longer keep-alive, or none, would delay the detection of a lost cell. */
 const MAX_KEEPALIVE_SECONDS = 60
 
 /**
- * Whether a cell may connect with this keep alive. MQTT 3.1.1 has no return code for a refusal
+ * True when a cell may connect with this keep-alive. MQTT 3.1.1 has no return code for a refusal
  * (section 3.2.2.3 reserves 6 and above), so the connection is closed without CONNACK.
  */
 export const isKeepaliveAllowed = (seconds = 0): boolean =>

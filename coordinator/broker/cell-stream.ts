@@ -15,16 +15,16 @@ const RETAIN = 1
 export interface CellStreamParts {
   cellId: string
   authenticate: (cellId: string, credential: string) => Promise<boolean> | boolean
-  /** With what the connection is opened at the broker, instead of the cell's credential. */
+  /** Credentials that open the connection at the broker, instead of the cell's own. */
   login: { username: string; password: string }
   /** CONNECT was found good; it goes to the broker when this resolves. */
   admitted: () => Promise<void>
 }
 
 /**
- * What a cell may say to a broker outside: whole packets go in on one side, and come out on the
- * other when the rules of the embedded broker hold for them. Fails on the first that does not. The
- * broker's own rules are the second lock.
+ * Filters the packets of a cell on the way to an external broker: each complete packet passes only
+ * if the rules of the embedded broker allow it. Fails on the first that they do not. The broker's
+ * own rules are the second line of defence.
  */
 export const cellStream = (parts: CellStreamParts): Transform => {
   const packets = new PacketReader()

@@ -38,7 +38,7 @@ export interface Login {
 
 export interface ExternalParts extends BusParts {
   broker: ExternalBroker
-  /** Told when the broker is reached, and when it is lost. */
+  /** Called when the connection to the broker is established or lost. */
   changed: (connected: boolean) => void
 }
 
@@ -118,7 +118,9 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
     await client.publishAsync(topicFor(name, cellId, id), payload, { qos, retain })
   }
 
-  /** Without a goodbye, so that the broker tells the last will: that the coordinator is away. */
+  /**
+   * Closes without DISCONNECT, so that the broker publishes the last will: the coordinator is away.
+   */
   const close = async (): Promise<void> => {
     connections.closeAll()
     await client.endAsync(true)

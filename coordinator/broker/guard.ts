@@ -3,7 +3,7 @@ import { Duplex } from 'node:stream'
 
 export interface GuardLimits {
   maxPacketBytes: number
-  /** What may come per second on average, and at once. A peer that sends more is slowed down. */
+  /** Average rate and burst of incoming traffic; a peer that exceeds them is throttled. */
   bytes: Rate
   packets: Rate
   /** Longest time a peer is held back; one that owes more is cut off. */

@@ -11,11 +11,11 @@ import { SharedValues } from '../fleet/shared-values.ts'
 export interface InboxParts {
   fleet: Pick<Fleet, 'birth' | 'state' | 'sample'> & Partial<Pick<Fleet, 'late'>>
   logger: Logger
-  /** Told of every accepted birth, so that the epoch is kept beyond a restart. */
+  /** Called with every accepted birth, so that the epoch survives a restart. */
   born: (cellId: string, epoch: number, announce: Announce) => void
-  /** Where commands and configuration are; without it nobody hears what cells say of them. */
+  /** Receivers of command and configuration messages; without them these messages are dropped. */
   control?: ControlEars
-  /** Told of every message that is not valid. */
+  /** Called for every invalid message. */
   dropped?: (name: TopicName) => void
   /** Unix time, milliseconds. */
   now?: () => number

@@ -15,8 +15,8 @@ export interface LoginOptions {
 }
 
 /**
- * With what this coordinator opens connections at an outside broker. The passwords are derived
- * from a key in its state folder, which is made when it is not there; cells never learn them.
+ * Logins of this coordinator at an external broker. Passwords are derived from a key in the state
+ * folder, which is created if missing; cells never receive them.
  */
 export const brokerLogins = ({ stateDir, username, passwordFile }: LoginOptions) => {
   const key = brokerKey(stateDir)

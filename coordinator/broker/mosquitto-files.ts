@@ -5,7 +5,7 @@ import type { Login } from './external.ts'
 export interface MosquittoOptions {
   /** Folder the files will lie in; mosquitto wants absolute paths. */
   folder: string
-  /** Where mosquitto listens. */
+  /** Listen address of mosquitto. */
   host: string
   port: number
   coordinator: Login
@@ -53,7 +53,7 @@ const ITERATIONS = 101
 const SALT_BYTES = 12
 const HASH_BYTES = 64
 
-/** As mosquitto_passwd(1) writes it: `$7$` is PBKDF2 with SHA-512. */
+/** Password hash in the format of mosquitto_passwd(1): `$7$` is PBKDF2 with SHA-512. */
 const passwordLine = ({ username, password }: Login): string => {
   const salt = randomBytes(SALT_BYTES)
   const hash = pbkdf2Sync(password, salt, ITERATIONS, HASH_BYTES, 'sha512')

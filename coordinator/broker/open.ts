@@ -18,7 +18,7 @@ export class Arrivals {
 
   receive: Receive = (...message) => this.#receive(...message)
 
-  /** From now on every message goes to the listener, beginning with those kept. */
+  /** Sends every message to the listener, starting with the buffered ones. */
   listen(listener: Receive): void {
     this.#receive = listener
     for (const message of this.#kept) listener(...message)

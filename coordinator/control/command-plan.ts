@@ -3,9 +3,9 @@ import type { ApprovedPlan } from '../../shared/wire/approved-plan.ts'
 import type { Hazard } from '../../shared/wire/command.ts'
 import {
   DryRun,
+  hashPart,
   type PlanPart,
   type Precondition,
-  partHash,
   planOf,
 } from '../../shared/wire/plan-part.ts'
 import type { CommandRecord } from './command.ts'
@@ -42,7 +42,7 @@ export const unresolvedPlan = (
 export const planFrom = (dry: CommandRecord): CommandPlan => {
   if (dry.state !== 'succeeded') throw refusalOf(dry)
   const { data } = DryRun.safeParse(dry.result)
-  if (data === undefined || !isOf(data.part, dry) || partHash(data.part) !== data.part_hash)
+  if (data === undefined || !isOf(data.part, dry) || hashPart(data.part) !== data.part_hash)
     throw new ShoalError('conflict', `${dry.cellId} answered without a plan of ${dry.verb}`)
   return planned(data.part, data.checks)
 }

@@ -1,9 +1,9 @@
 import {
   type AckState,
   Command,
+  type CommandProgress,
   FINAL_STATES,
   type Hazard,
-  type Progress,
   type VerbFacts,
 } from '../../shared/wire/command.ts'
 import type { CommandRow } from '../store/cell-tables.ts'
@@ -28,7 +28,7 @@ export interface CommandRecord {
   message?: string
   result?: unknown
   /** How far it has come, while it is executing. Never on the disk. */
-  progress?: Progress
+  progress?: CommandProgress
   issuedAt: number
   expiresAt: number
   updatedAt: number

@@ -27,11 +27,11 @@ export interface Events {
    * that the reader knows that it missed some.
    */
   since(id: string): CloudEvent[] | undefined
-  /** How many there have been: where a reader begins that wants those to come. */
+  /** Number of events so far: the position from which a reader gets only new ones. */
   position(): number
-  /** Where the one with this id was; undefined when it is no longer kept. */
+  /** Position of the event with this id; undefined when it is no longer buffered. */
   positionAfter(id: string): number | undefined
-  /** Those from a position on, oldest first; `missed` when some of them are no longer kept. */
+  /** Events from a position on, oldest first; `missed` when some are no longer buffered. */
   read(from: number): { events: CloudEvent[]; missed: boolean }
 }
 

@@ -3,7 +3,7 @@ import { SSE_KEEPALIVE, sseData } from '../../shared/wire/sse.ts'
 import type { CloudEvent, Events } from './bus.ts'
 import { type Hearer, isWanted, mayHear } from './topics.ts'
 
-/** Where a stream goes: a response, or whatever a test has. */
+/** Destination of a stream: a response, or a test's substitute. */
 export interface Outlet {
   /** False when nothing more should be written before `drained`. */
   write(text: string): boolean
@@ -15,7 +15,7 @@ export interface Outlet {
 export interface StreamParts {
   events: Pick<Events, 'position' | 'positionAfter' | 'read' | 'subscribe'>
   outlet: Outlet
-  /** Looked at anew for each event: a key may lose its roles. */
+  /** Checked for each event, since a key may lose its roles. */
   hearer: () => Hearer
   patterns: readonly string[]
   lastEventId: string | undefined
@@ -23,7 +23,7 @@ export interface StreamParts {
   source: string
   /** Unix time, milliseconds. */
   now: () => number
-  /** Told when the reader was too slow. */
+  /** Called when the reader was too slow. */
   cut?: () => void
 }
 
@@ -36,9 +36,9 @@ export interface EventStream {
 const RETRY_MS = 2000
 
 /**
- * Writes events as they come, from the ring that all readers share: a reader costs a position in it
- * and no memory of its own. One that falls out of the ring, or stops reading, is cut; it comes back
- * with the id of the last event it has seen, and what it missed is told by `shoal.events.gap`.
+ * Streams events from the ring that all readers share: a reader costs a position in it and no
+ * memory of its own. A reader that falls out of the ring, or stops reading, is disconnected; it
+ * resumes with the id of the last event it has seen, and `shoal.events.gap` reports missed events.
  */
 export const openEventStream = (parts: StreamParts): EventStream => {
   const { events, outlet, hearer, patterns, lastEventId } = parts
@@ -97,7 +97,7 @@ export const openEventStream = (parts: StreamParts): EventStream => {
     data: { after, reason: 'not_kept' },
   })
 
-  // a gap has no id of the stream: who comes back asks from the last real event
+  // a gap has no id in the stream: a reader resumes from the last real event
   const begin = async (): Promise<void> => {
     await put(`retry: ${RETRY_MS}\n\n`)
     if (lastEventId === undefined) return
@@ -121,5 +121,5 @@ export const openEventStream = (parts: StreamParts): EventStream => {
   }
 }
 
-/** Without a name, so that every client's plain handler gets all of them. */
+/** Sent without an event name, so that every client's default handler receives it. */
 const frame = (event: CloudEvent): string => `id: ${event.id}\n${sseData(event)}`

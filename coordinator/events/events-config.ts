@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** How events are kept and streamed. */
+/** Retention and streaming of events. */
 export const EventsConfig = z.strictObject({
   kept: z
     .int()

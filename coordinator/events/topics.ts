@@ -112,7 +112,7 @@ export const FAMILIES: string = TOPICS.map(({ prefix }) => `${prefix}*`).join(',
 export interface Hearer {
   tenantId: string
   operator: boolean
-  /** Whether the client may see a task of this origin. */
+  /** True when the client may see a task of this origin. */
   sees: (asked: Asked) => boolean
 }
 
@@ -126,7 +126,7 @@ export interface Asked {
 export const topicOf = (type: string): Topic | undefined =>
   TOPICS.find(({ prefix }) => type.startsWith(prefix))
 
-/** Whether the client may receive the event. */
+/** True when the client may receive the event. */
 export const mayHear = (event: CloudEvent, { tenantId, operator, sees }: Hearer): boolean => {
   const topic = topicOf(event.type)
   if (topic === undefined || (topic.audience === 'operator' && !operator)) return false
@@ -148,11 +148,11 @@ const toldBy = ({ data }: CloudEvent, field: string): string | undefined => {
 /** A whole type, or a family with a star: `shoal.gate.approved`, `shoal.cell.*`, `*`. */
 export const TYPE_PATTERN: RegExp = /^(\*|shoal\.\*|shoal(\.[a-z0-9_-]{1,64}){1,6}(\.\*)?)$/
 
-/** Whether there can be events that a pattern asks for: it is of a family, or of all of them. */
+/** True when a pattern can match events: it names a family, or all of them. */
 export const canCome = (pattern: string): boolean =>
   pattern === '*' || pattern === 'shoal.*' || topicOf(pattern) !== undefined
 
-/** Whether a type is one of those that were asked for; none asked means all. */
+/** True when the type matches one of the patterns; no patterns match everything. */
 export const isWanted = (type: string, patterns: readonly string[]): boolean =>
   patterns.length === 0 ||
   patterns.some(pattern =>

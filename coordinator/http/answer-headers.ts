@@ -10,7 +10,7 @@ import type { Quota, Standing, Subject } from '../quota/quota.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** What every answer carries, as of now; for answers that bypass the hooks. */
+    /** Headers of every answer at this moment; for answers that bypass the hooks. */
     answerHeaders(asker: Asker): OutgoingHttpHeaders | Promise<OutgoingHttpHeaders>
   }
 }
@@ -33,7 +33,7 @@ export const networkOf = (address: string): string => {
   return [...left, ...(tail === undefined ? [] : zeros), ...right].slice(0, 4).join(':')
 }
 
-/** Whose allowance a request uses: its key, or its address without a valid one. */
+/** Subject whose allowance a request uses: its key, or its address without a valid key. */
 export const subjectOf = (asker: Pick<Asker, 'ip' | 'key'>): Subject =>
   asker.key === undefined
     ? { id: `address:${networkOf(asker.ip)}`, tier: 'anonymous' }
@@ -71,7 +71,7 @@ export const limitHeaders = (standing: Standing, nowMs: number): OutgoingHttpHea
   }
 }
 
-/** What the headers are made from; a request, or a socket that sent no whole one. */
+/** Source of the headers: a request, or a socket that sent no complete one. */
 export interface Asker {
   id: string
   ip: string

@@ -13,7 +13,7 @@ export interface ModelQuestion {
   requestId: string
   /** Ends the work of the cell too. */
   signal: AbortSignal
-  /** Told the text as it comes. */
+  /** Receives the text as it arrives. */
   delta: (text: string) => void
 }
 
@@ -23,7 +23,7 @@ export interface ModelAnswer {
   usage: Usage | undefined
 }
 
-/** Throws what a client would be told. */
+/** Asks a model; throws the errors that a client would receive. */
 export type AskModel = (question: ModelQuestion) => Promise<ModelAnswer>
 
 const CHAT = '/v1/chat/completions'
@@ -46,7 +46,12 @@ export const createAskModel =
     try {
       await inference.infer(
         {
-          ...{ id: requestId, ip: '', route: CHAT, headers: {}, key, tenantId },
+          id: requestId,
+          ip: '',
+          route: CHAT,
+          headers: {},
+          key,
+          tenantId,
           body: asked,
           rawBody: Buffer.from(JSON.stringify(asked)),
           response: answer.response,

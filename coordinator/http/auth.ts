@@ -5,7 +5,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { actsFor, type Key } from '../keys/key.ts'
 import { outcome } from './outcome.ts'
 
-/** Who may call a route: `none` takes everybody, `key` any valid key. */
+/** Access rule of a route: `none` admits everybody, `key` any valid key. */
 export type Access = 'none' | 'key'
 
 declare module 'fastify' {
@@ -54,7 +54,7 @@ export const auth = fp(async (app: FastifyInstance, { keys }: AuthParts) => {
   })
 })
 
-/** Why a request without a valid key is refused. */
+/** Error for a request without a valid key. */
 export const keyRefusal = (header: string | undefined, presented: string | undefined): ShoalError =>
   new ShoalError('auth_required', refusal(header, presented))
 

@@ -15,7 +15,10 @@ export interface CellSelfParts {
     credential: string,
     caller?: CellCaller,
   ) => Promise<Cell | undefined>
-  /** This start of the cell's daemon asks. Throws `forbidden` when another has its identity. */
+  /**
+   * Reports the start of the daemon that makes the request. Throws `forbidden` when another start
+   * has its identity.
+   */
   arrived: (cellId: string, bootId: string) => void
   renew: (cellId: string) => Promise<string>
   leave: (cellId: string) => Promise<unknown>

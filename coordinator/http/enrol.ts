@@ -21,7 +21,7 @@ const DOCS = {
   status: 201,
 }
 
-/** Where a daemon exchanges its join token for an id and a credential, once. */
+/** Route where a daemon exchanges its join token, once, for an id and a credential. */
 export const enrolRoute: FastifyPluginAsync<EnrolParts> = async (app, { enrol }) => {
   const limited = createRefusalLimit()
   app.post(

@@ -50,7 +50,7 @@ const validationError = (issue: { instancePath: string; message?: string }): Sho
     : new ShoalError('invalid_request', `${param}: ${message}`, { param })
 }
 
-/** What only an error's answer carries. */
+/** Headers that only error answers have. */
 const errorHeaders = (error: ShoalError): OutgoingHttpHeaders => {
   const retryAfter = retryAfterSeconds(error)
   return {
@@ -63,7 +63,7 @@ const errorHeaders = (error: ShoalError): OutgoingHttpHeaders => {
 export const sendError = (reply: FastifyReply, error: ShoalError): FastifyReply =>
   reply.headers(errorHeaders(error)).code(httpStatus(error.code)).send(errorBody(error))
 
-/** The same without Fastify. `headers`: what every answer carries. */
+/** Writes an error without Fastify; `headers` are those of every answer. */
 export const writeError = (
   response: ServerResponse,
   error: ShoalError,
@@ -80,7 +80,7 @@ export const writeError = (
 }
 
 export interface ErrorParts {
-  /** Told of the code of every error that is answered. */
+  /** Receives the code of every error that is answered. */
   failed?: (code: ErrorCode) => void
 }
 
@@ -123,7 +123,7 @@ const parserCodes: Record<string, ErrorCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
-/** What is said when a request could not be read at all; its status is 400 where ours is 422. */
+/** Answer to a request that could not be parsed at all; its status is 400 where others use 422. */
 export const parserError = (
   error: NodeJS.ErrnoException,
 ): { error: ShoalError; status: number } => {

@@ -25,7 +25,7 @@ export interface EventParts {
   events: Events
   keys: AuthParts['keys']
   count: Count
-  /** What a key sees of tasks. */
+  /** Task visibility of a key. */
   readerOf: ReaderOf
   figures: EventFigures
   draining: () => boolean
@@ -100,7 +100,11 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
       raw.writeHead(200, { ...headers, ...SSE_HEADERS })
       let hearer = hearerOf(key, tenantId)
       const stream = openEventStream({
-        ...{ events, patterns, lastEventId, source, now },
+        events,
+        patterns,
+        lastEventId,
+        source,
+        now,
         outlet: outletOf(raw, config.stall_seconds * 1000),
         hearer: () => hearer,
         cut: figures.cut,

@@ -4,19 +4,19 @@ import { JSON_TYPE } from '../../shared/json-type.ts'
 import type { Key } from '../keys/key.ts'
 import { requestId } from './safety.ts'
 
-/** One inference request: who asks what, and where its answer goes. */
+/** One inference request with its caller and its response. */
 export interface Exchange {
   id: string
   ip: string
   /** Path of its route. */
   route: string
   headers: IncomingHttpHeaders
-  /** Known, as is the tenant, before any handler sees it. */
+  /** Set, like the tenant, before any handler sees the exchange. */
   key: Key | undefined
   /** The tenant it acts for: asked by X-SVC-Tenant, else the key's home. */
   tenantId: string
   body: unknown
-  /** The body as it came. */
+  /** Unparsed bytes of the body. */
   rawBody: Buffer
   response: ServerResponse
 }

@@ -10,7 +10,7 @@ export interface HealthParts {
   fleet: Pick<Fleet, 'cells' | 'serves' | 'roundTripsMs'>
   /** Undefined while everything is fine, else why no request should come here. */
   notReady: () => ShoalError | undefined
-  /** Over half of the fleet was lost at once. */
+  /** Whether over half of the fleet was lost at once. */
   degraded?: (() => boolean) | undefined
 }
 

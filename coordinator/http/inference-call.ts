@@ -20,7 +20,7 @@ export interface Call {
   affinity: number | undefined
   stream: boolean
   span: InferenceSpan
-  /** Of the answers that may still be given or discarded. */
+  /** Watches of the answers that may still be used or discarded. */
   kept: Map<Declined, RoutingWatch>
 }
 
@@ -42,7 +42,7 @@ export const bodyFor =
   model =>
     Buffer.from(JSON.stringify({ ...(body as object), model }))
 
-/** What a cell is told beside the body. */
+/** Headers that a cell receives with the body. */
 export const linkHeaders = (
   requestId: string,
   maxTokens: number,

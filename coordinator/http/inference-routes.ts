@@ -5,8 +5,8 @@ import {
   Completion,
   CompletionChunk,
   CompletionRequest,
-  invalidCompletion,
-  unservedCompletion,
+  findContradiction,
+  findUnsupportedParameter,
 } from '../../shared/wire/completions.ts'
 import {
   ChatCompletion,
@@ -14,11 +14,11 @@ import {
   ChatRequest,
   EmbeddingAnswer,
   EmbeddingRequest,
-  unservedField,
+  findUnsupportedField,
 } from '../../shared/wire/openai.ts'
 import { ModelResponse, ResponseEvent } from '../../shared/wire/response.ts'
-import { ResponsesRequest, responsesIssue } from '../../shared/wire/responses.ts'
-import { unservedResponse } from '../../shared/wire/responses-unserved.ts'
+import { findRequestIssue, ResponsesRequest } from '../../shared/wire/responses.ts'
+import { findUnsupported } from '../../shared/wire/responses-unsupported.ts'
 import { Inference, type InferenceParts } from './inference.ts'
 import type { Straight } from './straight.ts'
 
@@ -82,7 +82,7 @@ export const inferenceRoutes = (straight: Straight, parts: InferenceParts): void
 
   straight.post('/v1/chat/completions', CHAT, async exchange => {
     const body = valid(ChatRequest, exchange.body)
-    const unserved = unservedField(body)
+    const unserved = findUnsupportedField(body)
     if (unserved !== undefined)
       throw new ShoalError('unsupported_parameter', `${unserved} is not supported`, {
         param: unserved,
@@ -92,18 +92,18 @@ export const inferenceRoutes = (straight: Straight, parts: InferenceParts): void
 
   straight.post('/v1/responses', RESPONSES, async exchange => {
     const body = valid(ResponsesRequest, exchange.body, error =>
-      responsesIssue(exchange.body, error),
+      findRequestIssue(exchange.body, error),
     )
-    const unserved = unservedResponse(body)
+    const unserved = findUnsupported(body)
     if (unserved) throw refusal('unsupported_parameter', unserved)
     await inference.infer(exchange, 'chat', { model: body.model, stream: body.stream === true })
   })
 
   straight.post('/v1/completions', COMPLETION, async exchange => {
     const body = valid(CompletionRequest, exchange.body)
-    const unserved = unservedCompletion(body)
+    const unserved = findUnsupportedParameter(body)
     if (unserved) throw refusal('unsupported_parameter', unserved)
-    const wrong = invalidCompletion(body)
+    const wrong = findContradiction(body)
     if (wrong) throw refusal('invalid_request', wrong)
     const { model, stream } = body
     await inference.infer(exchange, 'chat', { model, stream: stream === true, auto: false })

@@ -20,7 +20,7 @@ export class InnerAnswer extends Writable {
     this.#take = take
   }
 
-  /** As the response it stands for. */
+  /** This stream in the role of a server response. */
   get response(): ServerResponse {
     return this as unknown as ServerResponse
   }
@@ -37,7 +37,7 @@ export class InnerAnswer extends Writable {
     done()
   }
 
-  /** What the answer refuses the request with; undefined for a success. */
+  /** Error that the answer reports; undefined for a success. */
   refusal(): ShoalError | undefined {
     if (this.statusCode === 200) return undefined
     if (this.statusCode === 0) return new ShoalError('cell_unavailable', 'the answer was cut off')

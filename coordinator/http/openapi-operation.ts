@@ -98,7 +98,7 @@ const contentOfOperation = ({ text, output, events }: Operation): object => ({
   ...(events === undefined ? {} : { 'text/event-stream': { schema: sse(events) } }),
 })
 
-/** What is sent as text is not in the JSON. */
+/** Fields that are sent as text are not part of the JSON schema. */
 const withoutFields = (schema: JsonSchema, names: readonly string[]): JsonSchema => {
   const { properties = {}, required = [] } = schema as ObjectSchema
   const kept = Object.entries(properties).filter(([name]) => !names.includes(name))

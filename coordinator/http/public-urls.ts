@@ -10,7 +10,7 @@ export interface PublicUrls {
   portal: string | undefined
 }
 
-/** What the operator set, else what follows from the listener. `port` is the one that was taken. */
+/** Configured addresses, else those of the listener. `port` is the bound one. */
 export const publicUrls = (config: CoordinatorConfig, port: number): PublicUrls => {
   const { base_url, a2a_url, mcp_url, docs_url, portal_url } = config.public
   const base = bare(base_url ?? listenerUrl(config, port))

@@ -3,13 +3,13 @@ import { ShoalError } from '../../shared/errors.ts'
 export interface Readiness {
   draining: () => boolean
   brokerConnected: () => boolean
-  /** Why the store cannot be relied on now. */
+  /** Reason why the store is unreliable now. */
   storeProblem: () => string | undefined
 }
 
 const AGAIN = { retryAfterSeconds: 5 }
 
-/** Why no request should come here now; undefined when it may. */
+/** Reason why requests should go elsewhere; undefined when ready. */
 export const notReady = (parts: Readiness): ShoalError | undefined => {
   if (parts.draining()) return new ShoalError('draining', 'the coordinator is stopping', AGAIN)
   if (!parts.brokerConnected())

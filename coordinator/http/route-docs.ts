@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type * as z from 'zod'
 import type { Operation } from '../operations/operation.ts'
 
-/** What the API document says of a route that is no operation. */
+/** API documentation of a route that is not an operation. */
 export interface RouteDocs {
   /** Unique over the document: `create-chat-completion`. */
   id: string
@@ -20,7 +20,7 @@ export interface RouteDocs {
   status?: number
   /** The answer may also come as server-sent events with this data. */
   events?: z.ZodType
-  /** How the caller proves itself when it is not by key: the scheme of a cell. */
+  /** Authentication scheme when it is not a key: that of a cell. */
   scheme?: 'cell'
 }
 
@@ -34,7 +34,7 @@ declare module 'fastify' {
 /** A route as it is registered, and what describes it. */
 export interface DocumentedRoute {
   method: string
-  /** As a template: `/v1/cells/{cell_id}`. */
+  /** Path template: `/v1/cells/{cell_id}`. */
   path: string
   access: 'none' | 'key'
   docs?: RouteDocs

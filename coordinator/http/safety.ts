@@ -76,8 +76,8 @@ const ownAddress = ({ socket }: IncomingMessage): string | undefined => {
 }
 
 /**
- * What every request must pass before any route sees it: one Host of ours (against DNS rebinding),
- * one Authorization, and a body that is JSON of bounded size and depth.
+ * Checks on every request before routing: one allowed Host (against DNS rebinding), one
+ * Authorization, and a JSON body of bounded size and depth.
  */
 export const safety = fp(
   async (app: FastifyInstance, { config }: { config: CoordinatorConfig }) => {

@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 
-/** How many long answers there are at once, in all and with one key. */
+/** Limits on simultaneous streams, in total and per key. */
 export interface StreamPlaces {
   /** Answers how to give the place back. Throws `rate_limited`. */
   take(keyId: string): () => void

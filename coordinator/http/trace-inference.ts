@@ -1,8 +1,8 @@
 import type { Attributes } from '@opentelemetry/api'
 import { ShoalError } from '../../shared/errors.ts'
 import {
+  ATTRIBUTE_CELL_ID,
   CACHED_TOKENS,
-  CELL_ID,
   type GenAiOperation,
   INPUT_TOKENS,
   OUTCOME,
@@ -40,7 +40,7 @@ const serverOf = (host: string): Attributes => {
   return { [SERVER_ADDRESS]: address, ...(port !== undefined && { [SERVER_PORT]: Number(port) }) }
 }
 
-/** What became of it; a request that no cell served, or only in part, has failed. */
+/** Ends the span of a request; one that no cell served completely has failed. */
 export const endTrace = (span: InferenceSpan, model: string, outcome: Outcome): void => {
   if (!span.isTraced) return
   const { status, cellId, usage, httpStatus } = outcome
@@ -49,7 +49,7 @@ export const endTrace = (span: InferenceSpan, model: string, outcome: Outcome): 
   span.end(
     {
       [OUTCOME]: status,
-      ...(cellId !== undefined && { [CELL_ID]: cellId }),
+      ...(cellId !== undefined && { [ATTRIBUTE_CELL_ID]: cellId }),
       ...(usage !== undefined && {
         [RESPONSE_MODEL]: model,
         [INPUT_TOKENS]: usage.prompt_tokens,

@@ -15,15 +15,15 @@ export interface UpgradeParts {
     credential: string,
     caller?: CellCaller,
   ) => Promise<boolean> | boolean
-  /** Whether the request may come here at all: its Host and its headers. Throws. */
+  /** Checks the Host and headers of a request; throws when they are refused. */
   check?: (request: IncomingMessage) => void
-  /** Told which start of a cell's daemon connects; throws when that must not be. */
+  /** Reports which start of a cell's daemon connects; throws when it must not. */
   arrived?: (cellId: string, bootId: string) => void
   /** Takes over the socket of a cell's control or data plane. */
   openMqtt: (socket: Socket, cellId: string) => void
   openLink: (socket: Socket, cellId: string) => void
   draining: () => boolean
-  /** What every answer carries; for a refusal. */
+  /** Headers of every answer; used for refusals. */
   answerHeaders?: (request: IncomingMessage) => OutgoingHttpHeaders | Promise<OutgoingHttpHeaders>
 }
 

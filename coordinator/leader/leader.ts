@@ -8,7 +8,10 @@ import type { LedgerTables } from '../store/tables.ts'
  * writes begins with `requireLeader`, which fences a process that was superseded meanwhile.
  */
 export interface Leader {
-  /** Whether this process leads, by its own clock; false from the moment its tenure may have ended. */
+  /**
+   * True while this process leads, by its own clock; false from the moment its tenure may have
+   * ended.
+   */
   isLeader(): boolean
   /** Throws `conflict` when this process does not lead at the time of the transaction. */
   requireLeader(trx: Transaction<LedgerTables>): Promise<void>

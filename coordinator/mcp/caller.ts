@@ -31,7 +31,7 @@ export interface Caller {
   card: () => object
   /** Page on which a person can approve; undefined without a portal. */
   approvalUrl: (requestId: string) => string | undefined
-  /** Told of failures that are not the caller's. */
+  /** Receives failures that are not the caller's fault. */
   failed: (error: unknown) => void
 }
 
@@ -52,7 +52,9 @@ export const callTool = async (
   }
 }
 
-/** What a client declares with each request (MCP 2026-07-28, basic protocol, `_meta`). */
+/**
+ * Capabilities that a client declares with each request (MCP 2026-07-28, basic protocol, `_meta`).
+ */
 const OpensPages = z.looseObject({
   [CLIENT_CAPABILITIES_META_KEY]: z.looseObject({
     elicitation: z.looseObject({ url: z.looseObject({}) }),

@@ -27,8 +27,8 @@ export interface Listener {
 }
 
 /**
- * Addresses of the resources that are other than before for this listener. What happened in another
- * tenant is not told, or the time of a change would tell what its content may not.
+ * Addresses of the resources that changed for this listener. Events of other tenants are excluded,
+ * since the time of a change would reveal hidden content.
  */
 export const changedFor = (
   { type, subject, data }: Pick<CloudEvent, 'type' | 'subject' | 'data'>,

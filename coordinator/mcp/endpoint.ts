@@ -20,7 +20,10 @@ export interface EndpointParts {
     request: FastifyRequest,
     stalled: (error: ShoalError) => void,
   ) => Listening | undefined
-  /** Who asks, for the factory; throws `ShoalError` for what must not reach it. */
+  /**
+   * Identifies the caller for the factory; throws `ShoalError` for a request that must not reach
+   * it.
+   */
   admit: (request: FastifyRequest, reply: FastifyReply) => AuthInfo | Promise<AuthInfo>
   /**
    * Takes the place of a stream and calls back when its key has ended; answers how to let go. Throws
@@ -30,7 +33,7 @@ export interface EndpointParts {
   failed: (error: Error) => void
 }
 
-/** With and without the slash: people leave it out, and the card has it. */
+/** Paths with and without the slash: people omit it, and the card has it. */
 const PATHS = [
   ['/mcp/', ''],
   ['/mcp', '-bare'],

@@ -6,7 +6,7 @@ import { changedFor, type Listener } from './changes.ts'
 
 /** One stream of changes: what is put into it, and how it is read. */
 export interface Listening {
-  /** Where the stream takes its changes from. */
+  /** Source of the stream's changes. */
   bus: ServerEventBus
   /** The stream as its reader gets it: nothing is made before it is asked for. */
   paced(source: ReadableStream<Uint8Array>): ReadableStream<Uint8Array>
@@ -23,7 +23,7 @@ export interface ListeningParts {
   id: string | number
   /** A reader that takes nothing for so long is cut off. */
   stallMs: number
-  /** Told when the reader was too slow. */
+  /** Called when the reader was too slow. */
   stalled: (error: ShoalError) => void
 }
 

@@ -38,7 +38,7 @@ export interface McpParts {
 
 /** Streams of changes at once. */
 const MAX_STREAMS = 1024
-/** And with one key, so that no key takes all of them. */
+/** Limit per key, so that no key takes all streams. */
 const MAX_STREAMS_PER_KEY = 32
 const META_PARAM = `_meta[${IDEMPOTENCY_META_KEY}]`
 
@@ -113,7 +113,9 @@ export const mcpRoutes: FastifyPluginAsync<McpParts> = async (app, parts) => {
       if (asked === undefined) return undefined
       const { tenantId, personId } = keyOf(request)
       return createListening({
-        ...{ events, ...asked, stallMs },
+        events,
+        ...asked,
+        stallMs,
         listener: { tenantId: request.tenantId ?? tenantId, personId },
         stalled: error => {
           logger.debug({ err: error, request: request.id }, 'a stream of changes was cut off')

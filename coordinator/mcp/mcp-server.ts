@@ -5,7 +5,7 @@ import { type Caller, callTool, protocolError, readResource } from './caller.ts'
 import { pageOf } from './pages.ts'
 import { promptAnswer } from './prompt-answer.ts'
 
-/** How long a client may keep a list: it changes with the program, and with the key's roles. */
+/** Cache lifetime of lists: they change only with the program and the key's roles. */
 const KEPT = { ttlMs: 60_000, cacheScope: 'private' as const }
 
 const INSTRUCTIONS =

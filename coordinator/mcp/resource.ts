@@ -9,7 +9,9 @@ const SCHEME = 'shoal://'
 /** The agent card, which is no operation. */
 export const CARD_URI = `${SCHEME}card`
 
-/** What a client can read without more than an address: reading operations whose path says it all. */
+/**
+ * Whether an address alone suffices to read: a reading operation whose input is all in its path.
+ */
 export const isReadable = ({ method, effect, input, path }: Operation): boolean => {
   const named = pathFields(path)
   return (
@@ -48,7 +50,7 @@ const CARD = 'The agent card: identity and skills of this agent.'
 export const templatesOf = (operations: readonly Operation[]): ResourceTemplateType[] =>
   operations.filter(isTemplate).map(each => ({ uriTemplate: uriOf(each), ...described(each) }))
 
-/** Which operation an address reads and with which input; undefined when there is none. */
+/** Operation and input that an address stands for; undefined when there is none. */
 export const readingOf = (
   uri: string,
   operations: readonly Operation[],
@@ -83,7 +85,7 @@ const namedIn = (template: string, segments: string[]): Record<string, string> |
   return named
 }
 
-/** What is not valid percent-encoding stands for itself. */
+/** Invalid percent-encoding is taken literally. */
 const decoded = (segment: string): string => {
   try {
     return decodeURIComponent(segment)

@@ -10,13 +10,13 @@ import { isReadable, resourcesOf, templatesOf } from './resource.ts'
 import { toolOf } from './tool.ts'
 import { chosenTools } from './toolsets.ts'
 
-/** What callers with the same roles and the same choice of tools are shown. */
+/** Lists for callers with the same roles and the same choice of tools. */
 export interface Shown {
   /** The chosen groups of tools by their names, also those that these callers may not use. */
   byName: ReadonlyMap<string, Operation>
-  /** What they can read by an address alone, if they may. */
+  /** Operations that are readable by an address alone, access permitting. */
   addressed: readonly Operation[]
-  /** What they may use, in the order of the list; the rest of the lists follows from it. */
+  /** Usable tools, in the order of the list; the other lists follow from them. */
   tools: readonly Tool[]
   readable: readonly Operation[]
   resources: readonly Resource[]
@@ -53,7 +53,9 @@ const shownOf = (chosen: readonly Operation[], key: Pick<Key, 'roles'>): Shown =
   const offered = prompts.filter(({ tools }) => tools.every(tool => ids.has(tool)))
   return {
     byName: new Map(chosen.map(each => [each.id, each])),
-    ...{ addressed, readable, offered },
+    addressed,
+    readable,
+    offered,
     tools: allowed.map(definitionOf),
     resources: resourcesOf(readable),
     templates: templatesOf(readable),

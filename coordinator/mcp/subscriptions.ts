@@ -13,7 +13,7 @@ const Listen = z.looseObject({
   }),
 })
 
-/** What a request for a stream that stays open asks for; undefined for other messages. */
+/** Subscription of a request for a long-lived stream; undefined for other messages. */
 export const listenOf = (body: unknown): { id: string | number; uris: string[] } | undefined => {
   const { data } = Listen.safeParse(body)
   return data && { id: data.id, uris: data.params.notifications.resourceSubscriptions ?? [] }
@@ -22,8 +22,8 @@ export const listenOf = (body: unknown): { id: string | number; uris: string[] }
 const NEVER = new AbortController().signal
 
 /**
- * Whoever listens to a resource must be able to read it, else the time of its changes would tell
- * what its content may not. Throws what reading it throws. Other messages pass.
+ * Throws the read error of a subscribed resource that the caller cannot read; otherwise the time of
+ * its changes would reveal hidden content. Other messages pass.
  */
 export const requireReadable = async (body: unknown, caller: Caller): Promise<void> => {
   const uris = listenOf(body)?.uris ?? []

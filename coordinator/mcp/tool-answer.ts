@@ -9,8 +9,8 @@ export const answered = (output: unknown): CallToolResult => ({
 })
 
 /**
- * It waits for people. The person at the client is the one who asked, so nothing that is said here
- * or answered there counts as an approval.
+ * Result of a call that awaits approval. The person at the client is the requester, so nothing said
+ * here or answered there counts as an approval.
  */
 export const waiting = (pending: Pending): CallToolResult => ({
   content: [{ type: 'text', text: inWords(pending) }],

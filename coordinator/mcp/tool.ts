@@ -19,7 +19,7 @@ const titleOf = (id: string): string => {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** What an operation that goes on by itself answers at once. */
+/** Immediate output of an operation that runs as a task. */
 export const Begun = z.object({ task_id: z.string() })
 
 const descriptionOf = ({ description, mode }: Operation): string =>

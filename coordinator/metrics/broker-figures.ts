@@ -1,13 +1,13 @@
-import { counter, type Metric, Tally } from '../../shared/metrics/metric.ts'
+import { createCounter, type Metric, Tally } from '../../shared/metrics/metric.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { Bus } from '../broker/bus.ts'
 
 export interface BrokerFigures {
-  /** The same ear, which counts what it hears. */
+  /** Wraps a listener and counts its messages. */
   heard<A extends [TopicName, ...unknown[]]>(receive: (...args: A) => void): (...args: A) => void
   /** A message was not what it should be. */
   dropped(topic: TopicName): void
-  /** The same bus, whose messages are counted. */
+  /** Wraps a bus and counts its messages. */
   watch(bus: Bus): Bus
   metrics: readonly Metric[]
 }
@@ -32,7 +32,7 @@ export const createBrokerFigures = (): BrokerFigures => {
       },
     }),
     metrics: [
-      counter(
+      createCounter(
         {
           name: 'shoal_broker_messages_total',
           help: 'MQTT messages from and to cells, by topic.',
@@ -40,7 +40,7 @@ export const createBrokerFigures = (): BrokerFigures => {
         },
         messages,
       ),
-      counter(
+      createCounter(
         {
           name: 'shoal_broker_messages_dropped_total',
           help: 'Messages from cells that were not valid.',

@@ -1,7 +1,7 @@
-import { counter, type Metric, single, Tally } from '../../shared/metrics/metric.ts'
+import { createCounter, createMetric, type Metric, Tally } from '../../shared/metrics/metric.ts'
 
 export interface EventFigures {
-  /** Where to ask how many streams there are. */
+  /** Source of the number of open streams. */
   streams(count: () => number): void
   /** A reader was too slow. */
   cut(): void
@@ -18,11 +18,11 @@ export const createEventFigures = (): EventFigures => {
     },
     cut: () => cuts.add([]),
     metrics: [
-      single(
+      createMetric(
         { name: 'shoal_event_streams', type: 'gauge', help: 'Streams of events that are open.' },
         () => count(),
       ),
-      counter(
+      createCounter(
         {
           name: 'shoal_event_streams_cut_total',
           help: 'Streams that were ended because their reader was too slow.',

@@ -1,4 +1,4 @@
-import { type Metric, single } from '../../shared/metrics/metric.ts'
+import { createMetric, type Metric } from '../../shared/metrics/metric.ts'
 import { VERSION } from '../../shared/version.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { type BrokerFigures, createBrokerFigures } from './broker-figures.ts'
@@ -11,7 +11,7 @@ import { createQuotaFigures, type QuotaFigures } from './quota-figures.ts'
 import { createStoreFigures, type StoreFigures } from './store-figures.ts'
 import type { Vitals } from './vitals.ts'
 
-/** Where each part of the coordinator counts what it does. */
+/** Counters of each part of the coordinator. */
 export interface Figures {
   http: HttpFigures
   inference: InferenceFigures
@@ -45,7 +45,7 @@ export const coordinatorMetrics = ({ figures, fleet, vitals }: MetricSources): M
   ...figures.quota.metrics,
   ...fleetMetrics(fleet),
   ...figures.broker.metrics,
-  single(
+  createMetric(
     {
       name: 'shoal_broker_connected',
       type: 'gauge',
@@ -56,7 +56,7 @@ export const coordinatorMetrics = ({ figures, fleet, vitals }: MetricSources): M
   ...figures.queue.metrics,
   ...figures.events.metrics,
   ...figures.store.metrics,
-  single(
+  createMetric(
     {
       name: 'shoal_store_usable',
       type: 'gauge',
@@ -64,7 +64,7 @@ export const coordinatorMetrics = ({ figures, fleet, vitals }: MetricSources): M
     },
     () => Number(vitals.storeProblem() === undefined),
   ),
-  single(
+  createMetric(
     {
       name: 'shoal_event_loop_longest_delay_seconds',
       type: 'gauge',

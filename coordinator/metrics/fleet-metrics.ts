@@ -1,4 +1,4 @@
-import { type Metric, single } from '../../shared/metrics/metric.ts'
+import { createMetric, type Metric } from '../../shared/metrics/metric.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { type Cell, engineReports, isRoutable } from '../fleet/cell.ts'
 import type { Fleet } from '../fleet/fleet.ts'
@@ -46,7 +46,7 @@ export const fleetMetrics = (fleet: Pick<Fleet, 'cells'>): readonly Metric[] => 
         }))
       },
     },
-    single(
+    createMetric(
       {
         name: 'shoal_models_ready',
         type: 'gauge',

@@ -1,13 +1,13 @@
 import { ANSWER_SECONDS, Histogram } from '../../shared/metrics/histogram.ts'
 import {
-  counter,
-  histogramValues,
+  createCounter,
+  createMetric,
   type Metric,
-  single,
   Tally,
+  toMetricValues,
 } from '../../shared/metrics/metric.ts'
 
-/** What one route has done. Whoever handles a request keeps it, so that nothing is looked up. */
+/** Counters of one route. The handler keeps a reference, so that no request needs a lookup. */
 export interface RouteFigures {
   method: string
   route: string
@@ -75,10 +75,10 @@ export const createHttpFigures = (): HttpFigures => {
         labels: ['method', 'route'],
         read: () =>
           [...routes.values()].flatMap(({ method, route, seconds }) =>
-            histogramValues({ method, route }, seconds),
+            toMetricValues({ method, route }, seconds),
           ),
       },
-      single(
+      createMetric(
         {
           name: 'shoal_http_requests_in_flight',
           type: 'gauge',
@@ -86,7 +86,7 @@ export const createHttpFigures = (): HttpFigures => {
         },
         () => inFlight,
       ),
-      counter(
+      createCounter(
         {
           name: 'shoal_http_errors_total',
           help: 'Errors that were answered, by code.',

@@ -1,5 +1,5 @@
 import { FAST_SECONDS, Histogram } from '../../shared/metrics/histogram.ts'
-import { type Metric, single } from '../../shared/metrics/metric.ts'
+import { createMetric, type Metric } from '../../shared/metrics/metric.ts'
 import type { Outcome } from '../fleet/dispatch.ts'
 
 /** One request on its way to a cell. */
@@ -96,7 +96,7 @@ export class InferenceFigures {
         labels: ['model', 'kind'],
         read: () => this.#readParts('kind', 'tokens'),
       },
-      single(
+      createMetric(
         {
           name: 'shoal_inference_in_flight',
           type: 'gauge',
@@ -119,7 +119,7 @@ export class InferenceFigures {
           { labels: { result: 'no_cell' }, value: this.#unrouted },
         ],
       },
-      single(
+      createMetric(
         {
           name: 'shoal_routing_retries_total',
           type: 'counter',
@@ -127,7 +127,7 @@ export class InferenceFigures {
         },
         () => this.#retries,
       ),
-      single(
+      createMetric(
         {
           name: 'shoal_routing_wait_seconds',
           type: 'histogram',

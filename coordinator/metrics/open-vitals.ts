@@ -6,7 +6,7 @@ import { coordinatorMetrics, type Figures } from './figures.ts'
 import { addProcessMetrics, metricRegistry } from './registry.ts'
 import { createVitals, type Vitals } from './vitals.ts'
 
-/** How the process of the coordinator is. */
+/** Health of the coordinator process. */
 export interface VitalViews {
   vitals: Omit<Vitals, 'close'>
 }

@@ -1,4 +1,4 @@
 import { createFigures, type Figures } from './figures.ts'
 
-/** Where the parts count what they do. */
+/** Counters of the coordinator's parts. */
 export const openFigures = (): { figures: Figures } => ({ figures: createFigures() })

@@ -1,16 +1,16 @@
-import { counter, type Metric, Tally } from '../../shared/metrics/metric.ts'
+import { createCounter, type Metric, Tally } from '../../shared/metrics/metric.ts'
 
 export interface QueueFigures {
   /** An attempt of a job ended. */
   attempted(kind: string, outcome: string): void
-  /** How many jobs there were when somebody counted last. */
+  /** Number of jobs at the last count. */
   counted(jobs: readonly { kind: string; state: string; jobs: number }[]): void
   /** A request to an address of a user ended. */
   sent(outcome: string): void
   metrics: readonly Metric[]
 }
 
-/** What is done later, and what is sent outwards. */
+/** Metrics of background jobs and outbound deliveries. */
 export const createQueueFigures = (): QueueFigures => {
   const attempts = new Tally()
   const requests = new Tally()
@@ -29,7 +29,7 @@ export const createQueueFigures = (): QueueFigures => {
         labels: ['kind', 'state'],
         read: () => counts.map(({ jobs, ...labels }) => ({ labels, value: jobs })),
       },
-      counter(
+      createCounter(
         {
           name: 'shoal_queue_attempts_total',
           help: 'Attempts of jobs by how they ended; early is one that was put off.',
@@ -37,7 +37,7 @@ export const createQueueFigures = (): QueueFigures => {
         },
         attempts,
       ),
-      counter(
+      createCounter(
         {
           name: 'shoal_outbound_requests_total',
           help: 'Requests to addresses that users gave, by the class of the answer or the failure.',

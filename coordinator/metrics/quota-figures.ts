@@ -1,5 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
-import { counter, type Metric, Tally } from '../../shared/metrics/metric.ts'
+import { createCounter, type Metric, Tally } from '../../shared/metrics/metric.ts'
 import type { Quota, Subject } from '../quota/quota.ts'
 
 const REASONS: Partial<Record<string, string>> = {
@@ -9,12 +9,12 @@ const REASONS: Partial<Record<string, string>> = {
 }
 
 export interface QuotaFigures {
-  /** The same quota, whose refusals are counted. */
+  /** Wraps a quota and counts its refusals. */
   watch<T extends Pick<Quota, 'admit'>>(quota: T): T
   metrics: readonly Metric[]
 }
 
-/** Why requests were not admitted. */
+/** Reasons for which requests were not admitted. */
 export const createQuotaFigures = (): QuotaFigures => {
   const refusals = new Tally()
   const note = (error: unknown, { tier }: Subject): never => {
@@ -38,7 +38,7 @@ export const createQuotaFigures = (): QuotaFigures => {
   return {
     watch,
     metrics: [
-      counter(
+      createCounter(
         {
           name: 'shoal_quota_refusals_total',
           help: 'Requests that were not admitted: the month or the minute is used up, or the store failed.',

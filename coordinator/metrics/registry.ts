@@ -17,7 +17,7 @@ export const addProcessMetrics = (registry: Registry): Registry => {
   return registry
 }
 
-/** As much of prom-client's interface as a registry asks of what is registered. */
+/** Part of prom-client's interface that a registry needs of a registered metric. */
 const adapted = ({ name, help, type, read }: Metric): PromMetric => {
   const get = async () => ({
     name,

@@ -1,5 +1,5 @@
 import { FAST_SECONDS, Histogram } from '../../shared/metrics/histogram.ts'
-import { counter, histogramValues, type Metric, Tally } from '../../shared/metrics/metric.ts'
+import { createCounter, type Metric, Tally, toMetricValues } from '../../shared/metrics/metric.ts'
 import type { ChangeHook } from '../store/change-hook.ts'
 import type { StoreHooks } from '../store/store.ts'
 
@@ -40,9 +40,9 @@ export const createStoreFigures = (nowMs: () => number = () => performance.now()
         help: 'From the request to change something until it is committed, waiting included.',
         labels: ['database'],
         read: () =>
-          [...seconds].flatMap(([database, histogram]) => histogramValues({ database }, histogram)),
+          [...seconds].flatMap(([database, histogram]) => toMetricValues({ database }, histogram)),
       },
-      counter(
+      createCounter(
         {
           name: 'shoal_store_write_failures_total',
           help: 'Changes that were not committed, also those that were refused for what they hold.',

@@ -2,13 +2,13 @@ import { statfs } from 'node:fs/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { StoreProbe } from '../store/probe.ts'
 
-/** How the coordinator's own process and its folder are. */
+/** Health of the coordinator process and its state folder. */
 export interface Vitals {
   uptimeSeconds(): number
   brokerConnected(): boolean
-  /** Why the store cannot be relied on now; undefined while it can. */
+  /** Reason why the store is unreliable now; undefined while it is not. */
   storeProblem(): string | undefined
-  /** Of the file system under the state folder. Rejects when it cannot be asked. */
+  /** Metrics of the file system of the state folder. Rejects when they cannot be read. */
   disk(): Promise<{ freeBytes: number; totalBytes: number }>
   /** Longest delay of the event loop in the last one to two minutes, milliseconds. */
   loopDelayMs(): number

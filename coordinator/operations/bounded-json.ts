@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 
-/** What people are to read is not deeper. */
+/** Depth limit; deeper values are unreadable for people. */
 const MAX_DEPTH = 24
 
 /**

@@ -1,8 +1,8 @@
-/** What calling one operation was like since the coordinator started. */
+/** Call statistics of one operation since the coordinator started. */
 export interface CallFigures {
   calls: number
   errors: number
-  /** Of the newest calls, milliseconds; undefined before the first. */
+  /** Median latency of the newest calls, in milliseconds; undefined before the first. */
   p50Ms: number | undefined
   p95Ms: number | undefined
 }
@@ -12,7 +12,7 @@ export interface CallStats {
   of(operationId: string): CallFigures
 }
 
-/** How many of the newest durations the percentiles are made of. */
+/** Number of newest durations that the percentiles are computed from. */
 export const KEPT_DURATIONS = 256
 
 interface Tally {

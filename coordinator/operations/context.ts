@@ -13,14 +13,14 @@ import type { CallStats } from './call-stats.ts'
 import type { SkillFacts } from './declaration.ts'
 import type { Outcome } from './invoke/outcome.ts'
 
-/** What operations may look at and act on: the views of all parts, never a store. */
+/** Views that operations may read and act on; operations never see a store. */
 export type Views = DomainViews & CallViews & TaskViews & ConversationViews
 
 /** Operations themselves, as other operations see them. */
 export interface CallViews {
   /** The skills on the agent card, in its order. */
   skills: readonly SkillFacts[]
-  /** How operations were called since the start. */
+  /** Call statistics since the start. */
   calls: CallStats
   /** Unix time, milliseconds. */
   now: () => number
@@ -42,7 +42,7 @@ export interface SeenTasks extends Pick<Tasks, 'run' | 'runs' | 'transitions'> {
   hooks: TaskHooks
 }
 
-/** Where clients want to be told what happens to a task; what is shown has no whole secret in it. */
+/** Webhooks for the events of tasks; shown secrets are masked. */
 export interface TaskHooks {
   /** Throws `invalid_request` for an address that is not sent to, and for one hook too many. */
   save(
@@ -70,7 +70,7 @@ export interface TaskCaller {
 export interface Progress {
   done?: number
   total?: number
-  /** For people. */
+  /** Progress text for people. */
   message?: string
   data?: unknown
 }

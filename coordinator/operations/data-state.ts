@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** Whether there was anything to answer from; an answer is never filled with invented figures. */
+/** `empty` when there was no data to answer from; answers never contain invented metrics. */
 export const DataState = z.enum(['live', 'empty'])
 export type DataState = z.infer<typeof DataState>
 

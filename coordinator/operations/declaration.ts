@@ -11,15 +11,15 @@ export type Effect = 'read' | 'write' | 'gated'
 /** Notice that an operation will be removed. Dates are whole days, UTC: `2027-01-31`. */
 export interface Deprecation {
   since: string
-  /** At least six months later. */
+  /** Date of the removal, at least six months after `since`. */
   sunset: string
   /** Path of the successor, or of its documentation. */
   use: string
 }
 
 /**
- * How a caller waits: for the answer, for the id of a task that goes on by itself (REST: 202), or
- * for the answer with progress before it (REST: events, for a client that accepts them).
+ * Kind of response: the result, the id of a task that runs on its own (REST: 202), or progress
+ * followed by the result (REST: server-sent events, for a client that accepts them).
  */
 export type Mode = 'sync' | 'task' | 'stream'
 
@@ -38,7 +38,7 @@ export interface Declaration<I extends z.ZodObject = z.ZodObject, O extends z.Zo
   /** REST path; `{name}` takes the input field of that name. */
   path: string
   access: Access
-  /** With access `operator`: any one of these; every operator role when absent. */
+  /** Roles of which any one suffices with access `operator`; every operator role when absent. */
   roles?: readonly Role[]
   effect: Effect
   /** False keeps the operation away from language models: MCP has no tool of it. */
@@ -91,7 +91,7 @@ export interface SkillFacts extends Declaration {
   /** Display name on the card. */
   name: string
   tags: readonly string[]
-  /** Shown in the catalogue and the documents, not on the card. */
+  /** Examples for the catalogue and the documents; the card omits them. */
   examples: readonly object[]
   /** False keeps the schema off the card; the input is validated all the same. */
   publishesInput: boolean

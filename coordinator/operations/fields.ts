@@ -11,7 +11,7 @@ const CURSOR = 'Cursor: `next` of the previous page.'
 /** Input of a list in pages, newest first. */
 export const PAGE = { before: Id.exactOptional().describe(CURSOR), limit: pageLimit() }
 
-/** The same for rows that have a number in place of an id. */
+/** Paging fields for rows that have a number in place of an id. */
 export const numberedPage = (most?: number, preset?: number) => ({
   before: z.int().positive().exactOptional().describe(CURSOR),
   limit: pageLimit(most, preset),

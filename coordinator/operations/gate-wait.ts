@@ -3,7 +3,7 @@ import { openSeats } from '../gates/seats.ts'
 import type { Views } from './context.ts'
 import { viewFor } from './gates/gate-view.ts'
 
-/** What a task says while people decide: everything that somebody needs to decide. */
+/** Message of a task that waits for approval, with everything an approver needs to decide. */
 export const gateWait = (request: GateRequest, { gates, now }: Pick<Views, 'gates' | 'now'>) => {
   const definition = gates.definitions[request.gateId]
   const view = viewFor(request, { gates, now })
@@ -23,6 +23,6 @@ export const gateWait = (request: GateRequest, { gates, now }: Pick<Views, 'gate
   }
 }
 
-/** Why a request that was not approved ended, in plain words. */
+/** Reason why a request ended without approval, in plain words. */
 export const refusalOf = ({ id, state, reason }: GateRequest, ended: string): string =>
   `request ${id} is ${ended === state ? state : ended}${reason === undefined ? '' : `: ${reason}`}`

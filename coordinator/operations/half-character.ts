@@ -1,6 +1,6 @@
 /**
- * Where a value has half of a character (a surrogate without its pair, which UTF-8 cannot hold and
- * which has no canonical JSON): the path to it, empty for the value itself; undefined when nowhere.
+ * Path to the first lone surrogate in a value (UTF-8 cannot encode it, and it has no canonical
+ * JSON); empty for the value itself, undefined when there is none.
  */
 export const halfCharacterAt = (value: unknown): string[] | undefined => {
   if (typeof value === 'string') return value.isWellFormed() ? undefined : []

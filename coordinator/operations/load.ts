@@ -23,7 +23,7 @@ export const loadDeclared = async <T extends Operation>(folder: string): Promise
   return all
 }
 
-/** By what files are sorted. */
+/** Sort key of a file. */
 const place = (file: string): string => {
   const rank = file.endsWith('-list.ts') ? 0 : file.endsWith('-show.ts') ? 1 : 2
   return `${dirname(file)} ${rank} ${file}`

@@ -9,8 +9,8 @@ export interface Missing {
 }
 
 /**
- * What an input lacks, when that is all that is wrong with it: required fields that are not there,
- * or the one that the operation itself says it needs. Undefined for any other fault.
+ * Missing fields of an input whose only fault they are: required fields, or the one that the
+ * operation itself asks for. Undefined for any other fault.
  */
 export const missingInput = (
   { input: schema }: Pick<Declaration, 'input'>,

@@ -22,7 +22,7 @@ export const PendingView = z.object({
 
 const AGAIN = 'once it is approved, repeat the same call'
 
-/** What an operation answers instead of its output when an approval is missing. */
+/** Result of an operation in place of its output while an approval is missing. */
 export class Pending {
   readonly view: z.input<typeof PendingView>
   /** People have approved it; what `view.next` says is still to be done. */

@@ -6,9 +6,9 @@ import type { Operation } from './operation.ts'
 export type ReaderOf = (caller: Pick<TaskCaller, 'key' | 'tenantId'>) => TaskReader
 
 /**
- * What a caller sees of tasks, by what its key may call at the time of asking. What every key may
- * call answers each what it may know (its own sessions, what its role is told of the fleet), so
- * that one is nobody else's.
+ * Visibility of tasks for a caller, by what its key may call at this moment. A call open to every
+ * key can return data of its caller alone (own sessions, what its role may know of the fleet), so
+ * such a task is visible only to its requester.
  */
 export const taskReaders =
   (operations: readonly Operation[]): ReaderOf =>

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** What a query or an address has is text: it is read as what the field takes, a list of one included. */
+/** Converts the text of a query or address to the type of its field, also as a list of one. */
 export const readText = (input: z.ZodObject, name: string, value: unknown): unknown => {
   const schema = Object.hasOwn(input.shape, name) ? input.shape[name] : undefined
   if (schema === undefined || typeof value !== 'string') return value
@@ -13,7 +13,9 @@ export const readText = (input: z.ZodObject, name: string, value: unknown): unkn
   )
 }
 
-/** Whether only its size or form is wrong: to say that helps more than a word about its type. */
+/**
+ * Whether only the size or form of a value is wrong: saying that helps more than naming its type.
+ */
 const isOfItsKind = (schema: z.core.$ZodType, value: unknown): boolean => {
   const { issues = [] } = z.safeParse(schema, value).error ?? {}
   return issues.every(issue => issue.code !== 'invalid_type' || issue.expected === 'int')

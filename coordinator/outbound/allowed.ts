@@ -52,7 +52,7 @@ export const allowsAddress = (
       address.match(each.range),
   )
 
-/** Of a target that is an address itself, its address counts; of any other its name. */
+/** A target given as an address is matched by address; any other by name. */
 export const allowsTarget = (
   allowed: readonly Allowed[],
   { host, port, literal }: { host: string; port: number; literal: boolean },

@@ -5,7 +5,7 @@ type Limits = Pick<
   'maxAttempts' | 'backOff' | 'concurrency' | 'timeoutSeconds' | 'leaseSeconds' | 'keptDays'
 >
 
-/** Of every job that sends something to an address of a user. */
+/** Limits of every job that sends to an address given by a user. */
 export const deliveryLimits = (config: {
   max_attempts: number
   retry_first_seconds: number

@@ -19,12 +19,12 @@ export interface JudgeRules {
 /** An address that has passed. */
 export interface Target {
   url: URL
-  /** Without the brackets of IPv6. */
+  /** Host name without the brackets of IPv6. */
   host: string
   port: number
   /** The host is an address itself. */
   literal: boolean
-  /** Allowed by name: it may resolve to anything. */
+  /** True when the target is allowed by name: it may resolve to any address. */
   trusted: boolean
 }
 
@@ -126,13 +126,13 @@ export const judgeAddress = (
     throw refused(`${text} is an address of this machine; ${EXCEPTIONS}`)
 }
 
-/** Where clouds hand out credentials to whoever asks: never, whatever is allowed. */
+/** Metadata services of clouds, which hand out credentials: never allowed. */
 const METADATA = ['169.254.0.0/16', '100.100.100.200/32', 'fd00:ec2::254/128', 'fd20:ce::254/128']
   .concat('fe80::/10')
   .map(range => ipaddr.parseCIDR(range))
 
 /**
- * Where IPv6 carries an address of IPv4 that a gateway may translate to: the positions of its
+ * IPv6 forms that embed an IPv4 address that a gateway may translate to, with the positions of its
  * octets. Compatible (RFC 4291), translated (RFC 7915), NAT64 (RFC 6052; RFC 8215 leaves the length
  * of a local prefix open), 6to4 (RFC 3056).
  */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { AllowList } from './allowed.ts'
 
-/** Where the coordinator may send something that a user named the address of. */
+/** Targets given by users that the coordinator may send to. */
 export const Outbound = z.strictObject({
   allow: AllowList.describe(
     'Private targets that may be sent to all the same: `hooks.lan:443`, `10.1.0.0/16:8443`.',

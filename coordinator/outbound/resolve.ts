@@ -15,8 +15,8 @@ export type Resolve = (host: string) => Promise<Address[]>
 export const systemResolve: Resolve = host => lookup(host, { all: true })
 
 /**
- * The addresses of a target, each of them judged: one that is not public condemns them all, because
- * whoever mixes them means us to pick it. Throws SendError.
+ * Resolves and checks the addresses of a target. A single address that is not public rejects all of
+ * them, since a mix is an attempt to have us pick it. Throws SendError.
  */
 export const checkedAddresses = async (
   { host, port, literal, trusted }: Target,

@@ -9,10 +9,10 @@ export type SendReason =
   | 'too_large'
   | 'aborted'
 
-/** Why nothing came back. The message names nothing that was answered. */
+/** Reason why a request has no answer. The message repeats nothing of the answer. */
 export class SendError extends Error {
   readonly reason: SendReason
-  /** With `busy`: when there may be room. */
+  /** Time to retry after `busy`, if known. */
   readonly retryAfterSeconds: number
 
   constructor(
@@ -27,7 +27,7 @@ export class SendError extends Error {
   }
 }
 
-/** What it means for a job: an address may be mended, a busy target costs no attempt. */
+/** Effect on a job: an address may be corrected, a busy target costs no attempt. */
 export const asJobFailure = (error: unknown): unknown => {
   if (!(error instanceof SendError)) return error
   const { reason, message, retryAfterSeconds, cause } = error

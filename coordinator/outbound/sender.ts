@@ -15,13 +15,13 @@ export interface Message {
   method?: 'GET' | 'POST'
   headers?: Record<string, string>
   body?: string
-  /** As much of the answer as is wanted; more is an error. 0, the default, reads none of it. */
+  /** Most bytes of the answer to read; more is an error. 0, the default, reads none of it. */
   maxAnswerBytes?: number
 }
 
 export interface Answer {
   status: number
-  /** What the target asks for, at most an hour. */
+  /** Retry delay that the target asks for, at most an hour. */
   retryAfterSeconds: number
   contentType: string
   body: Buffer
@@ -47,7 +47,7 @@ export interface SenderParts {
   /** Authorities beside the system's, PEM. */
   ca?: string
   nowMs?: () => number
-  /** Told how each request ended. */
+  /** Called with the outcome of each request. */
   ended?: (outcome: string) => void
 }
 
@@ -179,7 +179,7 @@ const responseTo = (sent: ClientRequest): Promise<IncomingMessage> =>
     sent.on('error', reject)
   })
 
-/** At most so many bytes; with 0 the connection is cut instead. */
+/** Reads at most so many bytes; with 0 the connection is closed instead. */
 const bodyOf = async (response: IncomingMessage, maxBytes: number): Promise<Buffer> => {
   response.on('error', () => {})
   if (maxBytes === 0) {

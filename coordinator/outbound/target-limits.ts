@@ -1,6 +1,6 @@
 import { MinuteWindow } from '../quota/minute-window.ts'
 
-/** How much goes to one host and port at once and in a minute. */
+/** Limits per host and port: concurrent requests, and requests per minute. */
 export interface TargetLimits {
   /** Milliseconds to wait; 0 when the place is taken, which `leave` gives back. */
   enter(target: string): number

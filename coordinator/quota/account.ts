@@ -1,6 +1,6 @@
 import { MinuteWindow } from './minute-window.ts'
 
-/** What this process knows of one subject. */
+/** Local state of one subject. */
 export interface Account {
   id: string
   month: string
@@ -14,7 +14,7 @@ export interface Account {
   /** Callers that wait for a lease. */
   waiting: number
   fetching: Promise<void> | undefined
-  /** Until then (ticks) a month that was used up is not looked up again. */
+  /** Time (ticks) before which an exhausted month is not read again. */
   exhaustedUntil: number
   /** The limit that was used up; a larger one is looked up at once. */
   exhaustedLimit: number
@@ -51,11 +51,11 @@ export const addLease = (account: Account, requests: number): void => {
   if (account.reserved !== undefined) account.reserved += requests
 }
 
-/** What is left of the month: not reserved by anybody, or leased by this process. */
+/** Remaining requests of the month: unreserved, or leased by this process. */
 export const remaining = ({ reserved = 0, lease }: Account, limit: number): number =>
   reserved <= limit ? limit - reserved + lease : Math.max(0, limit - (reserved - lease))
 
-/** What was leased under a larger limit is no promise under a smaller one. */
+/** A lease granted under a larger limit does not hold under a smaller one. */
 export const isLeaseVoid = ({ lease, leaseLimit }: Account, limit: number): boolean =>
   lease > 0 && limit < leaseLimit
 

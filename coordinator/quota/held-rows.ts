@@ -18,8 +18,8 @@ export interface HeldRowsOptions<T> {
 }
 
 /**
- * What was used while the disk was full has been used: it waits in memory, some megabytes of it,
- * until the disk takes it. Only the death of the process in that time loses it.
+ * Buffers usage rows in memory, up to some megabytes, while the disk is full, since the usage has
+ * already happened. Only a crash in that time loses them.
  */
 export const holdRows = <T>(options: HeldRowsOptions<T>): HeldRows<T> => {
   const { append, isPassing, logger, limit = 10_000, everyMs = 1000 } = options
@@ -43,7 +43,7 @@ export const holdRows = <T>(options: HeldRowsOptions<T>): HeldRows<T> => {
     if (held.length === 0) told = false
     return held.length
   }
-  // rows that are being tried are in nobody's sight: who asks meanwhile waits for the end of it
+  // rows being written are invisible; readers wait for the end of the attempt
   let retrying: Promise<number> | undefined
   const retry = (): Promise<number> => {
     retrying ??= again().finally(() => {

@@ -31,7 +31,7 @@ export const createLeases = (ledger: Ledger, calendar: Calendar): Leases => {
     const lease = await ledger.free.write(trx =>
       reserve(trx, { month, subject, limit, waiting: wanted() }),
     )
-    // When the month has ended meanwhile, the block belongs to the old one and is left there.
+    // When the month has ended meanwhile, the block belongs to the old month and is left there.
     if (account.month !== month) return true
     account.lease += lease.granted
     account.leaseLimit = limit

@@ -8,7 +8,7 @@ export class MinuteWindow {
   #starts: number[] = []
   #first = 0
 
-  /** How many may start now. */
+  /** Number of requests that may start now. */
   room(limit: number, ticks: number): number {
     this.#forget(ticks)
     return Math.max(0, limit - this.#count)

@@ -8,7 +8,7 @@ import { forgetBefore } from './month-ledger.ts'
 import { Subjects } from './subjects.ts'
 import type { AllowanceName, TierSettings } from './tiers.ts'
 
-/** Who is counted: a key by its id, or an address without a key. */
+/** Subject of a quota: a key by its id, or an address without a key. */
 export interface Subject {
   id: string
   tier: AllowanceName
@@ -22,11 +22,11 @@ export interface Admission {
 export interface Standing {
   /** Per month. */
   limit: number | 'unlimited'
-  /** Left this month, as far as this process knows. */
+  /** Remaining requests this month, as far as this process knows. */
   remaining: number | 'unlimited'
   /** Unix time in seconds at which the month ends. */
   resetSeconds: number
-  /** Left in the current minute. */
+  /** Remaining requests in the current minute. */
   burst: number
   minuteLimit: number
 }
@@ -38,7 +38,7 @@ export interface Quota {
    * wait when the minute is, `store_unavailable`.
    */
   admit(subject: Subject, now: number): Admission | Promise<Admission>
-  /** Where the subject stands, without counting. Synchronous once the subject was seen. */
+  /** Standing of the subject, without counting. Synchronous once the subject was seen. */
   standing(subject: Subject, now: number): Standing | Promise<Standing>
   /** Gives idle leases back and forgets idle subjects. */
   sweep(): Promise<void>
@@ -56,7 +56,7 @@ export interface QuotaOptions {
   capacity?: number
 }
 
-/** How soon a month that was used up is looked at again: others may have given leases back. */
+/** Interval at which an exhausted month is read again: other processes may have returned leases. */
 const LOOK_AGAIN_MS = 1000
 
 /**

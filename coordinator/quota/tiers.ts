@@ -63,5 +63,5 @@ export const Tiers = z
   .prefault({})
 export type TierSettings = z.infer<typeof Tiers>
 
-/** Which allowance a subject has: its key's tier, or that of an address without a key. */
+/** Allowance of a subject: of its key's tier, or of an address without a key. */
 export type AllowanceName = TierName | 'anonymous'

@@ -7,7 +7,7 @@ export const HOUR_MS = 3_600_000
 /** The hour a row is of, in SQL. */
 export const hourOfRow = sql<number>`at - at % ${sql.lit(HOUR_MS)}`
 
-/** What a row adds to its bucket, in SQL. */
+/** Increments of a row to its bucket, in SQL. */
 export const ROW_SUMS = {
   ok: sql<number>`case when status = 'ok' then 1 else 0 end`,
   cancelled: sql<number>`case when status = 'cancelled' then 1 else 0 end`,

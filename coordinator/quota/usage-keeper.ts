@@ -11,7 +11,7 @@ export interface UsageKeeper {
 
 export interface UsageKeeperOptions {
   records: Pick<Records, 'sealed' | 'free'>
-  /** How long single requests and hourly sums are kept, days. */
+  /** Retention of single requests and hourly sums, in days. */
   retention: { row_days: number; bucket_days: number }
   /** Unix time, milliseconds. */
   now?: () => number

@@ -3,7 +3,7 @@ import { DAY_MS } from '../../shared/time.ts'
 import type { Records } from '../store/store.ts'
 import { hourOfRow, ROW_SUMS, USAGE_SUMS, type UsageSum } from './usage-buckets.ts'
 
-/** What sums may be made for each of; times are the beginnings in unix milliseconds. */
+/** Dimensions that usage may be grouped by; times are bucket starts in unix milliseconds. */
 export const USAGE_GROUPS = {
   hour: sql<number>`hour_at`,
   day: sql<number>`hour_at - hour_at % ${sql.lit(DAY_MS)}`,

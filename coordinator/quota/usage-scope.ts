@@ -1,11 +1,11 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { isOperator, type Key, type Role } from '../keys/key.ts'
 
-/** Whose usage is asked for: of the key that asks, of its tenant, or of everybody. */
+/** Scope of a usage query: the requesting key, its tenant, or everybody. */
 export const USAGE_SCOPES = ['key', 'tenant', 'all'] as const
 export type UsageScope = (typeof USAGE_SCOPES)[number]
 
-/** Who may see the usage of every tenant. */
+/** Roles that may see the usage of every tenant. */
 const SEES_ALL: readonly Role[] = ['operator_admin', 'finance']
 
 export interface UsageWish {

@@ -69,7 +69,7 @@ const USAGE = {
   ],
 } as const satisfies InsertTarget<RecordTables, 'usage'>
 
-/** What was used, one row per request. Rows of one turn of the event loop are written together. */
+/** Usage, one row per request. Rows of one turn of the event loop are written together. */
 export const createUsage = ({ records }: Pick<Store, 'records'>): Usage => {
   let open: { rows: UsageRow[]; written: Promise<void> } | undefined
 

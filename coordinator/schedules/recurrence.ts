@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { Cron } from 'croner'
 import { ShoalError } from '../../shared/errors.ts'
 
-/** When something recurs: a cron expression in a time zone, spread by a jitter. */
+/** A recurring time: a cron expression in a time zone, spread by a jitter. */
 export interface Recurrence {
   /** Five or six fields, or `@hourly` and its like (crontab(5); seconds are the optional first field). */
   expression: string

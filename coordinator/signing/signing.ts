@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import { createPrivate, readPrivate, replacePrivate } from '../../shared/private-file.ts'
-import { newPrivateKey, PublicKey, type Signer, signerOf } from '../../shared/signing.ts'
+import { createSigner, generatePrivateKey, PublicKey, type Signer } from '../../shared/signing.ts'
 import {
   ENDORSE_PURPOSE,
   Endorsement,
-  followedKey,
+  followEndorsements,
   MAX_ENDORSEMENTS,
   type TrustBody,
 } from '../../shared/wire/trust.ts'
@@ -62,7 +62,7 @@ export const openSigning = async (stateDir: string): Promise<Signing> => {
   const path = join(stateDir, 'signing.json')
   const text = (await readPrivate(path)) ?? (await make(path))
   let kept = understand(text, path)
-  let signer = signerOf(kept.private_key)
+  let signer = createSigner(kept.private_key)
   let headsSince = kept.heads_since ?? signer.publicKey
 
   const trust: Signing['trust'] = pinned => {
@@ -74,7 +74,8 @@ export const openSigning = async (stateDir: string): Promise<Signing> => {
     }
   }
 
-  const leadsHere = (key: string): boolean => followedKey(key, trust(key)) === signer.publicKey
+  const leadsHere = (key: string): boolean =>
+    followEndorsements(key, trust(key)) === signer.publicKey
 
   const endorses = (key: string): boolean => leadsHere(key) || kept.adopted?.includes(key) === true
 
@@ -88,8 +89,8 @@ export const openSigning = async (stateDir: string): Promise<Signing> => {
 
   const replace = async (options: RotateOptions = {}): Promise<TrustBody> => {
     const { endorsed, voidsHeads, adopts } = options
-    const private_key = newPrivateKey()
-    const next = signerOf(private_key)
+    const private_key = generatePrivateKey()
+    const next = createSigner(private_key)
     const step = { key: next.publicKey, previous: signer.publicKey }
     const endorsement = { ...step, signature: signer.sign(ENDORSE_PURPOSE, step) }
     const endorsements = [...kept.endorsements, endorsement].slice(-MAX_ENDORSEMENTS)
@@ -126,14 +127,14 @@ export const openSigning = async (stateDir: string): Promise<Signing> => {
 const textOf = (kept: Kept): string => `${JSON.stringify(kept, null, 2)}\n`
 
 const make = async (path: string): Promise<string> => {
-  const text = textOf({ private_key: newPrivateKey(), endorsements: [] })
+  const text = textOf({ private_key: generatePrivateKey(), endorsements: [] })
   return (await createPrivate(path, text)) ? text : ((await readPrivate(path)) ?? '')
 }
 
 const understand = (text: string, path: string): Kept => {
   try {
     const kept = Kept.parse(JSON.parse(text))
-    signerOf(kept.private_key)
+    createSigner(kept.private_key)
     return kept
   } catch (cause) {
     throw new ShoalError('store_unavailable', `${path} is damaged; restore it`, { cause })

@@ -66,7 +66,10 @@ export const createModelSpeaker = ({ config, askModel, fleet, quota, now }: Mode
       try {
         const { text, usage } = await askModel({
           body: { model: participant.id, messages: lines, max_tokens: replyTokens },
-          ...{ key, tenantId: context.tenantId ?? key.tenantId, signal, delta },
+          key,
+          tenantId: context.tenantId ?? key.tenantId,
+          signal,
+          delta,
           requestId: context.requestId,
         })
         return { content: text, tokens: usage?.total_tokens ?? tokensOf(lines, text) }
@@ -81,6 +84,6 @@ export const createModelSpeaker = ({ config, askModel, fleet, quota, now }: Mode
   return { admit: contextOf, ready, speak }
 }
 
-/** Where a cell could not tell. */
+/** Estimated tokens, for a cell that did not report its usage. */
 const tokensOf = (lines: readonly { content: string }[], text: string): number =>
   Math.ceil([...lines.map(({ content }) => content), text].join('').length / CHARS_PER_TOKEN)

@@ -18,7 +18,7 @@ export interface SpeakerParts extends ModelSpeakerParts {
   agents: RemoteAgents
 }
 
-/** It would wait for itself. */
+/** A conversation cannot call this skill: it would wait for itself. */
 const CONVERSATION_SKILL = 'multi-agent-conversation'
 const AGENT_TEXT_CHARS = 64_000
 

@@ -42,7 +42,7 @@ export const deliverEvents = async (parts: EventDeliveryParts): Promise<EventDel
     }
   }
   let reading = Promise.resolve()
-  /** One after another: what was read before a change must not take the place of what came after. */
+  /** Reads run one at a time: a result read before a change must not replace a later one. */
   const refresh = (): Promise<void> => {
     reading = reading.then(read)
     return reading
@@ -93,7 +93,7 @@ export const deliverEvents = async (parts: EventDeliveryParts): Promise<EventDel
   }
 }
 
-/** What this process knows of it may be a moment old. */
+/** The local copy may be slightly stale. */
 const isActive = async (trx: SealedTrx, id: string): Promise<boolean> => {
   const query = trx.selectFrom('webhooks').select('disabled_at').where('id', '=', id)
   return (await query.executeTakeFirst())?.disabled_at === null

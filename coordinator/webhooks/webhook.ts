@@ -10,7 +10,7 @@ export interface Webhook {
   label: string
   disabledAt?: number
   disabledReason?: string
-  /** When an event arrived last. */
+  /** Time of the last delivered event. */
   deliveredAt?: number
   createdBy: string
   createdAt: number
@@ -31,5 +31,5 @@ export const webhookOf = (row: WebhookRow): Webhook => ({
   ...(row.delivered_at === null ? {} : { deliveredAt: row.delivered_at }),
 })
 
-/** Its deliveries go one after another. */
+/** Deliveries of one webhook run in order. */
 export const laneOf = (webhookId: string): string => `webhook:${webhookId}`

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** How events are sent to webhooks. */
+/** Delivery of events to webhooks. */
 export const WebhooksConfig = z.strictObject({
   max_per_tenant: z
     .int()

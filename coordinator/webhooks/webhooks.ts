@@ -48,11 +48,11 @@ export interface Webhooks {
   delete(id: string, scope: WebhookScope, by: Actor): Promise<Webhook>
   /** Puts a test event into the queue. Throws `conflict` for one that is disabled. */
   test(id: string, scope: WebhookScope, by: Actor): Promise<{ eventId: string; jobId: string }>
-  /** Those that are not disabled, of all tenants. */
+  /** Enabled webhooks of all tenants. */
   active(): Promise<Webhook[]>
   /**
-   * Told of changes, of other processes too. Who changes something in this one is answered when
-   * every listener is through with it.
+   * Subscribes to changes, including those of other processes. A change made in this process
+   * resolves once every listener has handled it.
    */
   onChange(listener: () => void | Promise<void>): () => void
 }

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { stringify } from 'yaml'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { createPrivate } from '../../shared/private-file.ts'
-import { signerFrom } from '../../shared/signing.ts'
+import { openSigner } from '../../shared/signing.ts'
 import { lockState } from '../../shared/state-lock.ts'
 import type { DaemonConfig } from '../config.ts'
 import { addressFault } from '../coordinator-url.ts'
@@ -60,7 +60,7 @@ export const joinCommand: DaemonCommand = async context => {
     url,
     token,
     name: config.name,
-    signer: await signerFrom(signingKeyFile(config.state_dir)),
+    signer: await openSigner(signingKeyFile(config.state_dir)),
     timeoutSeconds: config.coordinator.connect_timeout_seconds,
   }).catch(async error => {
     // where the answer was lost, the coordinator may know this machine by its key already

@@ -4,99 +4,100 @@ import {
   type Ack,
   type AckState,
   type Command,
+  type CommandProgress,
   MAX_TTL_SECONDS,
-  type Progress,
   signAck,
 } from '../../shared/wire/command.ts'
-import type { Journal } from './journal.ts'
+import type { CommandJournal } from './journal.ts'
 import type { Entry } from './journal-line.ts'
-import { type Outcome, short } from './outcome.ts'
-import type { Subject } from './subject.ts'
+import { type CommandOutcome, shorten } from './outcome.ts'
+import type { JournalSubject } from './subject.ts'
 
 export interface AcknowledgerParts {
   cellId: string
-  /** This cell's own key. */
+  /** Signing key of this cell. */
   signer: Signer
-  journal: Journal
+  journal: CommandJournal
   /** Unix milliseconds. */
   now: () => number
-  /** Called with every ack of a state, after it is on the disk. */
+  /** Called with every state ack, after it is on disk. */
   acknowledge: (ack: Ack) => void
-  /** Called with every ack of progress, which is nowhere on the disk. */
+  /** Called with every progress ack; progress is never stored. */
   report: (ack: Ack) => void
   logger: Logger
 }
 
-/** Puts the states of commands on the disk, and says them to the coordinator after that. */
+/** Stores the states of commands on disk and then reports them to the coordinator. */
 export class Acknowledger {
   readonly #parts: AcknowledgerParts
-  /** Ids whose end is not on the disk: the coordinator learns it when it is. */
-  readonly #unsaid = new Set<string>()
+  /** Ids of commands whose outcome is not on disk yet, and therefore not reported. */
+  readonly #unreported = new Set<string>()
 
   constructor(parts: AcknowledgerParts) {
     this.#parts = parts
   }
 
-  /** The acks of the last hour, in case the coordinator missed some. */
-  recentAcks(): Ack[] {
+  /** Acks of the last hour, in case the coordinator missed some. */
+  listRecentAcks(): Ack[] {
     const since = this.#parts.now() - MAX_TTL_SECONDS * 1000
-    const entries = this.#parts.journal.entries()
+    const entries = this.#parts.journal.listEntries()
     return entries
-      .filter(({ id, at }) => at >= since && !this.#unsaid.has(id))
+      .filter(({ id, at }) => at >= since && !this.#unreported.has(id))
       .map(({ ack }) => ack)
   }
 
-  /** Says the same again for a command that came again. */
+  /** Repeats the ack of a command that was received again. */
   async repeat(entry: Entry): Promise<void> {
     const { state, reason, message } = entry.ack
-    if (!this.#unsaid.has(entry.id)) this.#parts.acknowledge(entry.ack)
+    if (!this.#unreported.has(entry.id)) this.#parts.acknowledge(entry.ack)
     else await this.settle(entry, { state, ...(reason && { reason }), ...(message && { message }) })
   }
 
-  /** Says what is kept nowhere. */
-  tell(id: string, outcome: Outcome): void {
-    this.#parts.acknowledge(this.#ack(id, outcome))
+  /** Reports an outcome that is not stored. */
+  reportUnstored(id: string, outcome: CommandOutcome): void {
+    this.#parts.acknowledge(this.#signAck(id, outcome))
   }
 
-  report(id: string, progress: Progress): void {
-    this.#parts.report(this.#ack(id, { state: 'executing', progress }))
+  reportProgress(id: string, progress: CommandProgress): void {
+    this.#parts.report(this.#signAck(id, { state: 'executing', progress }))
   }
 
-  /** Puts a state on the disk and says it; rejects when the disk does not take it. */
-  async keep(subject: Subject, state: AckState, command: Command): Promise<void> {
+  /** Stores a state and reports it; rejects when the write fails. */
+  async store(subject: JournalSubject, state: AckState, command: Command): Promise<void> {
     const { journal, now, acknowledge } = this.#parts
-    const ack = this.#ack(subject.id, { state })
+    const ack = this.#signAck(subject.id, { state })
     await journal.write({ ...subject, command, at: now(), ack })
     acknowledge(ack)
   }
 
   /**
-   * The end of a command. What was not begun and cannot be put on the disk is not said: after a
-   * crash it might be accepted. What was begun is known on the disk at least as that.
+   * Stores and reports the outcome of a command. If the write fails, the outcome of a command that
+   * never began is not reported: after a crash it might be accepted. A command that began is on
+   * disk at least in that state.
    */
-  async settle(subject: Subject, outcome: Outcome, hasBegun = false): Promise<void> {
+  async settle(subject: JournalSubject, outcome: CommandOutcome, hasBegun = false): Promise<void> {
     const { journal, now, logger, acknowledge } = this.#parts
     const { id, fence, device_id, used } = subject
-    const ack = this.#ack(id, outcome)
+    const ack = this.#signAck(id, outcome)
     try {
       const kept = { ...(device_id && { device_id }), ...(used && { used }) }
       await journal.write({ id, fence, ...kept, at: now(), ack })
-      this.#unsaid.delete(id)
+      this.#unreported.delete(id)
     } catch (error) {
-      logger.error({ command: id, reason: (error as Error).message }, 'journal not written')
-      if (!hasBegun) this.#unsaid.add(id)
+      logger.error({ command: id, reason: (error as Error).message }, 'cannot write the journal')
+      if (!hasBegun) this.#unreported.add(id)
     }
     logger.info({ command: id, state: outcome.state, reason: outcome.reason }, 'command')
-    if (!this.#unsaid.has(id)) acknowledge(ack)
+    if (!this.#unreported.has(id)) acknowledge(ack)
   }
 
-  /** The end of a command that could not be put on the disk before it began. */
-  settleUnkept(subject: Subject, error: Error): Promise<void> {
-    const message = short(`the journal cannot be written: ${error.message}`)
+  /** Settles a command that could not be stored before it began. */
+  settleUnstored(subject: JournalSubject, error: Error): Promise<void> {
+    const message = shorten(`the journal cannot be written: ${error.message}`)
     return this.settle(subject, { state: 'failed', reason: 'journal_failed', message })
   }
 
-  #ack(id: string, said: Outcome & Pick<Ack, 'progress'>): Ack {
+  #signAck(id: string, said: CommandOutcome & Pick<Ack, 'progress'>): Ack {
     const { cellId, signer, now } = this.#parts
     return signAck({ command_id: id, cell_id: cellId, at: now(), ...said }, signer)
   }

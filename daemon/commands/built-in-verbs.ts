@@ -1,39 +1,39 @@
 import * as z from 'zod'
 import type { Verb } from './verb.ts'
 
-export interface BuiltInParts {
-  /** Announces the cell again. */
+interface BuiltInParts {
+  /** Publishes the birth of the cell again. */
   announce: () => Promise<void>
-  /** Ends the engines and begins to start them again; what they were doing is lost. */
+  /** Stops the engines and starts them again; running requests fail. */
   restartEngines: () => void
 }
 
-/** A verb of the cell itself without parameters: its plan is its name. */
-const plainVerb = (facts: Pick<Verb, 'verb' | 'hazard' | 'description' | 'run'>): Verb => ({
+/** Creates a verb of the cell itself without parameters; its plan is its name. */
+const createPlainVerb = (facts: Pick<Verb, 'verb' | 'hazard' | 'description' | 'run'>): Verb => ({
   ...facts,
   timeout_seconds: 30,
   params: z.strictObject({}),
   plan: () => ({ operations: [facts.verb], bounds: {} }),
 })
 
-/** What every cell can be commanded to do. */
-export const builtInVerbs = ({ announce, restartEngines }: BuiltInParts): Verb[] => [
-  plainVerb({
+/** Creates the verbs that every cell supports. */
+export const createBuiltInVerbs = ({ announce, restartEngines }: BuiltInParts): Verb[] => [
+  createPlainVerb({
     verb: 'ping',
     hazard: 'safe',
-    description: 'Answers, and changes nothing.',
+    description: 'Answers without changing anything.',
     run: async () => ({ pong: true }),
   }),
-  plainVerb({
+  createPlainVerb({
     verb: 'announce',
     hazard: 'safe',
-    description: 'Says again what the cell is.',
+    description: 'Publishes the birth of the cell again.',
     run: async () => {
       await announce()
       return { announced: true }
     },
   }),
-  plainVerb({
+  createPlainVerb({
     verb: 'engine-restart',
     hazard: 'caution',
     description: 'Restarts the inference engines; running requests fail.',

@@ -1,48 +1,49 @@
-/** Between which times the coordinator's clock stands now, unix milliseconds. */
+/** Earliest and latest possible time of the coordinator's clock, in unix milliseconds. */
 export interface Bounds {
   earliest: number
   latest: number
 }
 
-/** How fast two clocks may drift apart: 200 ppm, more than the quartz of any computer. */
+/** Largest relative drift of two clocks: 200 ppm, more than any computer's quartz. */
 const DRIFT = 2e-4
-/** Births whose answer did not come; older ones are forgotten. */
-const MAX_ASKED = 16
+/** Most births awaiting an answer; older ones are forgotten. */
+const MAX_PENDING = 16
 
 interface Anchor {
-  /** Unix milliseconds by the coordinator. */
+  /** Unix milliseconds by the coordinator's clock. */
   at: number
-  /** Own monotonic milliseconds of the same moment, or of one that is surely before or after. */
+  /** Local monotonic milliseconds of the same moment, or of one known to be before or after it. */
   atMs: number
 }
 
 /**
- * What the coordinator's clock shows, as far as this cell can prove it by the round trip of a
- * question: the answer was written after the question left and before it came back. It is measured
- * against the monotonic clock, so a step of the cell's own clock is seen at once.
+ * Estimates the coordinator's clock within bounds that this cell can prove by a round trip: the
+ * answer was written after the request left and before it arrived. It is anchored to the monotonic
+ * clock, so that steps of the cell's wall clock are detected.
  */
 export class CoordinatorClock {
   readonly #nowMs: () => number
-  readonly #asked = new Map<string, number>()
+  readonly #pending = new Map<string, number>()
   #sent: Anchor | undefined
   #received: Anchor | undefined
 
-  /** `nowMs`: milliseconds of a clock that never goes back. */
+  /** `nowMs` is a monotonic clock, in milliseconds. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs
   }
 
-  /** A question with this id leaves now. */
-  ask(id: string): void {
-    this.#asked.set(id, this.#nowMs())
-    for (const [oldest] of this.#asked) if (this.#asked.size > MAX_ASKED) this.#asked.delete(oldest)
+  /** Records that a request with this id leaves now. */
+  markRequest(id: string): void {
+    this.#pending.set(id, this.#nowMs())
+    for (const [oldest] of this.#pending)
+      if (this.#pending.size > MAX_PENDING) this.#pending.delete(oldest)
   }
 
-  /** Its answer came, written at this time by the coordinator's clock. */
-  answered(id: string, at: number): void {
-    const askedMs = this.#asked.get(id)
+  /** Records the answer, written at `at` by the coordinator's clock. */
+  markAnswer(id: string, at: number): void {
+    const askedMs = this.#pending.get(id)
     if (askedMs === undefined) return
-    this.#asked.delete(id)
+    this.#pending.delete(id)
     this.#sent = { at, atMs: askedMs }
     this.#received = { at, atMs: this.#nowMs() }
   }

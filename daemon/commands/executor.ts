@@ -1,87 +1,87 @@
 import type { Logger } from 'pino'
 import { Command, FINAL_STATES, isGenuineCommand, isHarmless } from '../../shared/wire/command.ts'
 import { Acknowledger, type AcknowledgerParts } from './acknowledger.ts'
-import { carryOut } from './carry-out.ts'
+import { executeCommand } from './execute-command.ts'
 import { laneOf } from './journal-line.ts'
-import { Judge, type JudgeParts } from './judge.ts'
-import { type Job, Lanes } from './lanes.ts'
-import { interrupted, overtakenOutcome, type Refusal, rejected, short } from './outcome.ts'
+import { CommandJudge, type JudgeParts } from './judge.ts'
+import { DeviceLanes, type LaneJob } from './lanes.ts'
+import { type CommandRefusal, shorten, toInterrupted, toOvertaken, toRejection } from './outcome.ts'
 import { isRefusal } from './plan-command.ts'
-import { acceptedOf, refusedOf, type Subject } from './subject.ts'
+import { type JournalSubject, toAcceptedSubject, toRefusedSubject } from './subject.ts'
 
-export interface ExecutorParts extends AcknowledgerParts, Omit<JudgeParts, 'openedAtMs'> {
-  /** Stops what is running. */
+interface ExecutorParts extends AcknowledgerParts, Omit<JudgeParts, 'openedAtMs'> {
+  /** Aborts running commands. */
   signal: AbortSignal
   logger: Logger
 }
 
-/** A command that was taken, and when it came. */
-interface Taken {
+/** A command that was admitted. */
+interface AdmittedCommand {
   command: Command
-  /** What the journal keeps of it. */
-  subject: Subject
-  /** By the clock that never goes back. */
+  /** Facts that the journal stores about it. */
+  subject: JournalSubject
+  /** Time of arrival by the monotonic clock. */
   cameMs: number
-  /** It is on the disk as executing. */
+  /** True once it is on disk as executing. */
   hasBegun: boolean
 }
 
 /**
- * Carries out commands, one after another for each device and for the cell itself. Each is on the
- * disk before it is acted on: what acts on the world runs at most once whatever crashes or repeats,
- * and what is harmless runs again.
+ * Executes commands one at a time per device, and per cell. Each is on disk before it is acted on:
+ * commands that act on the world run at most once, whatever crashes or repeats, and harmless ones
+ * are repeated.
  */
-export class Executor {
+export class CommandExecutor {
   readonly #parts: ExecutorParts
   readonly #acks: Acknowledger
-  readonly #judge: Judge
-  readonly #lanes = new Lanes()
+  readonly #judge: CommandJudge
+  readonly #lanes = new DeviceLanes()
   #admissions: Promise<void> = Promise.resolve()
 
   constructor(parts: ExecutorParts) {
     this.#parts = parts
     this.#acks = new Acknowledger(parts)
-    this.#judge = new Judge({ ...parts, openedAtMs: parts.nowMs() })
+    this.#judge = new CommandJudge({ ...parts, openedAtMs: parts.nowMs() })
   }
 
   /**
-   * Takes up what an earlier life of the daemon left: what acts and had begun is `unknown`, what
-   * had not is `failed`, and what is harmless is done again.
+   * Settles commands left by an earlier run of the daemon: acting ones that had begun are
+   * `unknown`, those that had not are `failed`, and harmless ones are repeated.
    */
   async recover(): Promise<void> {
     const cameMs = this.#parts.nowMs()
-    for (const { command, ack, ...subject } of this.#parts.journal.entries()) {
+    for (const { command, ack, ...subject } of this.#parts.journal.listEntries()) {
       if (FINAL_STATES.includes(ack.state)) continue
       if (command && isHarmless(command))
         this.#enqueue({ command, subject, cameMs, hasBegun: false })
-      else await this.#acks.settle(subject, interrupted(ack.state))
+      else await this.#acks.settle(subject, toInterrupted(ack.state))
     }
   }
 
-  recentAcks(): ReturnType<Acknowledger['recentAcks']> {
-    return this.#acks.recentAcks()
+  listRecentAcks(): ReturnType<Acknowledger['listRecentAcks']> {
+    return this.#acks.listRecentAcks()
   }
 
-  /** One body of the `cmd` topic. Resolves when it was accepted or refused; never rejects. */
+  /** Handles a body of the `cmd` topic. Resolves once it is accepted or refused; never rejects. */
   async receive(body: unknown): Promise<void> {
     const cameMs = this.#parts.nowMs()
     try {
-      const command = this.#genuine(body)
+      const command = this.#parseGenuine(body)
       if (command !== undefined) await this.#takeTurn(command, cameMs)
     } catch (error) {
       this.#noteFailure(error as Error)
     }
   }
 
-  /** Resolves when nothing is admitted or executed any more. */
-  async idle(): Promise<void> {
+  /** Resolves when nothing is being admitted or executed. */
+  async waitUntilIdle(): Promise<void> {
     await this.#admissions
-    await this.#lanes.idle()
+    await this.#lanes.waitUntilIdle()
   }
 
-  /** What is so broken that it cannot even be refused must not end the others. */
+  /** Logs a command that cannot even be refused; it must not affect the others. */
   #noteFailure(error: Error): void {
-    this.#parts.logger.error({ reason: short(error.message) }, 'a command could not be handled')
+    this.#parts.logger.error({ reason: shorten(error.message) }, 'command failed unexpectedly')
   }
 
   /** Admissions follow one another, each behind the disk; an urgent command waits for none of them. */
@@ -99,52 +99,57 @@ export class Executor {
     const known = journal.find(command.id)
     if (known !== undefined) return this.#acks.repeat(known)
     if (command.fence <= journal.fenceOf(laneOf(command)))
-      return this.#acks.tell(command.id, rejected('stale_fence', 'a later one came before'))
+      return this.#acks.reportUnstored(
+        command.id,
+        toRejection('stale_fence', 'a later command was received before'),
+      )
     const planned = this.#judge.admit(command, cameMs)
-    if (isRefusal(planned)) return this.#acks.settle(refusedOf(command), planned)
-    const full = this.#fullness(command)
-    if (full !== undefined) return this.#acks.settle(refusedOf(command), full)
-    await this.#accept(command, acceptedOf(command, planned.part), cameMs)
+    if (isRefusal(planned)) return this.#acks.settle(toRefusedSubject(command), planned)
+    const full = this.#findOverload(command)
+    if (full !== undefined) return this.#acks.settle(toRefusedSubject(command), full)
+    await this.#accept(command, toAcceptedSubject(command, planned.part), cameMs)
   }
 
-  /** What does not prove that the coordinator sent it to this cell gets no answer at all. */
-  #genuine(body: unknown): Command | undefined {
-    const { cellId, trusted, logger } = this.#parts
+  /**
+   * Parses a command. One that is not provably from the coordinator for this cell gets no answer.
+   */
+  #parseGenuine(body: unknown): Command | undefined {
+    const { cellId, listTrustedKeys: trusted, logger } = this.#parts
     const parsed = Command.safeParse(body)
-    const fault = parsed.success ? faultOf(parsed.data, cellId, trusted()) : 'it is malformed'
+    const fault = parsed.success ? findFault(parsed.data, cellId, trusted()) : 'it is malformed'
     if (fault === undefined) return parsed.data
-    logger.warn({ reason: fault }, 'a command was ignored')
+    logger.warn({ reason: fault }, 'command ignored')
     return undefined
   }
 
-  #fullness(command: Command): Refusal | undefined {
+  #findOverload(command: Command): CommandRefusal | undefined {
     const kind = this.#kindOf(command)
     const lanes = this.#lanes
-    const reason = kind === undefined ? lanes.fullness(laneOf(command)) : lanes.asideFullness(kind)
-    return reason === undefined ? undefined : rejected('busy', reason)
+    const reason =
+      kind === undefined ? lanes.findOverload(laneOf(command)) : lanes.findAsideOverload(kind)
+    return reason === undefined ? undefined : toRejection('busy', reason)
   }
 
-  /** What runs beside the lanes: dry runs, and what is urgent for each device. */
+  /** Kind of a command that runs beside the lanes: dry runs, and urgent ones per device. */
   #kindOf(command: Command): string | undefined {
     if (command.mode === 'dry') return 'dry'
     return this.#judge.isUrgent(command) ? `urgent ${laneOf(command)}` : undefined
   }
 
-  async #accept(command: Command, subject: Subject, cameMs: number): Promise<void> {
+  async #accept(command: Command, subject: JournalSubject, cameMs: number): Promise<void> {
     if (this.#judge.isUrgent(command)) {
-      // a stop does not wait for the disk, and a disk that is full does not keep it back
-      this.#acks.keep(subject, 'executing', command).catch(error => this.#noteFailure(error))
+      // a stop must not wait for the disk, nor be blocked by a full one
+      this.#acks.store(subject, 'executing', command).catch(error => this.#noteFailure(error))
       return this.#enqueue({ command, subject, cameMs, hasBegun: true })
     }
-    // what need not wait for another is on the disk as executing at once
+    // a command that need not wait is stored as executing immediately
     const hasBegun = command.mode === 'dry' || this.#lanes.isIdle(laneOf(command))
     try {
-      await this.#acks.keep(subject, hasBegun ? 'executing' : 'accepted', command)
+      await this.#acks.store(subject, hasBegun ? 'executing' : 'accepted', command)
     } catch (error) {
-      return this.#acks.settleUnkept(subject, error as Error)
+      return this.#acks.settleUnstored(subject, error as Error)
     }
-    if (this.#isOvertaken(command))
-      return this.#acks.settle(subject, overtakenOutcome(command, false))
+    if (this.#isOvertaken(command)) return this.#acks.settle(subject, toOvertaken(command, false))
     this.#enqueue({ command, subject, cameMs, hasBegun })
   }
 
@@ -153,11 +158,11 @@ export class Executor {
     return command.mode === 'live' && this.#parts.journal.fenceOf(laneOf(command)) > command.fence
   }
 
-  #enqueue(taken: Taken): void {
+  #enqueue(taken: AdmittedCommand): void {
     const { command, subject } = taken
-    const job: Job = {
+    const job: LaneJob = {
       run: overtaken => this.#execute(taken, overtaken).catch(error => this.#noteFailure(error)),
-      drop: () => this.#acks.settle(subject, overtakenOutcome(command, false)),
+      drop: () => this.#acks.settle(subject, toOvertaken(command, false)),
     }
     const lane = laneOf(command)
     const kind = this.#kindOf(command)
@@ -166,32 +171,32 @@ export class Executor {
     else this.#lanes.runAside(kind, job)
   }
 
-  /** The plan and the approval are looked at again: much may have changed while it waited. */
-  async #execute(taken: Taken, overtaken: AbortSignal): Promise<void> {
+  /** Checks plan and approval again: both may have changed while the command waited. */
+  async #execute(taken: AdmittedCommand, overtaken: AbortSignal): Promise<void> {
     const { command, subject, cameMs, hasBegun } = taken
     const { signal: stop, nowMs } = this.#parts
     if (stop.aborted) return
     const planned = this.#judge.judge(command, cameMs)
     if (isRefusal(planned)) return this.#acks.settle(subject, planned, hasBegun)
     try {
-      if (!hasBegun) await this.#acks.keep(subject, 'executing', command)
+      if (!hasBegun) await this.#acks.store(subject, 'executing', command)
     } catch (error) {
-      return this.#acks.settleUnkept(subject, error as Error)
+      return this.#acks.settleUnstored(subject, error as Error)
     }
     if (stop.aborted) return
-    const outcome = await carryOut(planned, command, {
+    const outcome = await executeCommand(planned, command, {
       stop,
       overtaken,
-      refusal: () => this.#judge.refusalNow(command, cameMs, planned.part),
-      report: progress => this.#acks.report(command.id, progress),
+      findRefusal: () => this.#judge.findRefusal(command, cameMs, planned.part),
+      report: progress => this.#acks.reportProgress(command.id, progress),
       nowMs,
     })
     if (outcome !== undefined) await this.#acks.settle(subject, outcome, true)
   }
 }
 
-const faultOf = (command: Command, cellId: string, trusted: readonly string[]) => {
+const findFault = (command: Command, cellId: string, trusted: readonly string[]) => {
   if (command.cell_id !== cellId) return 'it is for another cell'
   if (!trusted.includes(command.key_id)) return 'its key is not the coordinator’s'
-  return isGenuineCommand(command, command.key_id) ? undefined : 'its signature is wrong'
+  return isGenuineCommand(command, command.key_id) ? undefined : 'its signature is invalid'
 }

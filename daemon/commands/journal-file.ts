@@ -2,8 +2,8 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
 import type { JournalFile } from './journal.ts'
 
-/** The journal on the disk of the cell, readable by its owner alone. */
-export const journalFile = (path: string): JournalFile => {
+/** Opens the journal file on the cell's disk, readable by its owner only. */
+export const openJournalFile = (path: string): JournalFile => {
   let file: FileHandle | undefined
   const close = async (): Promise<void> => {
     const open = file

@@ -2,15 +2,15 @@ import { crc32 } from 'node:zlib'
 import * as z from 'zod'
 import { Ack, Command } from '../../shared/wire/command.ts'
 
-/** The part of an approved plan that a command has used. */
+/** Part of an approved plan that a command has used. */
 const Used = z.object({
   request_id: z.string(),
   part_hash: z.string(),
-  /** End of the approval, unix milliseconds by the coordinator's clock. */
+  /** Expiry of the approval, in unix milliseconds by the coordinator's clock. */
   until: z.int(),
 })
 
-/** One command as far as this cell has come with it. */
+/** Latest state of one command on this cell. */
 const Entry = z.object({
   id: z.string(),
   fence: z.int(),
@@ -19,28 +19,28 @@ const Entry = z.object({
   /** Unix milliseconds by the cell's clock. */
   at: z.int(),
   ack: Ack,
-  /** Kept until it is done. */
+  /** Present until the command is final. */
   command: Command.exactOptional(),
 })
 export type Entry = z.infer<typeof Entry>
 
-/** A fence without a lane holds for every lane that has none of its own. */
+/** A fence without a lane applies to every lane without its own fence. */
 const FenceLine = z.object({ fence: z.int(), lane: z.string().exactOptional() }).strict()
 const UsedLine = Used.extend({ by: z.string() }).strict()
 export type UsedLine = z.infer<typeof UsedLine>
 const Line = z.union([FenceLine, UsedLine, Entry])
 export type JournalLine = z.infer<typeof Line>
 
-/** The lane of a command: its device, or the cell itself. */
+/** Lane of a command: its device, or the cell itself. */
 export const laneOf = ({ device_id }: Pick<Command, 'device_id'>): string => device_id ?? ''
 
-/** A line is the CRC-32 of its JSON, then the JSON. */
-export const encode = (line: object): string => {
+/** Encodes a line: the CRC-32 of its JSON, then the JSON. */
+export const encodeLine = (line: object): string => {
   const text = JSON.stringify(line)
   return `${crc32(text).toString(16).padStart(8, '0')} ${text}\n`
 }
 
-export const decode = (line: string): JournalLine | undefined => {
+export const decodeLine = (line: string): JournalLine | undefined => {
   const text = line.slice(9)
   if (crc32(text).toString(16).padStart(8, '0') !== line.slice(0, 8)) return undefined
   return Line.safeParse(JSON.parse(text)).data

@@ -1,60 +1,62 @@
 import { FINAL_STATES } from '../../shared/wire/command.ts'
 import {
-  decode,
+  decodeLine,
   type Entry,
-  encode,
+  encodeLine,
   type JournalLine,
   laneOf,
   type UsedLine,
 } from './journal-line.ts'
 
-/** Where the journal's lines are; tests put a disk that fails or tears in its place. */
+/** File of the journal's lines; tests substitute a failing disk. */
 export interface JournalFile {
-  /** Undefined when there is none yet. */
+  /** Undefined when the file does not exist yet. */
   read(): Promise<string | undefined>
-  /** Adds text; it is on the disk when this resolves. */
+  /** Appends text; it is on disk when this resolves. */
   append(text: string): Promise<void>
-  /** Replaces everything in one step. */
+  /** Replaces the whole file atomically. */
   replace(text: string): Promise<void>
   close(): Promise<void>
 }
 
-/** Ids are known for a day, and at most so many. */
+/** Ids are remembered for a day, and up to this many. */
 const KEPT_MS = 24 * 3600 * 1000
 const KEPT_ENTRIES = 1000
-/** Results are large: ends that take more than this are forgotten, oldest first. */
+/**
+ * Size limit of stored outcomes, whose results can be large; beyond it the oldest are forgotten.
+ */
 const KEPT_BYTES = 8 * 1024 * 1024
-/** Lines and bytes after which the file is rewritten. */
+/** Lines and bytes at which the file is compacted. */
 const MAX_LINES = 5000
 const MAX_BYTES = 4 * KEPT_BYTES
-/** Lanes whose fence is kept apart; the lowest are kept as one. */
+/** Lanes with their own fence; the lowest fences are merged into the floor. */
 const MAX_FENCES = 1024
 
 /**
- * What this cell was commanded, on the disk before it acts. The highest fence of each lane outlives
- * the entries, so a command whose id was forgotten is refused too, and so is an approval that was
- * used, as long as it lasts.
+ * Log of commands, on disk before the cell acts. The highest fence of each lane outlives the
+ * entries, so that a command whose id was forgotten is still refused; so does a used approval until
+ * it expires.
  */
-export class Journal {
+export class CommandJournal {
   readonly #file: JournalFile
   readonly #now: () => number
   readonly #entries = new Map<string, Entry>()
-  /** Who used a part of an approved plan, by request and part. */
+  /** Commands that used a part of an approved plan, by request and part. */
   readonly #used = new Map<string, UsedLine>()
   readonly #fences = new Map<string, number>()
-  /** Holds for every lane that is not in the map. */
+  /** Fence of every lane that is not in the map. */
   #floor = 0
   #lines = 0
   #bytes = 0
-  /** The file may end in half a line. */
-  #torn = true
+  /** True while the file may end in a partial line. */
+  #isTorn = true
   #last: Promise<unknown> = Promise.resolve()
-  /** Something other than its end could not be read: commands may have been forgotten. */
-  damaged = false
+  /** True when more than the last line was unreadable: commands may have been forgotten. */
+  isDamaged = false
 
-  /** Throws when the file can neither be read nor written. */
-  static async open(file: JournalFile, now: () => number): Promise<Journal> {
-    const journal = new Journal(file, now)
+  /** Throws when the file can be neither read nor written. */
+  static async open(file: JournalFile, now: () => number): Promise<CommandJournal> {
+    const journal = new CommandJournal(file, now)
     journal.#load((await file.read()) ?? '')
     await journal.#rewrite()
     return journal
@@ -65,12 +67,12 @@ export class Journal {
     this.#now = now
   }
 
-  /** The highest fence of all commands that ever came for a lane. */
+  /** Highest fence of all commands ever received for a lane. */
   fenceOf(lane: string): number {
     return Math.max(this.#floor, this.#fences.get(lane) ?? 0)
   }
 
-  /** True when another command than `commandId` has used this part of an approved plan. */
+  /** True when a command other than `commandId` has used this part of an approved plan. */
   isUsed(requestId: string, partHash: string, commandId: string): boolean {
     const used = this.#used.get(`${requestId} ${partHash}`)
     return used !== undefined && used.by !== commandId
@@ -80,40 +82,40 @@ export class Journal {
     return this.#entries.get(id)
   }
 
-  /** Oldest first. */
-  entries(): Entry[] {
+  /** Entries, oldest first. */
+  listEntries(): Entry[] {
     return [...this.#entries.values()]
   }
 
   /**
-   * Keeps an entry; it is on the disk when this resolves. When that fails the entry is known as
-   * long as this process lives.
+   * Stores an entry; it is on disk when this resolves. After a rejection the entry is remembered
+   * until the process ends.
    */
   write(entry: Entry): Promise<void> {
     this.#take(entry)
-    return this.#inTurn(() =>
-      this.#torn || this.#lines >= MAX_LINES || this.#bytes >= MAX_BYTES
+    return this.#runInTurn(() =>
+      this.#isTorn || this.#lines >= MAX_LINES || this.#bytes >= MAX_BYTES
         ? this.#rewrite()
         : this.#append(entry),
     )
   }
 
   close(): Promise<void> {
-    return this.#inTurn(() => this.#file.close())
+    return this.#runInTurn(() => this.#file.close())
   }
 
-  /** One access to the file at a time, in the order they were asked. */
-  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+  /** Runs file operations one at a time, in call order. */
+  #runInTurn<T>(step: () => Promise<T>): Promise<T> {
     const result = this.#last.then(step)
     this.#last = result.catch(() => {})
     return result
   }
 
   async #append(entry: Entry): Promise<void> {
-    this.#torn = true
-    const line = encode(entry)
+    this.#isTorn = true
+    const line = encodeLine(entry)
     await this.#file.append(line)
-    this.#torn = false
+    this.#isTorn = false
     this.#lines++
     this.#bytes += line.length
   }
@@ -121,17 +123,21 @@ export class Journal {
   async #rewrite(): Promise<void> {
     this.#forgetOld()
     const fences = [...this.#fences].map(([lane, fence]) => ({ fence, lane }))
-    const lines = [{ fence: this.#floor }, ...fences, ...this.#used.values()].map(encode)
-    const entries = this.#newestOf([...this.#entries.values()].map(entry => [entry, encode(entry)]))
+    const lines = [{ fence: this.#floor }, ...fences, ...this.#used.values()].map(encodeLine)
+    const entries = this.#selectNewest(
+      [...this.#entries.values()].map(entry => [entry, encodeLine(entry)]),
+    )
     const text = [...lines, ...entries].join('')
     await this.#file.replace(text)
     this.#lines = lines.length + entries.length
     this.#bytes = text.length
-    this.#torn = false
+    this.#isTorn = false
   }
 
-  /** The lines of entries; ends that are too much in bytes are forgotten, oldest first. */
-  #newestOf(entries: [Entry, string][]): string[] {
+  /**
+   * Selects the lines to keep: beyond the size limit, final entries are forgotten, oldest first.
+   */
+  #selectNewest(entries: [Entry, string][]): string[] {
     let bytes = 0
     const kept = entries.reverse().filter(([{ id, ack }, line]) => {
       bytes += line.length
@@ -143,7 +149,7 @@ export class Journal {
   }
 
   #forgetOld(): void {
-    const finals = this.entries().filter(entry => FINAL_STATES.includes(entry.ack.state))
+    const finals = this.listEntries().filter(entry => FINAL_STATES.includes(entry.ack.state))
     const surplus = this.#entries.size - KEPT_ENTRIES
     const oldest = this.#now() - KEPT_MS
     finals.forEach((entry, index) => {
@@ -157,14 +163,14 @@ export class Journal {
     }
   }
 
-  /** A last line that a crash tore was never acted on: acting waits until it is on the disk. */
+  /** A last line torn by a crash was never acted on: execution waits for the disk. */
   #load(text: string): void {
     const lines = text.split('\n')
     const last = lines.pop()
     lines.forEach((line, index) => {
-      const decoded = decode(line)
+      const decoded = decodeLine(line)
       const isEnd = index === lines.length - 1 && last === ''
-      if (decoded === undefined) this.damaged ||= !isEnd
+      if (decoded === undefined) this.isDamaged ||= !isEnd
       else this.#takeLine(decoded)
     })
   }

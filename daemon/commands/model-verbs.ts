@@ -4,9 +4,9 @@ import type { Verb } from './verb.ts'
 
 const Params = z.strictObject({ model: z.string().min(1).max(128) })
 
-/** What a cell that serves models can be commanded to do with each of them. */
-export const modelVerbs = (models: ModelControl): Verb[] => {
-  const verb = (act: keyof ModelControl, description: string): Verb => ({
+/** Creates the verbs for the models that a cell serves. */
+export const createModelVerbs = (models: ModelControl): Verb[] => {
+  const createVerb = (act: keyof ModelControl, description: string): Verb => ({
     verb: `model-${act}`,
     hazard: 'safe',
     description,
@@ -16,9 +16,9 @@ export const modelVerbs = (models: ModelControl): Verb[] => {
     run: ({ operations: [operation] }) => models[act](Params.parse(operation).model),
   })
   return [
-    verb('load', 'Loads a model of the catalogue.'),
-    verb('unload', 'Unloads a model that nobody uses now.'),
-    verb('pin', 'Loads a model, and keeps it loaded until it is unpinned.'),
-    verb('unpin', 'Lets a model be unloaded again.'),
+    createVerb('load', 'Loads a model of the catalogue.'),
+    createVerb('unload', 'Unloads an idle model.'),
+    createVerb('pin', 'Loads a model and keeps it loaded until it is unpinned.'),
+    createVerb('unpin', 'Allows a model to be unloaded again.'),
   ]
 }

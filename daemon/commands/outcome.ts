@@ -1,34 +1,34 @@
 import { type Ack, type AckState, type Command, isHarmless } from '../../shared/wire/command.ts'
 
-/** How a command ended, or where it stands. */
-export type Outcome = Pick<Ack, 'state' | 'reason' | 'message' | 'result'>
+/** Outcome or current state of a command. */
+export type CommandOutcome = Pick<Ack, 'state' | 'reason' | 'message' | 'result'>
 
-export interface Refusal {
+export interface CommandRefusal {
   state: 'expired' | 'rejected'
   reason: string
   message: string
 }
 
-/** A text as it may stand in an ack: bounded, and without half a character at its end. */
-export const short = (text: string): string => text.slice(0, 500).toWellFormed()
+/** Bounds a text for an ack, without splitting a surrogate pair. */
+export const shorten = (text: string): string => text.slice(0, 500).toWellFormed()
 
-export const rejected = (reason: string, message: string): Refusal => ({
+export const toRejection = (reason: string, message: string): CommandRefusal => ({
   state: 'rejected',
   reason,
-  message: short(message),
+  message: shorten(message),
 })
 
-/** What the end of the daemon means for a command in this state. */
-export const interrupted = (state: AckState): Outcome =>
+/** Outcome of a command that the end of the daemon interrupted in this state. */
+export const toInterrupted = (state: AckState): CommandOutcome =>
   state === 'executing'
     ? { state: 'unknown', reason: 'interrupted', message: 'the daemon ended while it ran' }
     : { state: 'failed', reason: 'interrupted', message: 'the daemon ended before it began' }
 
-/** What an urgent command means for one of the same device that came before it. */
-export const overtakenOutcome = (command: Command, hasBegun: boolean): Outcome => ({
+/** Outcome of a command that an urgent one of the same device overtook. */
+export const toOvertaken = (command: Command, hasBegun: boolean): CommandOutcome => ({
   state: hasBegun && !isHarmless(command) ? 'unknown' : 'failed',
   reason: 'overtaken',
   message: hasBegun
-    ? 'an urgent command of the device ended it'
-    : 'an urgent command of the device came before it began',
+    ? 'an urgent command of the device cancelled it'
+    : 'an urgent command of the device overtook it before it began',
 })

@@ -1,24 +1,24 @@
 import type { Command } from '../../shared/wire/command.ts'
-import { type PlanPart, partHash } from '../../shared/wire/plan-part.ts'
+import { hashPart, type PlanPart } from '../../shared/wire/plan-part.ts'
 import type { Entry } from './journal-line.ts'
 
-/** What an entry of the journal is about, whatever its state. */
-export type Subject = Omit<Entry, 'ack' | 'at' | 'command'>
+/** State-independent part of a journal entry. */
+export type JournalSubject = Omit<Entry, 'ack' | 'at' | 'command'>
 
-/** What the journal keeps of a command that is not carried out: its approval is not used. */
-export const refusedOf = ({ id, fence, device_id }: Command): Subject => ({
+/** Journal subject of a refused command, whose approval is not used. */
+export const toRefusedSubject = ({ id, fence, device_id }: Command): JournalSubject => ({
   id,
   fence,
   ...(device_id === undefined ? {} : { device_id }),
 })
 
-/** What the journal keeps of a command that is carried out. */
-export const acceptedOf = (command: Command, part: PlanPart): Subject => {
+/** Journal subject of an accepted command. */
+export const toAcceptedSubject = (command: Command, part: PlanPart): JournalSubject => {
   const approval = command.approval?.approval
-  if (approval === undefined) return refusedOf(command)
+  if (approval === undefined) return toRefusedSubject(command)
   const { request_id, expires_at } = approval
   return {
-    ...refusedOf(command),
-    used: { request_id, part_hash: partHash(part), until: expires_at },
+    ...toRefusedSubject(command),
+    used: { request_id, part_hash: hashPart(part), until: expires_at },
   }
 }

@@ -1,42 +1,42 @@
 import type * as z from 'zod'
-import type { Hazard, Progress, VerbFacts } from '../../shared/wire/command.ts'
+import type { CommandProgress, Hazard, VerbFacts } from '../../shared/wire/command.ts'
 import type { PlanPart, Precondition } from '../../shared/wire/plan-part.ts'
 
 type Json = z.core.util.JSONType
 
-export type Params = Record<string, unknown>
+type Params = Record<string, unknown>
 
-/** What a verb would do: operations as they go out, and the bounds that they keep. */
-export type VerbPlan = Pick<PlanPart, 'operations' | 'bounds'>
+/** Actions of a verb: operations as sent to the device, and their bounds. */
+type VerbPlan = Pick<PlanPart, 'operations' | 'bounds'>
 
-export interface RunContext {
-  /** Aborts when the time is up, an urgent command overtakes, or the daemon stops. */
+interface RunContext {
+  /** Aborts at the time limit, when an urgent command overtakes, or when the daemon stops. */
   signal: AbortSignal
-  /** Reports how far it has come; more than one report a second is dropped. */
-  report: (progress: Partial<Progress>) => void
+  /** Reports progress; more than one report per second is dropped. */
+  report: (progress: Partial<CommandProgress>) => void
 }
 
-/** One thing that this cell can be commanded to do. */
+/** A verb that this cell supports. */
 export interface Verb extends VerbFacts {
   params: z.ZodObject
-  /** Gate that approves it where it is unsafe; `LIVE_GATE` by default. */
+  /** Gate that approves unsafe uses; `LIVE_GATE` by default. */
   gate?: string
-  /** Present for a verb of devices: whether the cell has this one. */
+  /** Present for a verb of devices: true when the cell has this device. */
   hasDevice?(deviceId: string): boolean
-  /** Hazard of these parameters, at most `hazard`; absent: always `hazard`. */
+  /** Hazard for these parameters, at most `hazard`; when absent, always `hazard`. */
   hazardOf?(params: Params): Hazard
   /**
-   * Resolves parameters without touching anything: the same call answers the same plan, whatever
-   * moves meanwhile. Throws ShoalError for what the device cannot do.
+   * Resolves parameters without side effects: equal calls return equal plans, whatever readings
+   * change. Throws ShoalError for actions that the device does not support.
    */
   plan(params: Params, deviceId: string | undefined): VerbPlan
-  /** Reads what the plan takes for granted, just before it runs; a dry run shows it too. */
+  /** Reads the preconditions of the plan just before it runs; a dry run returns them too. */
   check?(part: PlanPart, signal: AbortSignal): Promise<Precondition[]>
-  /** Carries out what is in the plan, and nothing else. */
+  /** Executes exactly what is in the plan. */
   run(part: PlanPart, context: RunContext): Promise<Json>
 }
 
-export const factsOf = ({
+export const toVerbFacts = ({
   verb,
   description,
   hazard,

@@ -9,7 +9,7 @@ import {
   MQTT_PROTOCOL,
   SELF_PATH,
 } from '../../shared/wire/link.ts'
-import { followedKey } from '../../shared/wire/trust.ts'
+import { followEndorsements } from '../../shared/wire/trust.ts'
 import { ask, askAsCell } from '../ask.ts'
 import { credentialOf, identityFile } from '../identity.ts'
 import { dial } from '../uplink/dial.ts'
@@ -126,7 +126,7 @@ const describeRefusal = (error: Error): CheckReport => {
 const keyOf = ({ identity }: CheckSubject, answer: SelfAnswer): CheckReport => {
   const pinned = identity?.coordinator_key
   if (pinned === undefined) return warn('none is pinned yet', 'the daemon pins it when it connects')
-  if (followedKey(pinned, answer) === undefined)
+  if (followEndorsements(pinned, answer) === undefined)
     return fail(
       'the coordinator signs with a key that the pinned one does not vouch for',
       'if it was reinstalled: shoald leave --yes --force, then join again; if not, it is another server',

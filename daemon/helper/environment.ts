@@ -5,11 +5,11 @@ export type Environment = Readonly<Record<string, string | undefined>>
 interface PassedOn {
   name: string
   to: readonly HelperClass[]
-  /** What reads it. */
+  /** Consumer of the variable. */
   why: string
 }
 
-/** Everything else may hold a secret of the daemon, or changes what a program loads. */
+/** Allow-list: other variables may hold secrets of the daemon, or change what a program loads. */
 export const PASSED_ON: readonly PassedOn[] = [
   { name: 'PATH', to: HELPER_CLASSES, why: 'finds programs such as lsblk, ip and nmcli' },
   { name: 'TZ', to: HELPER_CLASSES, why: 'the local time in answers of programs' },
@@ -34,10 +34,10 @@ export const PASSED_ON: readonly PassedOn[] = [
   { name: 'KUBERNETES_SERVICE_PORT', to: ['lan'], why: 'port of that API server' },
 ]
 
-/** Parsers know the words of programs in this language; HOME keeps them from settings of a person. */
+/** A fixed locale for the parsers of program output; a neutral HOME avoids a user's settings. */
 const FIXED = { LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8', HOME: '/' }
 
-/** The environment of a helper process: names on the list that the daemon itself has. */
+/** Builds the environment of a helper process from the allow-listed variables of the daemon. */
 export const buildEnvironment = (helperClass: HelperClass, env: Environment): NodeJS.ProcessEnv => {
   const passed = PASSED_ON.filter(({ name, to }) => to.includes(helperClass) && env[name])
   return { ...FIXED, ...Object.fromEntries(passed.map(({ name }) => [name, env[name]])) }

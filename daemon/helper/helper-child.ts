@@ -2,34 +2,34 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import { buildEnvironment, type Environment } from './environment.ts'
 import type { HelperClass } from './helper-class.ts'
-import type { Frame, Order } from './protocol.ts'
+import type { HelperFrame, HelperOrder } from './protocol.ts'
 
-/** A helper process, as its owner sees it. */
+/** Handle of a helper process. */
 export interface HelperChild {
   pid: number | undefined
-  send(order: Order): void
-  /** Ends it at once, with every program that it has started. */
+  send(order: HelperOrder): void
+  /** Kills it immediately, with every program that it started. */
   kill(): void
 }
 
-export interface HelperListener {
-  onFrame: (frame: Frame) => void
-  /** Called once. `how` says in plain words how the process ended. */
+interface HelperListener {
+  onFrame: (frame: HelperFrame) => void
+  /** Called once. `how` describes in plain words how the process ended. */
   onEnd: (how: string) => void
 }
 
 export type SpawnHelper = (listener: HelperListener) => HelperChild
 
 const MAIN = join(import.meta.dirname, 'child', 'main.ts')
-/** Foreign answers are of a few MiB at most; more is a fault. */
+/** Heap limit. Answers of libraries have a few MiB at most; more is a fault. */
 const MAX_HEAP_MIB = 192
 
 /**
- * Starts helper processes of one class, each the leader of a process group of its own: what a
- * library has started ends with it. What they print is thrown away. The class is an argument, so
+ * Creates a spawner of helper processes of one class, each the leader of its own process group, so
+ * that programs started by a library end with it. Output is discarded. The class is an argument, so
  * that `ps` shows it.
  */
-export const helperSpawner =
+export const createSpawner =
   (env: Environment, main = MAIN) =>
   (helperClass: HelperClass): SpawnHelper =>
   listener => {
@@ -39,7 +39,7 @@ export const helperSpawner =
       detached: true,
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
-    child.on('message', frame => listener.onFrame(frame as Frame))
+    child.on('message', frame => listener.onFrame(frame as HelperFrame))
     reportEnd(child, listener)
     return {
       pid: child.pid,
@@ -53,26 +53,26 @@ const reportEnd = (child: ChildProcess, listener: HelperListener): void => {
   const end = (how: string): void => {
     if (ended) return
     ended = true
-    // programs that it had started may have outlived it
+    // programs that it started may have outlived it
     killGroup(child)
     listener.onEnd(how)
   }
   child.on('error', error => {
-    // a process that cannot be killed reports an error too, and has not ended
+    // a process that cannot be killed also emits `error`, and has not ended
     if (child.pid === undefined) end(`could not be started: ${error.message}`)
   })
   child.on('exit', (code, signal) =>
-    end(signal === null ? `ended with code ${code}` : `was ended by ${signal}`),
+    end(signal === null ? `ended with code ${code}` : `was killed by ${signal}`),
   )
 }
 
-/** The group outlives its leader as long as one of its programs runs, and its number with it. */
+/** The group, and its id, outlive the leader as long as one of its programs runs. */
 const killGroup = (child: ChildProcess): void => {
   if (child.pid === undefined) return
   try {
     process.kill(-child.pid, 'SIGKILL')
   } catch {
-    // the group is empty, or this system knows no groups
+    // the group is empty, or the platform has no process groups
     child.kill('SIGKILL')
   }
 }

@@ -1,18 +1,11 @@
 /**
- * Why a call of the helper has no answer, or not all of it: it threw (`failed`), its answer was too
- * large, it did not end in time (`hung`), its process ended (`died`), too many calls were waiting
- * (`busy`), its reader cancelled it, or the daemon is ending (`stopped`).
+ * Reason why a helper call has no complete answer: the function threw (`failed`), the answer was
+ * too large, it did not end in time (`hung`), its process ended (`died`), too many calls were
+ * waiting (`busy`), the reader cancelled it, or the daemon is stopping (`stopped`).
  */
-export type FailureKind =
-  | 'failed'
-  | 'too_large'
-  | 'hung'
-  | 'died'
-  | 'busy'
-  | 'cancelled'
-  | 'stopped'
+type FailureKind = 'failed' | 'too_large' | 'hung' | 'died' | 'busy' | 'cancelled' | 'stopped'
 
-/** Stays inside the daemon; decide by `kind`. */
+/** Never leaves the daemon; decide by `kind`. */
 export class HelperFailure extends Error {
   readonly kind: FailureKind
 

@@ -1,17 +1,17 @@
 import type { Clock } from '../inference/clock.ts'
 import type { HelperChild, SpawnHelper } from './helper-child.ts'
-import type { Frame, Order } from './protocol.ts'
+import type { HelperFrame, HelperOrder } from './protocol.ts'
 
-export interface ProcessListener {
+interface ProcessListener {
   onReady: () => void
-  onFrame: (frame: Exclude<Frame, { type: 'ready' }>) => void
-  /** Called once, unless the owner ended the process. `how` says in plain words how it ended. */
+  onFrame: (frame: Exclude<HelperFrame, { type: 'ready' }>) => void
+  /** Called once, unless the owner ended the process. `how` describes how it ended. */
   onLost: (how: string) => void
 }
 
 const START_MS = 30_000
 
-/** One run of a helper process, from its start to its end. */
+/** One run of a helper process, from start to end. */
 export class HelperProcess {
   readonly #listener: ProcessListener
   readonly #stopTimer: () => void
@@ -37,11 +37,11 @@ export class HelperProcess {
     return this.#child?.pid
   }
 
-  send(order: Order): void {
+  send(order: HelperOrder): void {
     this.#child?.send(order)
   }
 
-  /** Ends it; the listener is not called any more. */
+  /** Kills the process; the listener is not called afterwards. */
   end(): void {
     this.#isOver = true
     this.#stopTimer()
@@ -49,7 +49,7 @@ export class HelperProcess {
     this.#child = undefined
   }
 
-  #take(frame: Frame): void {
+  #take(frame: HelperFrame): void {
     if (this.#isOver) return
     if (frame.type !== 'ready') {
       this.#listener.onFrame(frame)

@@ -3,40 +3,40 @@ import { type Clock, systemClock } from '../inference/clock.ts'
 import type { SpawnHelper } from './helper-child.ts'
 import { HelperFailure } from './helper-failure.ts'
 import { HelperProcess } from './helper-process.ts'
-import { type HelperCall, Job } from './job.ts'
-import type { Frame } from './protocol.ts'
+import { type HelperCall, HelperJob } from './job.ts'
+import type { HelperFrame } from './protocol.ts'
 
 export interface HelperOptions {
   spawn: SpawnHelper
   clock?: Clock
-  /** Seconds without a call after which the process is ended. */
+  /** Idle time after which the process is ended, in seconds. */
   idleSeconds?: number
-  /** Seconds for a cancelled call to end by itself; its process is replaced then. */
+  /** Grace period of a cancelled call, in seconds; its process is replaced afterwards. */
   cancelSeconds?: number
 }
 
 const MAX_RUNNING = 4
 const MAX_WAITING = 32
-/** Longest time that a call waits for its turn. */
+/** Longest time that a call waits in the queue, in milliseconds. */
 const MAX_WAIT_MS = 15_000
 const IDLE_SECONDS = 30
 const CANCEL_SECONDS = 2
 
 /**
- * The process of one class for foreign code that may block, hang or crash. It is started by the
- * first call and ended after a while without one. A call that does not end in time, or that its
- * reader leaves, is cancelled; if it does not react, the process is replaced, and the calls that
- * have sent nothing yet are repeated, each alone.
+ * Runs foreign code of one class that may block, hang or crash in a separate process. The process
+ * starts with the first call and ends after an idle period. A call that exceeds its deadline, or
+ * whose reader leaves, is cancelled; if it does not react, the process is replaced, and calls that
+ * have sent nothing yet are repeated one at a time.
  */
 export class Helper {
   readonly #spawn: SpawnHelper
   readonly #clock: Clock
   readonly #idleMs: number
   readonly #cancelMs: number
-  readonly #waiting: Job[] = []
-  readonly #running = new Map<number, Job>()
-  /** Calls that were cancelled and that the process still works on. */
-  readonly #leaving = new Map<number, Job>()
+  readonly #waiting: HelperJob[] = []
+  readonly #running = new Map<number, HelperJob>()
+  /** Cancelled calls that the process still works on. */
+  readonly #leaving = new Map<number, HelperJob>()
   #process: HelperProcess | undefined
   #isStopped = false
   #nextId = 0
@@ -49,14 +49,13 @@ export class Helper {
     this.#cancelMs = (options.cancelSeconds ?? CANCEL_SECONDS) * 1000
   }
 
-  /** Of the process, while there is one. */
+  /** Process id; undefined while no process runs. */
   get pid(): number | undefined {
     return this.#process?.pid
   }
 
   /**
-   * The answer of a function that returns one value.
-   *
+   * Calls a function that returns one value.
    * @throws HelperFailure
    */
   async call(call: HelperCall, signal?: AbortSignal): Promise<unknown> {
@@ -67,9 +66,8 @@ export class Helper {
   }
 
   /**
-   * The items of a function as they come. The call begins with the first read, waits while its
-   * reader does, and is cancelled when the reader leaves or the signal aborts.
-   *
+   * Streams the items of a function. The call starts with the first read, applies backpressure, and
+   * is cancelled when the reader leaves or the signal aborts.
    * @throws HelperFailure
    */
   async *stream(call: HelperCall, signal?: AbortSignal): AsyncGenerator<AnswerEvent, void, void> {
@@ -90,12 +88,12 @@ export class Helper {
     }
   }
 
-  /** Ends the process and every call; no other is taken. */
+  /** Ends the process and every call; later calls are refused. */
   stop(): void {
     this.#isStopped = true
     for (const job of [...this.#running.values(), ...this.#waiting, ...this.#leaving.values()]) {
       job.stopTimer()
-      job.end(stopped())
+      job.end(createStopped())
     }
     this.#running.clear()
     this.#leaving.clear()
@@ -103,20 +101,20 @@ export class Helper {
     this.#endProcess()
   }
 
-  #enter(call: HelperCall): Job {
-    if (this.#isStopped) throw stopped()
+  #enter(call: HelperCall): HelperJob {
+    if (this.#isStopped) throw createStopped()
     if (this.#waiting.length >= MAX_WAITING)
-      throw new HelperFailure('busy', `${MAX_WAITING} calls wait for the helper`)
+      throw new HelperFailure('busy', `${MAX_WAITING} calls are waiting for the helper`)
     const id = this.#nextId++
-    const job = new Job(id, call, bytes => this.#process?.send({ type: 'credit', id, bytes }))
+    const job = new HelperJob(id, call, bytes => this.#process?.send({ type: 'credit', id, bytes }))
     this.#waiting.push(job)
     this.#limitWait(job)
     return job
   }
 
-  #limitWait(job: Job): void {
+  #limitWait(job: HelperJob): void {
     job.stopTimer = this.#clock.callAfter(MAX_WAIT_MS, () => {
-      job.end(new HelperFailure('busy', `its turn did not come within ${MAX_WAIT_MS / 1000} s`))
+      job.end(new HelperFailure('busy', `it did not start within ${MAX_WAIT_MS / 1000} s`))
       this.#leave(job)
     })
   }
@@ -127,14 +125,14 @@ export class Helper {
       return
     }
     if (!this.#process.isReady) return
-    for (let job = this.#next(); job !== undefined; job = this.#next()) this.#run(job)
+    for (let job = this.#takeNext(); job !== undefined; job = this.#takeNext()) this.#run(job)
     if (this.#running.size + this.#leaving.size > 0) return
     this.#stopIdleTimer()
     this.#stopIdleTimer = this.#clock.callAfter(this.#idleMs, () => this.#endProcess())
   }
 
-  /** Takes the next call out of the line, if it may run now. */
-  #next(): Job | undefined {
+  /** Takes the next call out of the queue, if it may run now. */
+  #takeNext(): HelperJob | undefined {
     const running = [...this.#running.values(), ...this.#leaving.values()]
     const [first] = this.#waiting
     const isFull = running.length >= MAX_RUNNING || running.some(({ isAlone }) => isAlone)
@@ -142,7 +140,7 @@ export class Helper {
     return this.#waiting.shift()
   }
 
-  #run(job: Job): void {
+  #run(job: HelperJob): void {
     const { deadlineSeconds, module, function: name, input } = job.call
     this.#stopIdleTimer()
     job.stopTimer()
@@ -154,8 +152,8 @@ export class Helper {
     this.#process?.send({ type: 'call', id: job.id, module, function: name, input })
   }
 
-  /** Takes a call out of the line, or cancels it where it runs. */
-  #leave(job: Job): void {
+  /** Removes a waiting call from the queue, or cancels a running one. */
+  #leave(job: HelperJob): void {
     const at = this.#waiting.indexOf(job)
     if (at !== -1) this.#waiting.splice(at, 1)
     const wasRunning = this.#running.delete(job.id)
@@ -166,10 +164,10 @@ export class Helper {
     this.#process?.send({ type: 'cancel', id: job.id })
   }
 
-  /** Nothing but the end of its process frees what a call holds that does not react. */
+  /** Only the end of its process frees the resources of a call that ignores its cancellation. */
   #replace(): void {
     this.#endProcess()
-    this.#lost('was ended for a call that hung', true)
+    this.#handleLoss('was killed because a call hung', true)
   }
 
   #start(): void {
@@ -179,17 +177,17 @@ export class Helper {
         onFrame: frame => this.#take(frame),
         onLost: how => {
           this.#process = undefined
-          this.#lost(how, process.isReady)
+          this.#handleLoss(how, process.isReady)
         },
       })
       this.#process = process
     } catch (error) {
-      // a machine without memory throws here, wherever the call came from
-      this.#lost(`could not be started: ${(error as Error).message}`, false)
+      // spawning throws synchronously when the machine is out of memory
+      this.#handleLoss(`could not be started: ${(error as Error).message}`, false)
     }
   }
 
-  #take(frame: Exclude<Frame, { type: 'ready' }>): void {
+  #take(frame: Exclude<HelperFrame, { type: 'ready' }>): void {
     const job = this.#running.get(frame.id)
     if (frame.type === 'item') job?.add(frame.json)
     else if (frame.type === 'progress') job?.report(frame.progress)
@@ -200,7 +198,7 @@ export class Helper {
     }
   }
 
-  /** The process works on a call no more. */
+  /** Forgets a call that the process no longer works on. */
   #finish(id: number): void {
     for (const jobs of [this.#running, this.#leaving]) {
       jobs.get(id)?.stopTimer()
@@ -209,8 +207,11 @@ export class Helper {
     this.#pump()
   }
 
-  /** The process is gone. One that never was ready would not be the next time either. */
-  #lost(how: string, wasReady: boolean): void {
+  /**
+   * Handles the loss of the process. A process that never became ready would fail again, so that
+   * its calls are not repeated.
+   */
+  #handleLoss(how: string, wasReady: boolean): void {
     const running = [...this.#running.values()]
     const jobs = wasReady ? running : this.#waiting.splice(0)
     for (const job of [...jobs, ...this.#leaving.values()]) job.stopTimer()
@@ -235,4 +236,4 @@ export class Helper {
   }
 }
 
-const stopped = (): HelperFailure => new HelperFailure('stopped', 'the daemon is ending')
+const createStopped = (): HelperFailure => new HelperFailure('stopped', 'the daemon is stopping')

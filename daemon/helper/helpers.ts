@@ -2,11 +2,11 @@ import { Helper, type HelperOptions } from './helper.ts'
 import type { SpawnHelper } from './helper-child.ts'
 import { HELPER_CLASSES, type HelperClass } from './helper-class.ts'
 
-export interface HelpersOptions extends Omit<HelperOptions, 'spawn'> {
+interface HelpersOptions extends Omit<HelperOptions, 'spawn'> {
   spawn: (helperClass: HelperClass) => SpawnHelper
 }
 
-/** The helpers of all classes; they share nothing, so that no class waits for another. */
+/** Helpers of all classes. They share nothing, so that no class waits for another. */
 export class Helpers {
   readonly #byClass: ReadonlyMap<HelperClass, Helper>
 
@@ -20,7 +20,7 @@ export class Helpers {
     return this.#byClass.get(helperClass) as Helper
   }
 
-  /** Ends all processes and every call; no other is taken. */
+  /** Ends all processes and calls; later calls are refused. */
   stop(): void {
     for (const helper of this.#byClass.values()) helper.stop()
   }

@@ -1,42 +1,45 @@
 import { Wakeup } from '../../shared/wakeup.ts'
-import type { AnswerEvent, Progress } from '../../shared/wire/answer-events.ts'
+import type { AnswerEvent, CallProgress } from '../../shared/wire/answer-events.ts'
 import type { HelperFailure } from './helper-failure.ts'
 import { WINDOW_BYTES } from './protocol.ts'
 
-/** One call of a function that the helper knows by name. It must be harmless to repeat. */
+/** Call of a helper function by name. It must be safe to repeat. */
 export interface HelperCall {
   module: string
   function: string
   input: unknown
-  /** Longest time it may run, seconds; waiting for its turn comes before. */
+  /** Longest run time, in seconds, excluding the wait in the queue. */
   deadlineSeconds: number
 }
 
-/** A call on its way: what its reader has not taken yet, and how it ended. */
-export class Job {
+/** A call in progress: the events that its reader has not consumed, and its end. */
+export class HelperJob {
   readonly id: number
   readonly call: HelperCall
-  /** True once its process has ended under it: it is repeated alone, so that it takes no others along. */
+  /**
+   * True once its process died during the call: it is repeated alone, so that it cannot take others
+   * down with it.
+   */
   isAlone = false
-  /** Stops the timer of its state: waiting, running or being cancelled. */
+  /** Stops the timer of the current state: waiting, running or cancelling. */
   stopTimer = (): void => {}
   readonly #grant: (bytes: number) => void
   readonly #items: string[] = []
   readonly #news = new Wakeup()
-  #progress: Progress | undefined
+  #progress: CallProgress | undefined
   #hasAnswered = false
   #takenBytes = 0
   #isOver = false
   #failure: HelperFailure | undefined
 
-  /** @param grant tells the process that it may send so many bytes more */
+  /** @param grant allows the process to send that many more bytes */
   constructor(id: number, call: HelperCall, grant: (bytes: number) => void) {
     this.id = id
     this.call = call
     this.#grant = grant
   }
 
-  /** False once it was repeated, and once it has sent items, which a second run would send again. */
+  /** False after a repeat, and once items were sent: a second run would send them again. */
   get canRepeat(): boolean {
     return !this.isAlone && !this.#hasAnswered
   }
@@ -48,14 +51,14 @@ export class Job {
     this.#news.wake()
   }
 
-  /** Progress that was not read yet is replaced. */
-  report(progress: Progress): void {
+  /** Replaces progress that was not read yet. */
+  report(progress: CallProgress): void {
     if (this.#isOver) return
     this.#progress = progress
     this.#news.wake()
   }
 
-  /** Ends it once, with a failure or well; the reader still gets what was sent before. */
+  /** Ends the call once, with or without a failure; the reader still receives earlier events. */
   end(failure?: HelperFailure): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -79,12 +82,12 @@ export class Job {
     if (progress !== undefined) return { type: 'progress', progress }
     const json = this.#items.shift()
     if (json === undefined) return undefined
-    this.#granted(Buffer.byteLength(json))
+    this.#grantCredit(Buffer.byteLength(json))
     return { type: 'item', value: JSON.parse(json) }
   }
 
-  /** What is half used is granted again: fewer messages, and the process rarely waits. */
-  #granted(bytes: number): void {
+  /** Grants credit per half window: fewer messages, and the process rarely waits. */
+  #grantCredit(bytes: number): void {
     this.#takenBytes += bytes
     if (this.#takenBytes < WINDOW_BYTES / 2) return
     this.#grant(this.#takenBytes)

@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises'
 import os from 'node:os'
 import type { HostFacts } from '../../shared/wire/announce.ts'
 
-/** What the machine is; read once at the start. */
-export const hostFacts = async (osRelease = '/etc/os-release'): Promise<HostFacts> => {
+/** Reads the facts about this machine. */
+export const readHostFacts = async (osRelease = '/etc/os-release'): Promise<HostFacts> => {
   const cpus = os.cpus()
   return {
     hostname: os.hostname().slice(0, 253),
-    os: prettyName(await readFile(osRelease, 'utf8').catch(() => '')).slice(0, 128),
+    os: parsePrettyName(await readFile(osRelease, 'utf8').catch(() => '')).slice(0, 128),
     kernel: os.release().slice(0, 128),
     arch: process.arch,
     cpu_model: (cpus[0]?.model ?? '').trim().slice(0, 256),
@@ -17,5 +17,5 @@ export const hostFacts = async (osRelease = '/etc/os-release'): Promise<HostFact
 }
 
 /** PRETTY_NAME of os-release(5), or the kernel's name. */
-export const prettyName = (text: string): string =>
+export const parsePrettyName = (text: string): string =>
   /^PRETTY_NAME="?([^"\n]+)"?$/m.exec(text)?.[1] ?? os.type()

@@ -1,4 +1,4 @@
-/** Counters of the first line of /proc/stat (proc_stat(5)), in ticks since the start. */
+/** Counters of the first line of /proc/stat (proc_stat(5)), in ticks since boot. */
 export interface CpuTicks {
   busy: number
   total: number
@@ -14,28 +14,34 @@ export const parseCpu = (text: string): CpuTicks | null => {
   return Number.isFinite(total) ? { busy: total - idle, total } : null
 }
 
-/** Percent of all cores between two readings, to a tenth; unknown without two different ones. */
-export const cpuPercent = (before: CpuTicks | null, after: CpuTicks | null): number | null => {
+/**
+ * Load of all cores between two readings in percent, to a tenth; null without two distinct
+ * readings.
+ */
+export const computeCpuPercent = (
+  before: CpuTicks | null,
+  after: CpuTicks | null,
+): number | null => {
   if (before === null || after === null || after.total <= before.total) return null
   const percent = (100 * (after.busy - before.busy)) / (after.total - before.total)
   return Math.round(Math.min(100, Math.max(0, percent)) * 10) / 10
 }
 
-/** MemTotal and MemAvailable of /proc/meminfo (proc_meminfo(5)), in bytes. */
+/** Parses MemTotal and MemAvailable of /proc/meminfo (proc_meminfo(5)), in bytes. */
 export const parseMemory = (text: string): { total: number | null; used: number | null } => {
-  const kib = (name: string): number | null => {
+  const readKib = (name: string): number | null => {
     const value = new RegExp(`^${name}: +(\\d+) kB$`, 'm').exec(text)?.[1]
     return value === undefined ? null : Number(value) * 1024
   }
-  const total = kib('MemTotal')
-  const available = kib('MemAvailable')
+  const total = readKib('MemTotal')
+  const available = readKib('MemAvailable')
   return { total, used: total === null || available === null ? null : total - available }
 }
 
-/** Bytes received and sent by each interface. */
+/** Bytes received and sent, by interface. */
 export type NetworkCounters = Map<string, { received: number; sent: number }>
 
-/** /proc/net/dev (proc_pid_net(5)) without loopback. */
+/** Parses /proc/net/dev (proc_pid_net(5)) without loopback. */
 export const parseNetwork = (text: string): NetworkCounters => {
   const counters: NetworkCounters = new Map()
   for (const line of text.split('\n')) {
@@ -49,8 +55,8 @@ export const parseNetwork = (text: string): NetworkCounters => {
   return counters
 }
 
-/** Bytes per second over the interfaces that both readings have; unknown without two readings. */
-export const networkRates = (
+/** Bytes per second over the interfaces in both readings; null without two readings. */
+export const computeNetworkRates = (
   before: NetworkCounters | null,
   after: NetworkCounters,
   milliseconds: number,
@@ -59,7 +65,7 @@ export const networkRates = (
   let [received, sent] = [0, 0]
   for (const [name, now] of after) {
     const then = before.get(name)
-    // a counter that went back belongs to an interface that was made anew
+    // a counter that decreased belongs to an interface that was recreated
     if (then === undefined || now.received < then.received || now.sent < then.sent) continue
     received += now.received - then.received
     sent += now.sent - then.sent

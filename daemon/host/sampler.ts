@@ -3,28 +3,31 @@ import type { HostSample } from '../../shared/wire/telemetry.ts'
 import { patient } from '../patience.ts'
 import {
   type CpuTicks,
-  cpuPercent,
+  computeCpuPercent,
+  computeNetworkRates,
   type NetworkCounters,
-  networkRates,
   parseCpu,
   parseMemory,
   parseNetwork,
 } from './proc.ts'
 
-export interface HostOptions {
-  /** The file system of this folder is measured. */
+interface HostOptions {
+  /** Folder whose file system is measured. */
   stateDir: string
-  /** Usually /proc. */
+  /** `/proc` by default. */
   procFolder?: string
-  /** Milliseconds of a clock that never goes back. */
+  /** Monotonic clock, in milliseconds. */
   now?: () => number
 }
 
-/** A file system of a server that is gone does not answer. */
+/** Limit for a network file system whose server does not answer. */
 const DISK_TIMEOUT_MS = 1000
 
-/** Load of the machine. Rates are unknown in the first sample, because they need two readings. */
-export const hostSampler = (options: HostOptions): { sample(): Promise<HostSample> } => {
+/**
+ * Samples the load of the machine. Rates are null in the first sample, since they need two
+ * readings.
+ */
+export const createHostSampler = (options: HostOptions): { sample(): Promise<HostSample> } => {
   const { stateDir, procFolder = '/proc', now = () => performance.now() } = options
   const disk = patient(() => statfs(stateDir).catch(() => null), DISK_TIMEOUT_MS)
   const read = (name: string) => readFile(`${procFolder}/${name}`, 'utf8').catch(() => '')
@@ -42,14 +45,14 @@ export const hostSampler = (options: HostOptions): { sample(): Promise<HostSampl
       const before = { cpu, network }
       cpu = parseCpu(stat)
       network = { counters: parseNetwork(dev), at: now() }
-      const rates = networkRates(
+      const rates = computeNetworkRates(
         before.network?.counters ?? null,
         network.counters,
         network.at - (before.network?.at ?? 0),
       )
       const memory = parseMemory(meminfo)
       return {
-        cpu_percent: cpuPercent(before.cpu, cpu),
+        cpu_percent: computeCpuPercent(before.cpu, cpu),
         memory_total_bytes: memory.total,
         memory_used_bytes: memory.used,
         disk_total_bytes: space && space.blocks * space.bsize,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { downloadable } from '../../shared/weights-source.ts'
+import { parseDownloadUrl } from '../../shared/weights-source.ts'
 import { Setting } from '../../shared/wire/desired.ts'
 
 const GIB = 1024 ** 3
@@ -86,7 +86,7 @@ export const InferenceConfig = z.strictObject({
     .string()
     .superRefine((text, context) => {
       try {
-        downloadable(text)
+        parseDownloadUrl(text)
       } catch (error) {
         context.addIssue((error as Error).message)
       }

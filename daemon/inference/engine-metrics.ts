@@ -1,5 +1,5 @@
 import type { Histogram } from '../../shared/metrics/histogram.ts'
-import { histogramValues, type Metric } from '../../shared/metrics/metric.ts'
+import { type Metric, toMetricValues } from '../../shared/metrics/metric.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import type { JobFigures } from './job-figures.ts'
 import type { StepCounts } from './protocol.ts'
@@ -150,7 +150,7 @@ const latencyMetric = (
   help,
   labels: LABELS,
   read: () =>
-    engines.flatMap(engine => histogramValues(labelsOf(engine), histogramOf(engine.figures))),
+    engines.flatMap(engine => toMetricValues(labelsOf(engine), histogramOf(engine.figures))),
 })
 
 /** Counter with one value per engine and part, such as the outcome of a request. */

@@ -1,4 +1,4 @@
-import { type Metric, single } from '../../shared/metrics/metric.ts'
+import { createMetric, type Metric } from '../../shared/metrics/metric.ts'
 import { VERSION } from '../../shared/version.ts'
 import type { GpuSample } from '../../shared/wire/telemetry.ts'
 import type { GpuSampler } from '../gpu/sampler.ts'
@@ -41,7 +41,7 @@ const gpuMetrics = (gpus: readonly GpuSample[]): Metric[] => {
 
 /** The names that every client of Prometheus uses for them. */
 const processMetrics: readonly Metric[] = [
-  single(
+  createMetric(
     {
       name: 'process_cpu_seconds_total',
       type: 'counter',
@@ -52,7 +52,7 @@ const processMetrics: readonly Metric[] = [
       return (user + system) / 1e6
     },
   ),
-  single(
+  createMetric(
     {
       name: 'process_resident_memory_bytes',
       type: 'gauge',
@@ -60,7 +60,7 @@ const processMetrics: readonly Metric[] = [
     },
     () => process.memoryUsage.rss(),
   ),
-  single(
+  createMetric(
     {
       name: 'process_start_time_seconds',
       type: 'gauge',

@@ -8,22 +8,21 @@ import { CLASS_OF_REACH, type HelperClass } from '../helper/helper-class.ts'
 import { HelperFailure } from '../helper/helper-failure.ts'
 import { type Clock, systemClock } from '../inference/clock.ts'
 import type { ProbesConfig } from './config.ts'
-import { isAllowed, type Target, targetOf } from './target.ts'
+import { isAllowed, type ProbeTarget, parseTarget } from './target.ts'
 
-export interface HostProbeParts {
+interface HostProbeParts {
   helpers: { of(helperClass: HelperClass): Pick<Helper, 'call'> }
   config: ProbesConfig
   /** Unix time, milliseconds. */
   now: () => number
-  /** Runs something later; used to forget answers. */
+  /** Schedules a function; used to drop cached answers. */
   after?: Clock['callAfter']
 }
 
-/** The probes of this machine, for callers that the coordinator has admitted. */
+/** Probes of this machine, for callers that the coordinator has authorised. */
 export interface HostProbes {
   /**
-   * The answer of a probe. One answer serves all who ask the same within a second.
-   *
+   * Runs a probe. Equal requests within a second share one answer.
    * @throws ShoalError not_found, invalid_request, or rate_limited when too many calls wait
    */
   ask(probeId: string, input: unknown): Promise<HostProbeAnswer>
@@ -31,11 +30,15 @@ export interface HostProbes {
 
 const KEPT_MS = 1000
 
-const Look = z.object({ available: z.boolean(), reason: z.string().nullable(), data: z.json() })
+const ProbeResult = z.object({
+  available: z.boolean(),
+  reason: z.string().nullable(),
+  data: z.json(),
+})
 
 interface Kept {
   answer: Promise<HostProbeAnswer>
-  /** Unix time, milliseconds; undefined while it runs. */
+  /** Unix milliseconds; undefined while the probe runs. */
   until: number | undefined
 }
 
@@ -52,7 +55,7 @@ export const createHostProbes = (parts: HostProbeParts): HostProbes => {
     const key = JSON.stringify([probe.id, input])
     const known = kept.get(key)
     if (known !== undefined) return known.answer
-    const entry: Kept = { answer: look(parts, probe, input), until: undefined }
+    const entry: Kept = { answer: runProbe(parts, probe, input), until: undefined }
     kept.set(key, entry)
     entry.answer.then(
       () => {
@@ -66,7 +69,7 @@ export const createHostProbes = (parts: HostProbeParts): HostProbes => {
 
   const ask: HostProbes['ask'] = async (probeId, given) => {
     const probe = await loadHostProbe(probeId)
-    if (probe === undefined) throw new ShoalError('not_found', `no host probe ${probeId}`)
+    if (probe === undefined) throw new ShoalError('not_found', `unknown host probe ${probeId}`)
     const input = probe.input.safeParse(given)
     if (!input.success) {
       const [issue] = input.error.issues
@@ -78,46 +81,46 @@ export const createHostProbes = (parts: HostProbeParts): HostProbes => {
   return { ask }
 }
 
-const look = async (
+const runProbe = async (
   { helpers, config, now }: HostProbeParts,
   probe: HostProbe,
   input: object,
 ): Promise<HostProbeAnswer> => {
-  const refused = refusal(config, input)
-  if (refused !== undefined) return unavailable(refused, now())
+  const refused = findRefusal(config, input)
+  if (refused !== undefined) return toUnavailable(refused, now())
   const { id, deadlineSeconds, reach } = probe
   try {
     const helper = helpers.of(CLASS_OF_REACH[reach])
     const found = await helper.call({ module: 'host', function: id, input, deadlineSeconds })
-    return { ...Look.parse(found), taken_at: now() }
+    return { ...ProbeResult.parse(found), taken_at: now() }
   } catch (error) {
     if (!(error instanceof HelperFailure)) throw error
     if (error.kind === 'busy' || error.kind === 'stopped')
       throw new ShoalError('rate_limited', error.message, { retryAfterSeconds: 5, cause: error })
-    return unavailable(`the look at this machine failed: ${error.message}`, now())
+    return toUnavailable(`the probe failed: ${error.message}`, now())
   }
 }
 
-const unavailable = (reason: string, at: number): HostProbeAnswer => ({
+const toUnavailable = (reason: string, at: number): HostProbeAnswer => ({
   available: false,
   reason: reason.slice(0, 500),
   taken_at: at,
   data: null,
 })
 
-/** Why the owner of this machine does not allow it; undefined when they do. */
-const refusal = (
+/** Reason why the configuration of this cell forbids the probe; undefined when it allows it. */
+const findRefusal = (
   { enabled, allowed_targets }: ProbesConfig,
   { url, host }: { url?: string; host?: string },
 ): string | undefined => {
   if (!enabled) return 'host probes are off on this cell (probes.enabled)'
-  const target = askedTarget(url, host)
+  const target = toTarget(url, host)
   if (target === undefined || isAllowed(target, allowed_targets)) return undefined
   const port = target.port === undefined ? '' : ` port ${target.port}`
   return `probes.allowed_targets of this cell does not allow ${target.host}${port}`
 }
 
-const askedTarget = (url?: string, host?: string): Target | undefined => {
-  if (url !== undefined) return targetOf(url)
+const toTarget = (url?: string, host?: string): ProbeTarget | undefined => {
+  if (url !== undefined) return parseTarget(url)
   return host === undefined ? undefined : { host }
 }

@@ -1,12 +1,11 @@
 import type { AnswerEvent } from '../../shared/wire/answer-events.ts'
 
-/** Something that the coordinator may ask this cell, by name. */
+/** A kind of request that the coordinator may send to this cell. */
 export interface Question {
-  /** Beginning of its paths, up to the name: `/host/`. */
+  /** Path prefix, up to the name: `/host/`. */
   prefix: string
   /**
-   * Begins with the first read, and stops when its reader leaves or the signal aborts.
-   *
+   * Starts with the first read, and stops when the reader leaves or the signal aborts.
    * @throws ShoalError not_found, invalid_request or rate_limited
    */
   ask(name: string, input: unknown, signal: AbortSignal): AsyncIterable<AnswerEvent>

@@ -8,12 +8,12 @@ import {
 } from '../inference/openai/http.ts'
 import type { Handle } from '../services/link.ts'
 import type { Question } from './question.ts'
-import { sendEvents, writeLine } from './send-events.ts'
+import { streamEvents, writeLine } from './stream-events.ts'
 
 /**
- * Answers questions of the coordinator: `GET <prefix><name>?input=` with its only item, `POST` with
- * the input as JSON body and a stream of events. Other requests go on to the engines. For the link
- * only: programs on the machine itself have no keys here, and could ask the machine themselves.
+ * Answers questions of the coordinator: `GET <prefix><name>?input=` with a single item, `POST` with
+ * the input as JSON body and a stream of events. Other requests go to the engines. For the link
+ * only: local programs have no keys here, and can query the machine themselves.
  */
 export const withQuestions =
   (questions: readonly Question[], handle: Handle): Handle =>
@@ -32,16 +32,16 @@ type Answer = (question: Question, request: HttpRequest, response: HttpResponse)
 const answerOnce: Answer = async (question, request, response) => {
   request.resume()
   const { name, input } = parseUrl(question, request)
-  for await (const event of question.ask(name, parseInput(input), goneSignal(response)))
+  for await (const event of question.ask(name, parseInput(input), createGoneSignal(response)))
     if (event.type === 'item') return sendJson(response, event.value)
-  throw new ShoalError('internal', 'the question has no answer')
+  throw new ShoalError('internal', 'the question returned no answer')
 }
 
 const answerWithEvents: Answer = async (question, request, response) => {
-  const gone = goneSignal(response)
+  const gone = createGoneSignal(response)
   const { name } = parseUrl(question, request)
   const input = await readJson(request, QUESTION_MAX_BYTES)
-  await sendEvents(response, question.ask(name, input, gone), gone)
+  await streamEvents(response, question.ask(name, input, gone), gone)
 }
 
 const ANSWERS: Readonly<Record<string, Answer>> = { GET: answerOnce, POST: answerWithEvents }
@@ -59,8 +59,8 @@ const parseInput = (text: string): unknown => {
   }
 }
 
-/** Aborts when the peer cannot get the rest of the answer, and also when there is no rest. */
-const goneSignal = (response: HttpResponse): AbortSignal => {
+/** Aborts when the connection closes, before or after the end of the answer. */
+const createGoneSignal = (response: HttpResponse): AbortSignal => {
   const controller = new AbortController()
   response.once('close', () => controller.abort())
   return controller.signal

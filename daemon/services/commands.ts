@@ -2,8 +2,8 @@ import type { Logger } from 'pino'
 import type { Signer } from '../../shared/signing.ts'
 import type { Ack } from '../../shared/wire/command.ts'
 import type { CoordinatorClock } from '../commands/clock.ts'
-import { Executor } from '../commands/executor.ts'
-import { Journal, type JournalFile } from '../commands/journal.ts'
+import { CommandExecutor } from '../commands/executor.ts'
+import { CommandJournal, type JournalFile } from '../commands/journal.ts'
 import type { Verb } from '../commands/verb.ts'
 import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
@@ -14,7 +14,7 @@ interface CommandsOptions {
   file: JournalFile
   signer: Signer
   /** Public keys of the coordinator that this cell has pinned. */
-  trusted: () => readonly string[]
+  listTrustedKeys: () => readonly string[]
   verbs: readonly Verb[]
   clock: Pick<CoordinatorClock, 'bounds'>
   /** Unix milliseconds. */
@@ -52,8 +52,8 @@ export const commandsService = (options: CommandsOptions): Service => ({
     }
 
     const open = async () => {
-      const journal = await Journal.open(file, now)
-      const executor = new Executor({ ...options, journal, acknowledge, report, signal })
+      const journal = await CommandJournal.open(file, now)
+      const executor = new CommandExecutor({ ...options, journal, acknowledge, report, signal })
       await executor.recover()
       return { journal, executor }
     }
@@ -70,9 +70,9 @@ export const commandsService = (options: CommandsOptions): Service => ({
       for (const off of undo) off()
     })
     const { journal, executor } = await opened
-    const close = () => executor.idle().finally(() => journal.close())
+    const close = () => executor.waitUntilIdle().finally(() => journal.close())
     if (signal.aborted) await close()
     else signal.addEventListener('abort', () => void close())
-    for (const ack of executor.recentAcks()) acknowledge(ack)
+    for (const ack of executor.listRecentAcks()) acknowledge(ack)
   },
 })

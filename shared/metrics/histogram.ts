@@ -1,6 +1,6 @@
 /**
- * How often values fell between bounds. Observing costs some nanoseconds and allocates nothing, so
- * that it may stand in every request and every token.
+ * Counts values between bounds. Observing takes nanoseconds and allocates nothing, so that it can
+ * run for every request and every token.
  */
 export class Histogram {
   /** Upper bounds, ascending; a value equal to a bound is within it. */
@@ -25,11 +25,11 @@ export class Histogram {
   }
 
   get count(): number {
-    return this.cumulative().at(-1) ?? 0
+    return this.toCumulative().at(-1) ?? 0
   }
 
-  /** Values up to each bound, and last up to infinity. */
-  cumulative(): number[] {
+  /** Number of values up to each bound; the last entry is up to infinity. */
+  toCumulative(): number[] {
     let total = 0
     return Array.from(this.#counts, count => {
       total += count
@@ -38,17 +38,17 @@ export class Histogram {
   }
 }
 
-/** Seconds: from a quarter of a millisecond, for work of this process, to a minute. */
+/** Bounds in seconds for work of this process: from a quarter of a millisecond to a minute. */
 export const FAST_SECONDS = [
   0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ] as const
 
-/** Seconds: of answers that are made token by token. */
+/** Bounds in seconds for answers that are generated token by token. */
 export const ANSWER_SECONDS = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300,
 ] as const
 
-/** Seconds: between two tokens. */
+/** Bounds in seconds for the time between two tokens. */
 export const TOKEN_SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1,
   2.5,

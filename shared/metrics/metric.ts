@@ -3,27 +3,27 @@ import type { Histogram } from './histogram.ts'
 export type Labels = Readonly<Record<string, string>>
 
 /** One line of an exposition: `name + suffix {labels} value`. */
-export interface MetricValue {
+interface MetricValue {
   labels: Labels
   value: number
   suffix?: '_bucket' | '_sum' | '_count'
 }
 
-/** A measure in the words of Prometheus, whose values are read when somebody asks. */
+/** A Prometheus metric whose values are read at scrape time. */
 export interface Metric {
   /** Snake case, with the unit at the end; counters end in `_total`. */
   name: string
   type: 'counter' | 'gauge' | 'histogram'
   /** One sentence. */
   help: string
-  /** Names of the labels every value has; of a histogram without `le`. */
+  /** Names of the labels that every value has; for a histogram without `le`. */
   labels: readonly string[]
   read: () => MetricValue[]
 }
 
-/** One histogram as the values of a metric. */
-export const histogramValues = (labels: Labels, histogram: Histogram): MetricValue[] => {
-  const cumulative = histogram.cumulative()
+/** Converts a histogram to the values of a metric. */
+export const toMetricValues = (labels: Labels, histogram: Histogram): MetricValue[] => {
+  const cumulative = histogram.toCumulative()
   const bounds = [...histogram.bounds.map(String), '+Inf']
   const count = cumulative.at(-1) ?? 0
   return [
@@ -39,8 +39,8 @@ export const histogramValues = (labels: Labels, histogram: Histogram): MetricVal
 
 const NONE: Labels = {}
 
-/** A metric without labels. */
-export const single = (
+/** Creates a metric without labels. */
+export const createMetric = (
   facts: Pick<Metric, 'name' | 'type' | 'help'>,
   read: () => number | Histogram | undefined,
 ): Metric => ({
@@ -49,11 +49,11 @@ export const single = (
   read: () => {
     const value = read()
     if (value === undefined) return []
-    return typeof value === 'number' ? [{ labels: NONE, value }] : histogramValues(NONE, value)
+    return typeof value === 'number' ? [{ labels: NONE, value }] : toMetricValues(NONE, value)
   },
 })
 
-/** Plain numbers by the values of their labels, in the order of the labels. */
+/** Counts by label values, in the order of the labels. */
 export class Tally {
   readonly #counts = new Map<string, { values: readonly string[]; count: number }>()
 
@@ -73,8 +73,11 @@ export class Tally {
   }
 }
 
-/** A counter over a tally. */
-export const counter = (facts: Pick<Metric, 'name' | 'help' | 'labels'>, tally: Tally): Metric => ({
+/** Creates a counter over a tally. */
+export const createCounter = (
+  facts: Pick<Metric, 'name' | 'help' | 'labels'>,
+  tally: Tally,
+): Metric => ({
   ...facts,
   type: 'counter',
   read: () => tally.read(facts.labels),

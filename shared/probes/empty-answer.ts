@@ -1,8 +1,10 @@
-/** Reason for probes that read the table of the firmware (DMI), when it is closed to them. */
+/** Reason for an empty answer of probes that read the firmware table (DMI). */
 export const NO_DMI_TABLE =
-  'neither the kernel (/sys/class/dmi/id) nor dmidecode tells it to the daemon'
+  'the daemon can read neither /sys/class/dmi/id nor the output of dmidecode'
 
-/** No text, no number, no true, however deep. Zero is content: it may be measured. */
+/**
+ * True for a value without text, number or true at any depth. Zero is content: it may be measured.
+ */
 export const isEmpty = (value: unknown): boolean => {
   if (value === null || value === undefined || value === '' || value === false || value === '-')
     return true

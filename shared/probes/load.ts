@@ -7,7 +7,7 @@ const FOLDER = join(import.meta.dirname, 'host')
 
 let found: ReadonlyMap<string, string> | undefined
 
-/** The files of the probes by their ids, sorted by id. */
+/** Maps the ids of probes to their files, sorted by id. */
 const findFiles = (): ReadonlyMap<string, string> => {
   const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
   const named = files
@@ -16,7 +16,7 @@ const findFiles = (): ReadonlyMap<string, string> => {
   return new Map(named.toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** One probe; the others are not loaded. Undefined when no file has its name. */
+/** Loads one probe without the others. Undefined when no file has its name. */
 export const loadHostProbe = async (id: string): Promise<HostProbe | undefined> => {
   found ??= findFiles()
   const file = found.get(id)

@@ -1,12 +1,12 @@
-/** What a probe needs of a machine with Linux; the helper checks it before it calls the library. */
+/** Requirement of a probe on a Linux machine; the helper checks it before it calls the library. */
 export type Need =
-  /** One of these programs, somewhere in PATH. */
+  /** At least one of these programs is in PATH. */
   | { kind: 'program'; names: readonly string[] }
-  /** A device of a class of the kernel, which lists them in `/sys/class` (sysfs(5)). */
+  /** A device of this kernel class exists; the kernel lists them in `/sys/class` (sysfs(5)). */
   | { kind: 'device'; kernelClass: string; otherwise: string }
   | { kind: 'wifi' }
   | { kind: 'docker' }
-  /** The network interfaces that the input names. */
+  /** The network interfaces named in the input exist. */
   | { kind: 'interfaces' }
 
 export const program = (...names: string[]): Need => ({ kind: 'program', names })

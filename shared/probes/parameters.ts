@@ -1,6 +1,9 @@
 import * as z from 'zod'
 
-/** No sign here means anything to a shell, to a pattern or to a path, and none begins an option. */
+/**
+ * Names whose characters have no meaning to a shell, a pattern or a path, and cannot start an
+ * option.
+ */
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,63}$/
 
 export const names = (description: string) =>
@@ -11,9 +14,9 @@ export const containerId = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/)
   .max(128)
   .optional()
-  .describe('Id or name of one container; all of them by default.')
+  .describe('Id or name of one container; all by default.')
 
 export const all = z
   .boolean()
   .default(false)
-  .describe('Also those that do not run or are not tagged.')
+  .describe('Include stopped containers and untagged images.')

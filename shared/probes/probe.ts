@@ -4,7 +4,7 @@ import type { SizeUnits } from './units.ts'
 
 type Fields = Record<string, unknown>
 
-/** Forms of an answer of the library; the names of its fields are the library's own. */
+/** Forms of the library's answers, with the library's own field names. */
 interface Answers {
   object: Fields
   list: Fields[]
@@ -13,50 +13,52 @@ interface Answers {
 }
 export type ProbeShape = keyof Answers
 
-/** How far a probe looks: no further than its machine, or to what that machine can ask or hear. */
+/** Reach of a probe: its own machine, or what that machine can contact or receive. */
 export type ProbeReach = 'host' | 'lan' | 'internet' | 'radio'
 
-/** What the helper does for `arrange` over a network. */
-export interface ProbeTools {
-  /** Status that a site answers; null where none answers. */
+/** Network access that the helper provides to `arrange`. */
+interface ProbeTools {
+  /** Status that a site returns; null when it does not answer. */
   httpStatus(url: string): Promise<number | null>
 }
 
 /**
- * One look at the machine of a cell, in one file: what the coordinator publishes of it, what it asks
- * `systeminformation`, and what it keeps back. It must import nothing but zod, builtin modules and
- * its neighbours here, since the coordinator reads it too.
+ * A probe of a cell's machine, in one file: what the coordinator publishes, which function of
+ * `systeminformation` runs, and which fields are withheld. It may import only zod, builtin modules
+ * and its neighbours here, since the coordinator loads it too.
  */
 export interface HostProbe<Input = never, Shape extends ProbeShape = ProbeShape> {
-  /** Name of its file, and last part of its route: `os-info`. */
+  /** File name, and last part of the route: `os-info`. */
   id: string
   /** Exported function of systeminformation 5.33.23. */
   call: string
-  /** With the units of its fields, which the library documents at https://systeminformation.io. */
+  /**
+   * Includes the units of the fields, which the library documents at https://systeminformation.io.
+   */
   description: string
   shape: Shape
   reach: ProbeReach
-  /** Parameters; their patterns close the ways into a shell and into a path. */
+  /** Parameters; their patterns exclude shell and path injection. */
   input: z.ZodObject
-  /** Units of sizes whose names do not say them, wherever they stand in the answer. */
+  /** Units of sizes whose names lack them, at any depth of the answer. */
   units?: SizeUnits
-  /** Fields that never leave the machine, wherever they stand in the answer. */
+  /** Fields that never leave the machine, at any depth of the answer. */
   removed: readonly string[]
-  /** Longest time on the machine, seconds. */
+  /** Longest duration on the machine, in seconds. */
   deadlineSeconds: number
-  /** True for counters whose speed is asked too: the library is called twice, a moment apart. */
+  /** True for rates computed from counters: the library is called twice, a moment apart. */
   isRate: boolean
   needs: readonly Need[]
-  /** Arguments of the library's function; none by default. */
+  /** Arguments for the library's function; none by default. */
   argumentsFor?(input: Input): unknown[]
   /**
-   * Reason for an answer that is empty, where that means that the machine cannot tell. Without it a
-   * list may be empty.
+   * Reason for an empty answer, where empty means that the machine cannot report it. Without a
+   * reason, an empty answer is valid.
    */
-  whenEmpty?: string | ((input: Input) => string)
-  /** Reason for an answer that the library makes up when it has found nothing. */
+  emptyReason?: string | ((input: Input) => string)
+  /** Reason for an answer that the library invents when it has found nothing. */
   explainInvented?(answer: Answers[Shape]): string | undefined
-  /** The answer as it is shown, where that is not as the library returns it. */
+  /** Transforms the library's answer into the published one. */
   arrange?(answer: Answers[Shape], input: Input, tools: ProbeTools): unknown
 }
 
@@ -68,7 +70,9 @@ type Given<Parameters extends z.ZodRawShape, Shape extends ProbeShape> = Omit<
 > &
   Partial<Pick<HostProbe, Optional>> & { input?: Parameters }
 
-/** A declaration with what most of them have: no parameters, nothing removed, eight seconds. */
+/**
+ * Completes a declaration with the common defaults: no parameters, nothing removed, eight seconds.
+ */
 export const defineHostProbe = <
   Shape extends ProbeShape,
   Parameters extends z.ZodRawShape = Record<never, never>,

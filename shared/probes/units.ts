@@ -1,10 +1,10 @@
 /** Unit of a number in the answer of a probe. */
 export type SizeUnit = 'bytes' | 'bytes/s' | 'KiB' | 'MiB'
 
-/** Units by the name of the field. */
+/** Units by field name. */
 export type SizeUnits = Readonly<Record<string, SizeUnit>>
 
-/** The same unit for several fields. */
+/** Assigns one unit to several fields. */
 export const sizes = (unit: SizeUnit, ...fields: string[]): SizeUnits =>
   Object.fromEntries(fields.map(field => [field, unit]))
 

@@ -2,8 +2,8 @@ import type { Attributes } from '@opentelemetry/api'
 
 /**
  * Attributes of OpenTelemetry's semantic conventions for generative AI
- * (opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans). They are experimental there, so the
- * few that are used stand here and nowhere else.
+ * (opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans). The conventions are experimental, so
+ * that all names used are in this file.
  */
 export const OPERATION = 'gen_ai.operation.name'
 export const PROVIDER = 'gen_ai.provider.name'
@@ -17,12 +17,12 @@ export const SERVER_ADDRESS = 'server.address'
 export const SERVER_PORT = 'server.port'
 export const ERROR_TYPE = 'error.type'
 export const REQUEST_ID = 'shoal.request.id'
-export const CELL_ID = 'shoal.cell.id'
+export const ATTRIBUTE_CELL_ID = 'shoal.cell.id'
 export const OUTCOME = 'shoal.outcome'
 
 export type GenAiOperation = 'chat' | 'embeddings' | 'text_completion'
 
-/** Fields of a request by the attributes they become; contents become none. */
+/** Attribute names by request field. Contents are never recorded. */
 const NUMBERS: Record<string, string> = {
   max_tokens: 'gen_ai.request.max_tokens',
   max_completion_tokens: 'gen_ai.request.max_tokens',
@@ -33,7 +33,7 @@ const NUMBERS: Record<string, string> = {
   seed: 'gen_ai.request.seed',
 }
 
-/** What a request asked for, without what it says. */
+/** Attributes of a request's parameters, without its contents. */
 export const requestAttributes = (body: object): Attributes => {
   const found: Attributes = {}
   for (const [field, value] of Object.entries(body)) {

@@ -26,31 +26,31 @@ import {
   traceHeaders,
 } from './trace-context.ts'
 
-/** One inference request, to whoever traces it. */
+/** Span of one inference request. */
 export interface InferenceSpan {
-  /** For the next one on the way: of this span, or as they came when nobody traces. */
+  /** Headers for the next hop: of this span, or the incoming ones when tracing is off. */
   headers: TraceHeaders
-  /** False when nobody traces: then nothing needs to be gathered. */
+  /** False when tracing is off: attributes need not be collected. */
   isTraced: boolean
-  /** Something that happened within it. */
-  event(name: string): void
-  /** It is over; an error makes it a failed one. Only the first call counts. */
+  /** Records an event within the span. */
+  addEvent(name: string): void
+  /** Ends the span; an error marks it as failed. Only the first call counts. */
   end(attributes: Attributes, error?: unknown): void
 }
 
-export interface InferenceSpanOptions {
+interface InferenceSpanOptions {
   operation: GenAiOperation
   model: string
-  /** What was asked for; only its figures are read. */
+  /** Request body; only its numeric parameters are read. */
   body: unknown
-  /** Of the request: its trace is continued. */
+  /** Request headers, whose trace is continued. */
   headers: IncomingHttpHeaders
   attributes: () => Attributes
 }
 
 const NAME = 'shoal'
 
-/** Whether somebody has loaded an SDK; it may come after us. */
+/** True when an SDK is loaded, which may happen after this module. */
 const isTracing = (): boolean => {
   const provider = trace.getTracerProvider()
   return !(
@@ -59,10 +59,10 @@ const isTracing = (): boolean => {
   )
 }
 
-/** Begins the span of an inference request. Costs next to nothing while no SDK is loaded. */
+/** Starts the span of an inference request. Costs next to nothing while no SDK is loaded. */
 export const startInferenceSpan = (options: InferenceSpanOptions): InferenceSpan => {
   const caller = traceContextOf(options.headers)
-  if (!isTracing()) return untraced(caller)
+  if (!isTracing()) return createNoopSpan(caller)
   const { operation, model, body, attributes } = options
   const span = trace.getTracer(NAME, VERSION).startSpan(
     `${operation} ${model}`,
@@ -78,13 +78,13 @@ export const startInferenceSpan = (options: InferenceSpanOptions): InferenceSpan
     },
     parentOf(caller),
   )
-  return traced(span, caller)
+  return wrapSpan(span, caller)
 }
 
-const untraced = (caller: TraceContext | undefined): InferenceSpan => ({
+const createNoopSpan = (caller: TraceContext | undefined): InferenceSpan => ({
   headers: traceHeaders(caller),
   isTraced: false,
-  event: () => {},
+  addEvent: () => {},
   end: () => {},
 })
 
@@ -94,13 +94,13 @@ const parentOf = (caller: TraceContext | undefined) => {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true })
 }
 
-const traced = (span: Span, caller: TraceContext | undefined): InferenceSpan => {
+const wrapSpan = (span: Span, caller: TraceContext | undefined): InferenceSpan => {
   const { traceId, spanId, traceFlags } = span.spanContext()
   const flags = traceFlags & TraceFlags.SAMPLED ? '01' : '00'
   return {
     headers: { ...traceHeaders(caller), traceparent: `00-${traceId}-${spanId}-${flags}` },
     isTraced: true,
-    event: name => void span.addEvent(name),
+    addEvent: name => void span.addEvent(name),
     end: (attributes, error) => {
       if (!span.isRecording()) return
       span.setAttributes(attributes)

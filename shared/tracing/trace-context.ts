@@ -3,22 +3,22 @@ import type { IncomingHttpHeaders } from 'node:http'
 /** W3C Trace Context (w3.org/TR/trace-context), section 3.2: version, trace, parent, flags. */
 const TRACEPARENT =
   /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-.*)?$/
-/** Of version 00; later ones may say more after it. */
+/** Length of version 00; later versions may append fields. */
 const LENGTH = 55
-/** Longer ones may be cut (section 3.3.1.5); nobody needs us to pass on more. */
+/** Longer values may be dropped (section 3.3.1.5). */
 const MAX_STATE_LENGTH = 512
 
-/** Where a request comes from, as other systems have named it. */
+/** Trace context received with a request. */
 export interface TraceContext {
   traceId: string
   spanId: string
   traceFlags: number
-  /** The header as it came, for the next one. */
+  /** Header value as received, for the next hop. */
   traceparent: string
   tracestate: string | undefined
 }
 
-/** Undefined when there is none or it is not valid; then its `tracestate` is not heard either. */
+/** Undefined when the header is absent or invalid; its `tracestate` is then ignored too. */
 export const traceContextOf = (headers: IncomingHttpHeaders): TraceContext | undefined => {
   const { traceparent, tracestate } = headers
   if (typeof traceparent !== 'string' || !TRACEPARENT.test(traceparent)) return undefined
@@ -33,7 +33,7 @@ export const traceContextOf = (headers: IncomingHttpHeaders): TraceContext | und
   }
 }
 
-/** What to send on: `traceparent`, and `tracestate` where there is one. */
+/** Headers to send on: `traceparent`, and `tracestate` if there is one. */
 export type TraceHeaders = { traceparent?: string; tracestate?: string }
 
 export const traceHeaders = (context: TraceContext | undefined): TraceHeaders => {

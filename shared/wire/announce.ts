@@ -26,13 +26,13 @@ export const GpuFacts = z.object({
 })
 export type GpuFacts = z.infer<typeof GpuFacts>
 
-/** Body of the `birth` topic: what the cell is. Sent on every connect and when it changes. */
+/** Body of the `birth` topic, which describes the cell. Sent on every connect and on change. */
 export const Announce = z.object({
-  /** Name the operator gave; the host name by default. Not an identity. */
+  /** Name given by the operator; the host name by default. Not an identity. */
   name: z.string().min(1).max(253),
   version: z.string().max(64),
   protocol: z.int().positive(),
-  /** Level of the daemon's build, see `capability.ts`; absent means the first. */
+  /** Capability level of the daemon's build, see `capability.ts`; absent means the first. */
   capability: z.int().positive().exactOptional(),
   host: HostFacts,
   gpus: z.array(GpuFacts).max(256),
@@ -40,20 +40,20 @@ export const Announce = z.object({
   tags: z.array(z.string().max(64)).max(64),
   /** The coordinator's key that the cell has pinned. */
   coordinator_key: PublicKey.exactOptional(),
-  /** The highest head of the coordinator's audit that it was given. */
+  /** Highest head of the coordinator's audit that the cell has received. */
   audit_head: AuditHead.exactOptional(),
-  /** What it can be commanded to do. */
+  /** Verbs that the cell accepts as commands. */
   verbs: z.array(VerbFacts).max(256).exactOptional(),
 })
 export type Announce = z.infer<typeof Announce>
 
-/** What a daemon sends to be enrolled, and what it gets back once. */
+/** Enrolment request of a daemon. */
 export const EnrolRequest = z.strictObject({
   token: z.string().min(1).max(256),
   name: z.string().min(1).max(253),
   /** The cell's ed25519 key. */
   public_key: PublicKey.exactOptional(),
-  /** Its signature over the three other fields: whoever asks has the private key. */
+  /** Signature over the three other fields; proves possession of the private key. */
   proof: Signature.exactOptional(),
 })
 export type EnrolRequest = z.infer<typeof EnrolRequest>
@@ -61,7 +61,7 @@ export const ENROL_PURPOSE = 'enrol'
 export const EnrolAnswer = z.object({
   cell_id: z.string(),
   credential: z.string(),
-  /** The coordinator's ed25519 key, which the cell keeps: commands are signed with it. */
+  /** The coordinator's ed25519 key, which the cell pins: commands are signed with it. */
   signing_key: PublicKey.exactOptional(),
 })
 export type EnrolAnswer = z.infer<typeof EnrolAnswer>

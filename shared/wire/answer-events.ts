@@ -1,32 +1,32 @@
 import * as z from 'zod'
 
 /**
- * A streamed answer of a cell, on the link only: the coordinator asks with POST and a JSON body, and
- * the cell answers with one event a line. An answer without its `end` or `error` was cut off.
+ * Streamed answer of a cell, on the link only: the coordinator sends POST with a JSON body, and the
+ * cell answers with one event per line. An answer without `end` or `error` was cut off.
  */
 export const EVENTS_TYPE = 'application/x-ndjson'
 
-/** Largest body of a question, bytes. */
+/** Largest request body, in bytes. */
 export const QUESTION_MAX_BYTES = 256 * 1024
 
-/** Largest event, bytes; an item has 1 MiB at most. */
+/** Largest event, in bytes; an item has 1 MiB at most. */
 export const EVENT_MAX_BYTES = 1024 * 1024 + 4096
 
-/** How far a call is, in a unit of its own; `total` is absent where nobody knows it. */
-export const Progress = z.object({
+/** Progress of a call in its own unit; `total` is absent where it is unknown. */
+export const CallProgress = z.object({
   done: z.number().min(0),
   total: z.number().min(0).exactOptional(),
 })
-export type Progress = z.infer<typeof Progress>
+export type CallProgress = z.infer<typeof CallProgress>
 
-/** One line. The shape of a value is a matter of the question. */
+/** One line. The shape of a value depends on the request. */
 export const AnswerLine = z.discriminatedUnion('type', [
   z.object({ type: z.literal('item'), value: z.unknown() }),
-  z.object({ type: z.literal('progress'), progress: Progress }),
+  z.object({ type: z.literal('progress'), progress: CallProgress }),
   z.object({ type: z.literal('end') }),
   z.object({ type: z.literal('error'), code: z.string().max(64), message: z.string().max(500) }),
 ])
 export type AnswerLine = z.infer<typeof AnswerLine>
 
-/** A line that a reader of the answer gets. */
+/** Events that a reader of the answer receives. */
 export type AnswerEvent = Extract<AnswerLine, { type: 'item' | 'progress' }>

@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { isSignedBy, PublicKey, Signature, type Signer } from '../signing.ts'
 
 /**
- * The newest row of the coordinator's audit, signed by it. Whoever holds one can tell later whether
- * rows up to there were changed or cut off.
+ * Newest row of the coordinator's audit, signed by it. Its holder can later detect whether rows up
+ * to it were changed or removed.
  */
 export const AuditHead = z.strictObject({
   seq: z.int().positive(),
@@ -26,6 +26,6 @@ export const signHead = (
   return { ...named, signature: signer.sign(PURPOSE, named) }
 }
 
-/** True when the owner of the key has signed exactly this head. */
+/** True when the owner of the key signed exactly this head. */
 export const isGenuineHead = ({ signature, ...body }: AuditHead, publicKey: string): boolean =>
   body.key_id === publicKey && isSignedBy(publicKey, PURPOSE, body, signature)

@@ -1,8 +1,8 @@
 import { ShoalError } from '../errors.ts'
 
 /**
- * What each capability level added to the protocol. A level is a number per daemon build, announced
- * in the birth; each includes all below it. `docs/protocol.md` has the same history.
+ * Additions of each capability level to the protocol. A level is a number per daemon build,
+ * announced in the birth; each includes all below it. `docs/protocol.md` has the same history.
  */
 export const CAPABILITIES = [
   { level: 1, since: '2026-11-20', adds: 'envelope, birth, telemetry, configuration, commands' },
@@ -17,25 +17,25 @@ export const CAPABILITY: number = CAPABILITIES.length
 /** Level of a daemon whose birth names none. */
 export const FIRST_CAPABILITY = 1
 
-/** Lowest level at which a cell can do what is named. */
+/** Lowest level that supports each feature. */
 export const NEEDS = { device: 2, plan: 3, approval: 3, largeResult: 4 } as const
 
-/** Lowest level that knows each later key; a cell refuses a whole body for one key it does not know. */
-export type KeyLevels = Readonly<Record<string, number>>
+/** Lowest level that knows each later key; a cell refuses a whole body for one unknown key. */
+type KeyLevels = Readonly<Record<string, number>>
 
-/** Keys of a command that a cell can do without. */
+/** Optional keys of a command. */
 export const COMMAND_KEYS: KeyLevels = { max_result_bytes: NEEDS.largeResult }
 
-/** Keys of a configuration document, from the top. None was added since the first level. */
+/** Top-level keys of a configuration document. None was added since the first level. */
 export const SETTING_KEYS: KeyLevels = {}
 
-/** The same value without the keys that a cell of this level does not know. */
+/** Copies the value without the keys that a cell of this level does not know. */
 export const withholdKeys = <T extends object>(value: T, levels: KeyLevels, level: number): T =>
   Object.fromEntries(
     Object.entries(value).filter(([key]) => level >= (levels[key] ?? FIRST_CAPABILITY)),
   ) as T
 
-/** Throws `conflict`, which names the level that `what` needs, for a cell below it. */
+/** Throws `conflict` for a cell below the level that `what` needs, and names that level. */
 export const requireLevel = (cellId: string, level: number, needed: number, what: string): void => {
   if (level >= needed) return
   throw new ShoalError(

@@ -1,76 +1,81 @@
 import * as z from 'zod'
 import { CELL_ID, COMMAND_ID, DEVICE_ID } from '../ids.ts'
-import { isGenuine, PublicKey, Signature, type Signer, signed } from '../signing.ts'
+import { isGenuine, PublicKey, Signature, type Signer, signMessage } from '../signing.ts'
 import { ApprovedPlan } from './approved-plan.ts'
 
-/** What a verb may do to the world; `safe` can only reduce risk, unknown counts as unsafe. */
+/** Effect of a verb on the world; `safe` can only reduce risk, unknown counts as unsafe. */
 export const Hazard = z.enum(['read', 'safe', 'caution', 'unsafe'])
 export type Hazard = z.infer<typeof Hazard>
 
-/** A name such as `engine-restart`. */
+/** Name of a verb such as `engine-restart`. */
 export const VerbName = z.string().regex(/^[a-z][a-z0-9-]{0,63}$/)
 
-/** What a cell can be commanded to do, as it announces it. */
+/** A verb as its cell announces it. */
 export const VerbFacts = z.object({
   verb: VerbName,
   description: z.string().max(256),
-  /** The highest that any parameters have; a dry run tells the one of its parameters. */
+  /** Highest hazard over all parameters; a dry run returns the one for its parameters. */
   hazard: Hazard,
-  /** Longest time it may take. */
+  /** Longest duration, in seconds. */
   timeout_seconds: z.number().positive().max(3600),
-  /** Stops what its device does: passes every queue and ends what runs there (stop, hold, land). */
+  /**
+   * True for verbs that stop a device (stop, hold, land): they skip every queue and cancel the
+   * running command.
+   */
   urgent: z.boolean().exactOptional(),
 })
 export type VerbFacts = z.infer<typeof VerbFacts>
 
-/** Commands of one device, or of the cell itself, that may wait for the one that runs. */
+/** Most commands of one device, or of the cell itself, that may wait behind the running one. */
 export const MAX_WAITING_PER_LANE = 100
 
-/** Largest result of a command, bytes of its canonical JSON. */
+/** Largest result of a command, in bytes of its canonical JSON. */
 export const MAX_RESULT_BYTES = 256 * 1024
 
-/** Largest result for a coordinator that does not say how large it may be. */
+/** Largest result for a coordinator that does not state its limit, in bytes. */
 export const PLAIN_RESULT_BYTES = 32 * 1024
 
-/** Longest life of a command, seconds; shorter than the 24 h for which a cell knows its id. */
+/**
+ * Longest life of a command, in seconds; shorter than the 24 h for which a cell remembers its id.
+ */
 export const MAX_TTL_SECONDS = 3600
 
 /**
- * Body of the `cmd` topic. Strict: a cell must understand every word of what it is to do. Times
+ * Body of the `cmd` topic. Strict: a cell must understand every field of what it executes. Times
  * are unix milliseconds by the coordinator's clock.
  */
 export const Command = z.strictObject({
   id: z.string().regex(COMMAND_ID),
-  /** The one cell that may obey. */
+  /** The only cell that may execute it. */
   cell_id: z.string().regex(CELL_ID),
-  /** The device of the cell that it is for; absent for the cell itself. */
+  /** Target device of the cell; absent for the cell itself. */
   device_id: z.string().regex(DEVICE_ID).exactOptional(),
   verb: VerbName,
   params: z.record(z.string().max(128), z.json()),
-  /** Not milder than what the cell itself says of the verb with these parameters. */
+  /** Not milder than the cell's own assessment of the verb with these parameters. */
   hazard: Hazard,
-  /** `dry` plans and checks everything, answers the plan, and does nothing. */
+  /** `dry` plans and checks everything, returns the plan, and does nothing. */
   mode: z.enum(['live', 'dry']),
   issued_at: z.int().nonnegative(),
   not_before: z.int().nonnegative(),
   expires_at: z.int().nonnegative(),
   /**
-   * Grows with every command for the cell, which obeys none for a device that is not above the last
-   * one for the same device.
+   * Fencing number that grows with every command for the cell. The cell refuses a command whose
+   * number is not above that of the last one for the same device.
    */
   fence: z.int().positive(),
-  /** What people approved; without it a cell does nothing that is unsafe. */
+  /** Approved plan; a cell executes nothing unsafe without it. */
   approval: ApprovedPlan.exactOptional(),
-  /** Largest result that the coordinator takes. */
+  /** Largest result that the coordinator accepts, in bytes. */
   max_result_bytes: z.int().positive().exactOptional(),
   /** Public key of the coordinator that signed. */
   key_id: PublicKey,
-  /** Over all other fields. */
+  /** Signature over all other fields. */
   signature: Signature,
 })
 export type Command = z.infer<typeof Command>
 
-/** What a cell says of a command. */
+/** State of a command, as its cell reports it. */
 export const AckState = z.enum([
   'accepted',
   'executing',
@@ -82,12 +87,12 @@ export const AckState = z.enum([
 ])
 export type AckState = z.infer<typeof AckState>
 
-/** How far a command has come. */
-export const Progress = z.object({
+/** Progress of a running command. */
+export const CommandProgress = z.object({
   percent: z.number().min(0).max(100).nullable(),
   message: z.string().max(200).nullable(),
 })
-export type Progress = z.infer<typeof Progress>
+export type CommandProgress = z.infer<typeof CommandProgress>
 
 const AckFields = z.object({
   command_id: z.string().regex(COMMAND_ID),
@@ -95,13 +100,13 @@ const AckFields = z.object({
   state: AckState,
   /** Unix milliseconds by the cell's clock. */
   at: z.int().nonnegative(),
-  /** Why, as a word: `stale_fence`, `clock_untrusted` … */
+  /** Machine-readable reason: `stale_fence`, `clock_untrusted` … */
   reason: z.string().max(64).exactOptional(),
-  /** Why, in plain words. */
+  /** Reason in plain words. */
   message: z.string().max(500).exactOptional(),
   result: z.json().exactOptional(),
-  /** Only with `executing`, at most once a second; it is lost when there is no connection. */
-  progress: Progress.exactOptional(),
+  /** Sent only with `executing`, at most once a second; lost while disconnected. */
+  progress: CommandProgress.exactOptional(),
   key_id: PublicKey,
   signature: Signature,
 })
@@ -112,9 +117,11 @@ export const Ack = AckFields.loose()
 type Unsigned<T> = Omit<T, 'key_id' | 'signature'>
 
 export const signCommand = (command: Unsigned<Command>, signer: Signer): Command =>
-  signed('command', command, signer)
+  signMessage('command', command, signer)
 
-/** What can only reduce risk, or does nothing: it may be done again after a crash. */
+/**
+ * True for commands that can only reduce risk or do nothing: they may be repeated after a crash.
+ */
 export const isHarmless = ({ hazard, mode }: Pick<Command, 'hazard' | 'mode'>): boolean =>
   hazard === 'read' || hazard === 'safe' || mode === 'dry'
 
@@ -122,13 +129,13 @@ export const isHarmless = ({ hazard, mode }: Pick<Command, 'hazard' | 'mode'>): 
 export const isGenuineCommand = (command: Command, publicKey: string): boolean =>
   isGenuine('command', command, publicKey)
 
-export const signAck = (ack: Unsigned<Ack>, signer: Signer): Ack => signed('ack', ack, signer)
+export const signAck = (ack: Unsigned<Ack>, signer: Signer): Ack => signMessage('ack', ack, signer)
 
 /** True when the owner of the key signed exactly this ack. */
 export const isGenuineAck = (ack: Ack, publicKey: string): boolean =>
   isGenuine('ack', ack, publicKey)
 
-/** States after which a command never changes again. */
+/** Final states: the command never changes again. */
 export const FINAL_STATES: readonly string[] = [
   'succeeded',
   'failed',

@@ -3,7 +3,7 @@ import { FinishReason, Sampling, Usage } from './openai.ts'
 import { optional } from './optional.ts'
 
 /**
- * The legacy completions of the OpenAI REST API (openai/openai-openapi: CreateCompletionRequest,
+ * Legacy completions of the OpenAI REST API (openai/openai-openapi: CreateCompletionRequest,
  * CreateCompletionResponse): a prompt is continued as it is, without the model's chat template.
  */
 const MAX_PROMPTS = 128
@@ -13,7 +13,7 @@ const Tokens = z.array(z.int().min(0)).min(1).max(MAX_TOKEN_IDS)
 
 export const CompletionRequest = z.strictObject({
   model: z.string().min(1).max(128),
-  /** A text, texts, a list of token ids, or lists of them. */
+  /** A string, strings, a list of token ids, or lists of them. */
   prompt: z.union(
     [
       z.string(),
@@ -32,13 +32,13 @@ export const CompletionRequest = z.strictObject({
   ),
   /** Default 16. */
   max_tokens: optional(z.int().min(0)),
-  /** Answers to each prompt. */
+  /** Choices per prompt. */
   n: optional(z.int().min(1).max(16)),
-  /** Answers that are made, of which the `n` most probable are given. */
+  /** Choices to generate, of which the `n` most probable are returned. */
   best_of: optional(z.int().min(1).max(16)),
-  /** The prompt is put before the answer. */
+  /** Prefixes the answer with the prompt. */
   echo: optional(z.boolean()),
-  /** Most probable tokens to give at each place, besides the chosen one. */
+  /** Most probable tokens to report at each position, besides the chosen one. */
   logprobs: optional(z.int().min(0).max(5)),
   suffix: optional(z.string()),
   ...Sampling,
@@ -46,23 +46,23 @@ export const CompletionRequest = z.strictObject({
 })
 export type CompletionRequest = z.infer<typeof CompletionRequest>
 
-/** Answers of one request: of all prompts together. */
-export const MAX_COMPLETIONS = 128
+/** Most choices of one request, over all its prompts. */
+const MAX_COMPLETIONS = 128
 
-/** The first thing a valid request asks for that is not served, and why. */
-export const unservedCompletion = (
+/** First unsupported parameter of a valid request, and the reason. */
+export const findUnsupportedParameter = (
   request: CompletionRequest,
 ): { param: string; message: string } | undefined => {
   const { suffix, n, best_of: bestOf, stream } = request
   const made = bestOf ?? n ?? 1
-  if (suffix) return { param: 'suffix', message: 'suffix is not served: no model inserts text' }
+  if (suffix) return { param: 'suffix', message: 'suffix is not supported: no model inserts text' }
   if (made > 1 && stream && made > (n ?? 1))
-    return { param: 'best_of', message: 'best_of above n is not served in a stream' }
+    return { param: 'best_of', message: 'best_of above n is not supported in a stream' }
   return undefined
 }
 
-/** What the request says is contradictory. */
-export const invalidCompletion = (
+/** First contradiction between parameters of a request. */
+export const findContradiction = (
   request: CompletionRequest,
 ): { param: string; message: string } | undefined => {
   const { n, best_of: bestOf, stream, stream_options: streamOptions } = request
@@ -71,11 +71,11 @@ export const invalidCompletion = (
   if (typeof bestOf === 'number' && bestOf < (n ?? 1))
     return { param: 'best_of', message: 'best_of must not be less than n' }
   if (promptsOf(request).length * (bestOf ?? n ?? 1) > MAX_COMPLETIONS)
-    return { param: 'prompt', message: `more than ${MAX_COMPLETIONS} answers in one request` }
+    return { param: 'prompt', message: `more than ${MAX_COMPLETIONS} choices in one request` }
   return undefined
 }
 
-/** Each prompt by itself. */
+/** Splits the request into its single prompts. */
 export const promptsOf = ({ prompt }: CompletionRequest): (string | number[])[] => {
   if (typeof prompt === 'string') return [prompt]
   return typeof prompt[0] === 'number' ? [prompt as number[]] : (prompt as (string | number[])[])
@@ -87,7 +87,7 @@ export const CompletionLogprobs = z.object({
     .array(z.number().nullable())
     .describe('Null for the first token of a prompt that `echo` puts before the answer.'),
   top_logprobs: z.array(z.record(z.string(), z.number()).nullable()).nullable(),
-  text_offset: z.array(z.int()).describe('Characters of `text` before each token.'),
+  text_offset: z.array(z.int()).describe('Offset of each token in `text`, in characters.'),
 })
 export type CompletionLogprobs = z.infer<typeof CompletionLogprobs>
 

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { CELL_ID } from '../ids.ts'
-import { isGenuine, PublicKey, Signature, type Signer, signed } from '../signing.ts'
+import { isGenuine, PublicKey, Signature, type Signer, signMessage } from '../signing.ts'
 
 const MIB = 1024 * 1024
 
-/** Bounds of the numbers and texts that a cell takes, from its own file and from afar alike. */
+/** Bounds of the numbers and strings that a cell accepts, in its own file and remotely alike. */
 export const Setting = {
   intervalSeconds: z.number().min(1).max(3600),
   logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
@@ -22,8 +22,8 @@ export const Setting = {
 }
 
 /**
- * What of a cell's configuration may be set from the coordinator. Strict, and nothing in it can
- * cut the cell off or run anything. What is absent is as the cell's own file has it.
+ * Part of a cell's configuration that the coordinator may set. Strict; no setting can disconnect
+ * the cell or run a program. Absent keys keep the value of the cell's own file.
  */
 export const Settings = z.strictObject({
   telemetry: z
@@ -45,26 +45,29 @@ export const Settings = z.strictObject({
 })
 export type Settings = z.infer<typeof Settings>
 
-/** As for one cell alone: a tag that gave tags could give them to itself for ever. */
+/**
+ * Settings of a single cell. Tags are excluded from shared settings: a tag that grants tags could
+ * grant them to itself forever.
+ */
 export const CellSettings = Settings.extend({
   tags: Setting.tags.exactOptional(),
 })
 export type CellSettings = z.infer<typeof CellSettings>
 
 const DesiredFields = z.object({
-  /** Of the newest change that is in the document; 0 when nothing was ever set. */
+  /** Version of the newest change in the document; 0 when nothing was ever set. */
   version: z.int().nonnegative(),
-  /** Checked by the cell against its own schema, key by key. */
+  /** Settings, which the cell checks against its own schema, key by key. */
   document: z.record(z.string().max(64), z.json()),
-  /** Id of the birth that this answers; the cell measures the coordinator's clock by it. */
+  /** Id of the birth that this answers; the cell estimates the coordinator's clock from it. */
   answers: z.string().max(64).exactOptional(),
-  /** The one cell that it is for. */
+  /** Target cell. */
   cell_id: z.string().regex(CELL_ID).exactOptional(),
   /** Unix milliseconds by the coordinator's clock. */
   issued_at: z.int().nonnegative().exactOptional(),
   /** Public key of the coordinator that signed. */
   key_id: PublicKey.exactOptional(),
-  /** Over all other fields. */
+  /** Signature over all other fields. */
   signature: Signature.exactOptional(),
 })
 export type Desired = z.infer<typeof DesiredFields>
@@ -73,12 +76,14 @@ export const Desired = DesiredFields.loose()
 
 const PURPOSE = 'desired'
 
-/** What a coordinator of this version sends: all fields are there, `answers` where it is one. */
+/**
+ * Signs a document with every field that this version sends; `answers` only in reply to a birth.
+ */
 export const signDesired = (
   desired: Required<Pick<Desired, 'version' | 'document' | 'cell_id' | 'issued_at'>> &
     Pick<Desired, 'answers'>,
   signer: Signer,
-): Desired => signed(PURPOSE, desired, signer)
+): Desired => signMessage(PURPOSE, desired, signer)
 
 /** True when the owner of the key signed exactly these settings for this cell. */
 export const isGenuineDesired = (desired: Desired, cellId: string, publicKey: string): boolean => {
@@ -90,22 +95,24 @@ export const isGenuineDesired = (desired: Desired, cellId: string, publicKey: st
 export const ReportedState = z.enum(['applied', 'probation', 'refused', 'rolled_back'])
 export type ReportedState = z.infer<typeof ReportedState>
 
-/** So that what a whole fleet reports fits into the coordinator's memory. */
+/**
+ * Most errors per report, so that the reports of a whole fleet fit into the coordinator's memory.
+ */
 export const MAX_ERRORS = 16
 const MAX_SETTINGS_LENGTH = 16 * 1024
 
 /** Body of the `reported` topic. */
 export const Reported = z.object({
-  /** Of the newest document that came. */
+  /** Version of the newest document received. */
   desired_version: z.int().nonnegative(),
-  /** Of the one in force. */
+  /** Version of the document in force. */
   applied_version: z.int().nonnegative(),
   state: ReportedState,
-  /** What was wrong, by key: `telemetry.interval_seconds`; an empty key means the whole. */
+  /** Errors by key: `telemetry.interval_seconds`; an empty key means the whole document. */
   errors: z
     .array(z.object({ key: z.string().max(128), message: z.string().max(300) }))
     .max(MAX_ERRORS),
-  /** What is in force. */
+  /** Settings in force. */
   settings: z
     .record(z.string().max(64), z.json())
     .refine(settings => JSON.stringify(settings).length <= MAX_SETTINGS_LENGTH, {
@@ -114,7 +121,7 @@ export const Reported = z.object({
 })
 export type Reported = z.infer<typeof Reported>
 
-/** Laid over each other in order, key by key; lists are replaced. */
+/** Merges settings in order, key by key; lists are replaced. */
 export const mergeDocuments = (...documents: object[]): Record<string, unknown> => {
   const merged = new Map<string, unknown>()
   for (const document of documents)

@@ -3,19 +3,19 @@ import { newId } from '../ids.ts'
 import { PROTOCOL_VERSION } from '../version.ts'
 
 /**
- * The outer shape of every MQTT message. JSON in UTF-8. Unknown keys pass, so that a newer peer
- * can add some.
+ * Outer shape of every MQTT message, JSON in UTF-8. Unknown keys pass, so that a newer peer can add
+ * some.
  */
 export const Envelope = z.object({
   v: z.literal(PROTOCOL_VERSION),
   /**
-   * Unique per message; a batch of history that is sent again keeps it. Receivers do not look for
-   * copies: most messages say the same when they come twice, and samples count twice in their mean.
+   * Unique per message; a batch of history that is sent again keeps it. Receivers do not
+   * deduplicate: most messages are idempotent, and a repeated sample only counts twice in its mean.
    */
   id: z.string().min(1).max(64),
   /** Cell id, or `coordinator`. */
   sender: z.string().min(1).max(64),
-  /** Boot epoch of the sender: a counter that grows with every start and is kept on its disk. */
+  /** Boot epoch of the sender: a counter on its disk that grows with every start. */
   epoch: z.int().nonnegative(),
   /** Unix time in milliseconds, by the sender's clock. */
   at: z.int().nonnegative(),

@@ -1,64 +1,67 @@
 /**
- * The two upgrades a cell asks for on the coordinator's HTTP port. Both carry
- * `Authorization: Basic base64(cell id:credential)`.
+ * The two upgrades that a cell requests on the coordinator's HTTP port. Both carry `Authorization:
+ * Basic base64(cell id:credential)`.
  */
 export const LINK_PATH = '/cells/link'
 export const LINK_PROTOCOL = 'shoal-link/1'
 export const MQTT_PATH = '/cells/mqtt'
 export const MQTT_PROTOCOL = 'mqtt'
 
-/** Where a daemon exchanges its one-time join token for an id and a credential. */
+/** Path where a daemon exchanges its one-time join token for an id and a credential. */
 export const ENROL_PATH = '/v1/cells/enrol'
 
-/** What a cell asks for itself, with the same Authorization as the upgrades. */
+/** Path of a cell's requests about itself, with the same Authorization as the upgrades. */
 export const SELF_PATH = '/v1/cells/:cell_id/self'
 export const CREDENTIAL_PATH = '/v1/cells/:cell_id/credential'
 export const LEAVE_PATH = '/v1/cells/:cell_id/leave'
 
 export const pathOfCell = (path: string, cellId: string): string => path.replace(':cell_id', cellId)
 
-/** On an upgrade or a look at `self`: it is only tried; an upgraded connection is closed after it. */
+/**
+ * Marks an upgrade or a request to `self` as a trial; a trial connection is closed after the
+ * upgrade.
+ */
 export const HEADER_PROBE = 'x-shoal-probe'
-/** On all that a cell asks: an id that the daemon makes at every start and never writes down. */
+/** Boot id, on every request of a cell: created at each daemon start and never stored. */
 export const HEADER_BOOT_ID = 'x-shoal-boot-id'
 
-/** What a cell tells of itself in the words of Prometheus: on the link, and on its own loopback. */
+/** Path of a cell's Prometheus metrics, on the link and on its own loopback. */
 export const CELL_METRICS_PATH = '/metrics'
 
 /** Request headers the coordinator adds on the link. */
 export const HEADER_REQUEST_ID = 'x-request-id'
 /**
- * On a request: the tier's upper bound of generated tokens. On an answer: the bound that was
- * applied, sent only when the caller asked for more.
+ * On a request: the tier's upper bound of generated tokens. On an answer: the bound applied, sent
+ * only when the client asked for more.
  */
 export const HEADER_MAX_TOKENS = 'x-shoal-max-tokens'
 /**
- * On a request for a chat completion, from the coordinator only: so many tokens at the start of the
- * answer are held back, and all of it when it is shorter or not streamed. The answer then carries
- * `HEADER_CONFIDENCE`. On any other way to a cell it is ignored.
+ * Number of tokens to hold back at the start of a chat answer, set only by the coordinator; an
+ * answer that is shorter or not streamed is held back entirely. The answer then carries
+ * `HEADER_CONFIDENCE`. Ignored outside the link.
  */
 export const HEADER_JUDGE = 'x-shoal-judge'
 /**
- * On an answer to such a request: the mean natural log-probability of the tokens that were held
- * back, of the first choice. Absent when the answer has no token.
+ * Mean natural log-probability of the tokens held back for the first choice. Absent when the answer
+ * has no token.
  */
 export const HEADER_CONFIDENCE = 'x-shoal-confidence'
-/** On an answer of a cell: tokens of the prompt, for streams whose usage trailer never comes. */
+/** Prompt tokens, on the answer of a cell, for streams whose usage trailer never arrives. */
 export const HEADER_PROMPT_TOKENS = 'x-shoal-prompt-tokens'
-/** On an answer to a client: the cell that served it. */
+/** Cell that served the request, on the answer to a client. */
 export const HEADER_CELL = 'x-shoal-cell'
 /**
- * Trailer of every completed inference answer: JSON of `Usage`. A stream without it did not end
- * well, however it was closed.
+ * Trailer of every completed inference answer: JSON of `Usage`. A stream without it did not
+ * complete, however it was closed.
  */
 export const TRAILER_USAGE = 'x-shoal-usage'
 /**
- * On an answer to a client that asked for `auto`: the models that were asked, in that order, with
- * the confidence of those that were judged. The last one has answered.
+ * Models tried for a request for `auto`, in order, with the confidence of those that were judged.
+ * The last one answered.
  */
 export const HEADER_CASCADE = 'x-shoal-cascade'
 /**
- * On a judged stream: JSON of `Usage` until its head was sent. The trailer never comes when the
- * coordinator declines the answer.
+ * JSON of `Usage` at the time the head of a judged stream was sent. The trailer never arrives when
+ * the coordinator declines the answer.
  */
 export const HEADER_USAGE_SO_FAR = 'x-shoal-usage-so-far'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { EngineReport, ModelState } from './telemetry.ts'
 
-/** How a model stands on a cell; the result of a command such as `model-load`. */
+/** State of a model on a cell; the result of a command such as `model-load`. */
 export const ModelStanding = z.object({
   model: z.string().max(128),
   state: ModelState,

@@ -10,7 +10,7 @@ export const ResponseFormat = z.discriminatedUnion('type', [
     json_schema: z.strictObject({
       name: z.string().regex(/^[\w-]{1,64}$/),
       description: z.string().nullable().exactOptional(),
-      /** Absent: any JSON object. */
+      /** When absent, any JSON object is valid. */
       schema: JsonSchema.nullable().exactOptional(),
       strict: z.boolean().nullable().exactOptional(),
     }),

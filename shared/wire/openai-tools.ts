@@ -1,18 +1,18 @@
 import * as z from 'zod'
 
 /**
- * Function tools as the OpenAI REST API has them (openai/openai-openapi: ChatCompletionTool,
+ * Function tools of the OpenAI REST API (openai/openai-openapi: ChatCompletionTool,
  * ChatCompletionToolChoiceOption, ChatCompletionMessageToolCall).
  */
-export const FunctionName = z
+const FunctionName = z
   .string()
   .regex(/^[\w-]{1,64}$/, { error: 'a function name has 1 to 64 letters, digits, _ and -' })
 
-/** A JSON Schema; how much of it is served is decided where a grammar is made of it. */
+/** A JSON Schema. The grammar builder decides which keywords are supported. */
 export const JsonSchema = z.record(z.string(), z.unknown())
 export type JsonSchema = z.infer<typeof JsonSchema>
 
-/** As many as OpenAI allows. */
+/** OpenAI's limit. */
 export const MAX_TOOLS = 128
 
 export const FunctionTool = z.strictObject({
@@ -20,7 +20,7 @@ export const FunctionTool = z.strictObject({
   function: z.strictObject({
     name: FunctionName,
     description: z.string().nullable().exactOptional(),
-    /** Absent: a function without arguments. */
+    /** When absent, the function takes no arguments. */
     parameters: JsonSchema.nullable().exactOptional(),
     strict: z.boolean().nullable().exactOptional(),
   }),
@@ -51,7 +51,7 @@ export const ToolChoice = z.union(
 )
 export type ToolChoice = z.infer<typeof ToolChoice>
 
-/** A call in a message. `arguments` is JSON as text, as the model wrote it. */
+/** A call in a message. `arguments` is JSON text as the model wrote it. */
 export const ToolCall = z.strictObject({
   id: z.string().min(1).max(128),
   type: z.literal('function'),
@@ -59,13 +59,13 @@ export const ToolCall = z.strictObject({
 })
 export type ToolCall = z.infer<typeof ToolCall>
 
-/** The same as a client sends it back, with what its library keeps beside it. */
+/** A call as a client sends it back, with the fields that client libraries add. */
 export const SentToolCall = ToolCall.extend({
   index: z.int().exactOptional(),
   function: ToolCall.shape.function.extend({ parsed_arguments: z.unknown().exactOptional() }),
 })
 
-/** A part of a call in a stream: id, type and name come once, then pieces of the arguments. */
+/** Piece of a call in a stream: id, type and name arrive once, then pieces of the arguments. */
 export const ToolCallDelta = z.object({
   index: z.int().nonnegative(),
   id: z.string().exactOptional(),

@@ -13,11 +13,11 @@ import { optional } from './optional.ts'
 import { PROMPT_CACHE } from './prompt-cache.ts'
 
 /**
- * The request and answer shapes of the OpenAI REST API as far as shoal serves them
+ * Request and answer shapes of the OpenAI REST API as far as shoal supports them
  * (openai/openai-openapi: CreateChatCompletionRequest, CreateEmbeddingRequest and their answers),
- * and `system` of our own interface. Requests are strict: an unknown field is refused, by name.
+ * and `system` of our own interface. Requests are strict: an unknown field is refused by name.
  */
-/** Bounds keep a hostile body from being looked at element by element. */
+/** Bounds prevent a hostile body from being checked element by element. */
 const MAX_PARTS = 4096
 const MAX_TOKEN_IDS = 131_072
 
@@ -27,8 +27,11 @@ const Content = z.union([z.string(), z.array(TextPart).min(1).max(MAX_PARTS)], {
   error: 'must be a string or an array of text parts',
 })
 
-/** A list that holds nothing, as some libraries write what an answer did not have. */
-const Nothing = z.array(z.unknown()).max(0, { error: 'must be empty: it is not served' }).nullable()
+/** Empty list, which some libraries write for a field that the answer did not have. */
+const Nothing = z
+  .array(z.unknown())
+  .max(0, { error: 'must be empty: it is not supported' })
+  .nullable()
 
 export const ChatMessage = z.discriminatedUnion('role', [
   z.strictObject({
@@ -42,12 +45,12 @@ export const ChatMessage = z.discriminatedUnion('role', [
     content: Content.nullable().exactOptional(),
     name: z.string().nullable().exactOptional(),
     refusal: z.null().exactOptional(),
-    // a client sends back the answer as its library wrote it down, with what it did not hold
+    // clients send back an answer as their library stored it, including fields it did not have
     audio: z.null().exactOptional(),
     function_call: z.null().exactOptional(),
     tool_calls: z.array(SentToolCall).max(MAX_TOOLS).nullable().exactOptional(),
     annotations: Nothing.exactOptional(),
-    // OpenAI's client keeps what it has parsed beside the text, and sends it back with it
+    // OpenAI's client stores the parsed value beside the text and sends it back too
     parsed: z.unknown().exactOptional(),
   }),
   z.strictObject({
@@ -59,13 +62,13 @@ export const ChatMessage = z.discriminatedUnion('role', [
 ])
 export type ChatMessage = z.infer<typeof ChatMessage>
 
-/** The parameters of sampling that every engine must honour exactly. */
+/** Sampling parameters that every engine must honour exactly. */
 export const Sampling = {
   /** Default 1; 0 is greedy. */
   temperature: optional(z.number().min(0).max(2)),
-  /** Default 1: no nucleus; 0 leaves the likeliest token alone. */
+  /** Default 1: no nucleus; 0 keeps only the likeliest token. */
   top_p: optional(z.number().min(0).max(1)),
-  /** Any 64-bit integer; JavaScript keeps the first 16 digits of it. */
+  /** Any 64-bit integer; JavaScript keeps its first 16 digits. */
   seed: optional(
     z
       .number()
@@ -76,14 +79,14 @@ export const Sampling = {
   stop: optional(z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(4)])),
   frequency_penalty: optional(z.number().min(-2).max(2)),
   presence_penalty: optional(z.number().min(-2).max(2)),
-  /** Token id (as a decimal string) to a bias of -100 to 100. */
+  /** Maps a token id (decimal string) to a bias from -100 to 100. */
   logit_bias: optional(z.record(z.string().regex(/^\d{1,7}$/), z.number().min(-100).max(100))),
 }
 
-/** Answers of one request; each needs a slot of its own for a while. */
-export const MAX_CHOICES = 16
+/** Most choices of one request; each occupies a slot. */
+const MAX_CHOICES = 16
 
-/** What shapes the answer, and how much of it is told. */
+/** Fields that control the form of the answer and its level of detail. */
 const Shape = {
   n: optional(z.int().min(1).max(MAX_CHOICES)),
   logprobs: optional(z.boolean()),
@@ -94,7 +97,7 @@ const Shape = {
   response_format: optional(ResponseFormat),
 }
 
-/** Fields that ask for something. Anything but the neutral value is refused until it is served. */
+/** Fields of unsupported features. Any value but the neutral one is refused. */
 const Refused = {
   functions: optional(z.array(z.unknown())),
   function_call: optional(z.unknown()),
@@ -107,7 +110,7 @@ const Refused = {
   moderation: optional(z.unknown()),
 }
 
-/** Fields that only label or route a request; accepted and not used. */
+/** Fields that only label or route a request; accepted and ignored. */
 const Labels = {
   user: optional(z.string().max(512)),
   metadata: optional(z.record(z.string().max(64), z.string().max(512))),
@@ -120,7 +123,7 @@ const Labels = {
 export const ChatRequest = z.strictObject({
   model: z.string().min(1).max(128),
   messages: z.array(ChatMessage).min(1).max(4096),
-  /** Put before the messages, as our own interface has it. */
+  /** Text placed before the messages, from our own interface. */
   system: optional(z.string()),
   stream: optional(z.boolean()),
   stream_options: optional(
@@ -138,7 +141,7 @@ export const ChatRequest = z.strictObject({
 })
 export type ChatRequest = z.infer<typeof ChatRequest>
 
-/** The neutral values of fields that are not served; anything else is `unsupported_parameter`. */
+/** Neutral values of unsupported fields; any other value is `unsupported_parameter`. */
 const neutral: Record<keyof typeof Refused, (value: unknown) => boolean> = {
   functions: value => Array.isArray(value) && value.length === 0,
   function_call: value => value === 'none' || value === 'auto',
@@ -153,8 +156,8 @@ const neutral: Record<keyof typeof Refused, (value: unknown) => boolean> = {
 
 const NEUTRAL = Object.entries(neutral)
 
-/** The first field of a valid request that asks for something that is not served. */
-export const unservedField = (request: ChatRequest): string | undefined =>
+/** First field of a valid request that asks for an unsupported feature. */
+export const findUnsupportedField = (request: ChatRequest): string | undefined =>
   NEUTRAL.find(([name, isNeutral]) => {
     const value = request[name as keyof typeof Refused]
     return value !== undefined && value !== null && !isNeutral(value)
@@ -162,7 +165,7 @@ export const unservedField = (request: ChatRequest): string | undefined =>
 
 export const EmbeddingRequest = z.strictObject({
   model: z.string().min(1).max(128),
-  /** A text, texts, a list of token ids, or lists of them. */
+  /** A string, strings, a list of token ids, or lists of them. */
   input: z.union(
     [
       z.string().min(1),
@@ -261,7 +264,7 @@ export const ModelEntry = z.object({
   weights: z
     .string()
     .exactOptional()
-    .describe('`bundled-demo` where the small weights that come with shoal serve the id.'),
+    .describe('`bundled-demo` where the small weights shipped with shoal serve the id.'),
 })
 export type ModelEntry = z.infer<typeof ModelEntry>
 

@@ -5,32 +5,32 @@ import { CELL_ID, DEVICE_ID } from '../ids.ts'
 import type { ApprovedPlan } from './approved-plan.ts'
 import { Hazard, VerbName } from './command.ts'
 
-/** The gate of an unsafe verb that names no other. */
+/** Gate of an unsafe verb that names no other. */
 export const LIVE_GATE = 'gate.device-command-live'
 
-/** Largest part, bytes of its canonical JSON; a plan for people has room for it and its hash. */
+/** Largest part, in bytes of its canonical JSON; a plan for people has room for it and its hash. */
 export const MAX_PART_BYTES = 48 * 1024
 
 /**
- * What one cell will do for a command: operations as they go over the wire, and their bounds.
- * Moving readings are no part of it: they are preconditions, which the cell checks fresh.
+ * Actions of one cell for a command: operations as sent over the wire, and their bounds. Changing
+ * readings are not part of it: they are preconditions, which the cell checks again.
  */
 export const PlanPart = z.strictObject({
   cell_id: z.string().regex(CELL_ID),
   device_id: z.string().regex(DEVICE_ID).exactOptional(),
   verb: VerbName,
   hazard: Hazard,
-  /** Gate that must approve it; absent when nobody has to. */
+  /** Gate that must approve it; absent when no approval is needed. */
   gate: z.string().max(128).exactOptional(),
   operations: z.array(z.json()).max(1000),
   bounds: z.record(z.string().max(64), z.json()),
 })
 export type PlanPart = z.infer<typeof PlanPart>
 
-/** One thing that must hold when a plan is carried out. */
+/** Condition that must hold when a plan is executed. */
 export const Precondition = z.object({
   name: z.string().max(64),
-  /** The newest reading; null when there is none. */
+  /** Newest reading; null when there is none. */
   observed: z.json(),
   limit: z.json(),
   holds: z.boolean(),
@@ -45,15 +45,17 @@ export const DryRun = z.object({
 })
 export type DryRun = z.infer<typeof DryRun>
 
-/** SHA-256 of a part, hexadecimal. Throws TypeError for what has no canonical JSON. */
-export const partHash = (part: PlanPart): string => canonicalHash(part)
+/** SHA-256 of a part, hexadecimal. Throws TypeError for values without canonical JSON. */
+export const hashPart = (part: PlanPart): string => canonicalHash(part)
 
-/** True for a part that a plan for people has room for. */
+/** True for a part that fits into a plan for people. */
 export const isPartSmall = (part: PlanPart): boolean =>
   Buffer.byteLength(canonicalJson(part)) <= MAX_PART_BYTES
 
-/** A plan of one part as people approve it: readable, and with the list that the cell looks at. */
+/**
+ * Plan of a single part as people approve it: readable, and with the list that the cell verifies.
+ */
 export const planOf = (part: PlanPart): ApprovedPlan['plan'] => ({
   ...part,
-  parts: [{ cell_id: part.cell_id, part_hash: partHash(part) }],
+  parts: [{ cell_id: part.cell_id, part_hash: hashPart(part) }],
 })

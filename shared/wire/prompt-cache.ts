@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { optional } from './optional.ts'
 
 /**
- * How long and under which key OpenAI is to keep a prompt (openai/openai-openapi, PromptCacheOptions).
- * Accepted and not used: an engine keeps the prompts it has room for, which changes no answer.
+ * Retention and key of OpenAI's prompt cache (openai/openai-openapi, PromptCacheOptions). Accepted
+ * and ignored: engines cache the prompts they have room for, which changes no answer.
  */
 export const PROMPT_CACHE = {
   prompt_cache_key: optional(z.string().max(512)),

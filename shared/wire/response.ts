@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { TextFormat } from './responses.ts'
 
-/** The answer of the Responses API (openai/openai-openapi, schema Response; openresponses.org). */
+/** Answer of the Responses API (openai/openai-openapi, schema Response; openresponses.org). */
 export const ItemStatus = z.enum(['in_progress', 'completed', 'incomplete'])
 export type ItemStatus = z.infer<typeof ItemStatus>
 
@@ -17,9 +17,7 @@ export const OutputText = z.object({
   type: z.literal('output_text'),
   text: z.string(),
   annotations: z.array(z.unknown()).describe('Always empty.'),
-  logprobs: z
-    .array(TextLogprob)
-    .describe('Empty unless `include` or `top_logprobs` asked for them.'),
+  logprobs: z.array(TextLogprob).describe('Empty unless requested by `include` or `top_logprobs`.'),
 })
 export type OutputText = z.infer<typeof OutputText>
 
@@ -36,9 +34,9 @@ export const OutputCall = z.object({
   id: z.string().describe('`fc_…`'),
   type: z.literal('function_call'),
   status: ItemStatus,
-  call_id: z.string().describe('What `function_call_output` names.'),
+  call_id: z.string().describe('Id that `function_call_output` refers to.'),
   name: z.string(),
-  arguments: z.string().describe('JSON as text.'),
+  arguments: z.string().describe('JSON text.'),
 })
 export type OutputCall = z.infer<typeof OutputCall>
 
@@ -49,7 +47,7 @@ export const ResponseUsage = z.object({
   input_tokens: z.int().nonnegative(),
   input_tokens_details: z.object({
     cached_tokens: z.int().nonnegative(),
-    cache_write_tokens: z.int().nonnegative().describe('Always 0: nothing is stored for a fee.'),
+    cache_write_tokens: z.int().nonnegative().describe('Always 0: cache writes are not charged.'),
   }),
   output_tokens: z.int().nonnegative(),
   output_tokens_details: z.object({ reasoning_tokens: z.int().nonnegative() }),
@@ -81,14 +79,14 @@ export const ModelResponse = z.object({
   safety_identifier: z.string().nullable(),
   background: z.literal(false),
   service_tier: z.string(),
-  store: z.literal(false).describe('Nothing is kept, whatever was asked.'),
+  store: z.literal(false).describe('Always false: responses are not stored.'),
   temperature: z.number(),
   top_p: z.number(),
   presence_penalty: z.number(),
   frequency_penalty: z.number(),
   top_logprobs: z.int(),
   text: z.object({ format: TextFormat, verbosity: z.literal('medium') }),
-  tool_choice: z.unknown().describe('As it was asked, `auto` by default.'),
+  tool_choice: z.unknown().describe('Value of the request, `auto` by default.'),
   tools: z.array(
     z.object({
       type: z.literal('function'),
@@ -105,22 +103,22 @@ export const ModelResponse = z.object({
 })
 export type ModelResponse = z.infer<typeof ModelResponse>
 
-const at = { sequence_number: z.int().describe('0, 1, 2 … in one stream.') }
+const at = { sequence_number: z.int().describe('Position in the stream: 0, 1, 2 …') }
 const of = { ...at, item_id: z.string(), output_index: z.int() }
 const ofPart = { ...of, content_index: z.int() }
-const whole = <T extends string>(type: T) =>
+const responseEvent = <T extends string>(type: T) =>
   z.object({ type: z.literal(type), ...at, response: ModelResponse })
-const item = <T extends string>(type: T) =>
+const itemEvent = <T extends string>(type: T) =>
   z.object({ type: z.literal(type), ...at, output_index: z.int(), item: OutputItem })
-const part = <T extends string>(type: T) =>
+const partEvent = <T extends string>(type: T) =>
   z.object({ type: z.literal(type), ...ofPart, part: OutputText })
 
 /** One event of a streamed response; its `type` is also the name of the server-sent event. */
 export const ResponseEvent = z.discriminatedUnion('type', [
-  whole('response.created'),
-  whole('response.in_progress'),
-  item('response.output_item.added'),
-  part('response.content_part.added'),
+  responseEvent('response.created'),
+  responseEvent('response.in_progress'),
+  itemEvent('response.output_item.added'),
+  partEvent('response.content_part.added'),
   z.object({
     type: z.literal('response.output_text.delta'),
     ...ofPart,
@@ -133,7 +131,7 @@ export const ResponseEvent = z.discriminatedUnion('type', [
     text: z.string(),
     logprobs: z.array(TextLogprob),
   }),
-  part('response.content_part.done'),
+  partEvent('response.content_part.done'),
   z.object({
     type: z.literal('response.function_call_arguments.delta'),
     ...of,
@@ -145,9 +143,9 @@ export const ResponseEvent = z.discriminatedUnion('type', [
     name: z.string(),
     arguments: z.string(),
   }),
-  item('response.output_item.done'),
-  whole('response.completed'),
-  whole('response.incomplete'),
-  whole('response.failed'),
+  itemEvent('response.output_item.done'),
+  responseEvent('response.completed'),
+  responseEvent('response.incomplete'),
+  responseEvent('response.failed'),
 ])
 export type ResponseEvent = z.infer<typeof ResponseEvent>

@@ -4,9 +4,9 @@ import { optional } from './optional.ts'
 import { PROMPT_CACHE } from './prompt-cache.ts'
 
 /**
- * The request of OpenAI's Responses API as far as shoal serves it (openai/openai-openapi,
- * CreateResponse; openresponses.org). Requests are strict; items that some model could take but
- * none here does are known, so that the refusal names them.
+ * Request of OpenAI's Responses API as far as shoal supports it (openai/openai-openapi,
+ * CreateResponse; openresponses.org). Requests are strict; item types that no model here supports
+ * are parsed, so that the refusal can name them.
  */
 const MAX_ITEMS = 4096
 const MAX_PARTS = 4096
@@ -14,15 +14,15 @@ const MAX_TOOLS = 128
 const Name = z.string().regex(/^[\w-]{1,64}$/, { error: 'must be 1 to 64 letters, digits, _ or -' })
 const JsonSchema = z.record(z.string(), z.unknown())
 
-/** Something of a type that is none of these. */
-const other = (...types: string[]) =>
+/** Object whose type is none of these. */
+const otherType = (...types: string[]) =>
   z.looseObject({ type: z.string().refine(type => !types.includes(type)) })
 
-/** Text of the caller or of an answer before; anything else is refused by name. */
+/** Text of the caller or of an earlier answer; other types are refused by name. */
 const InputPart = z.union(
   [
     z.looseObject({ type: z.enum(['input_text', 'output_text', 'text']), text: z.string() }),
-    other('input_text', 'output_text', 'text'),
+    otherType('input_text', 'output_text', 'text'),
   ],
   { error: 'a part must have a type' },
 )
@@ -32,7 +32,7 @@ const ItemContent = z.union([z.string(), z.array(InputPart).max(MAX_PARTS)], {
   error: 'must be a string or an array of parts',
 })
 
-/** What clients send back as they got it. */
+/** Fields that clients send back as received. */
 const Kept = {
   id: optional(z.string().max(256)),
   status: optional(z.enum(['in_progress', 'completed', 'incomplete'])),
@@ -47,24 +47,24 @@ export const InputMessage = z.strictObject({
 })
 export type InputMessage = z.infer<typeof InputMessage>
 
-export const InputCall = z.strictObject({
+const InputCall = z.strictObject({
   type: z.literal('function_call'),
   call_id: z.string().min(1).max(128),
   name: Name,
   arguments: z.string(),
   ...Kept,
 })
-export type InputCall = z.infer<typeof InputCall>
+type InputCall = z.infer<typeof InputCall>
 
-export const InputCallOutput = z.strictObject({
+const InputCallOutput = z.strictObject({
   type: z.literal('function_call_output'),
   call_id: z.string().min(1).max(128),
   output: ItemContent,
   ...Kept,
 })
-export type InputCallOutput = z.infer<typeof InputCallOutput>
+type InputCallOutput = z.infer<typeof InputCallOutput>
 
-const OtherItem = other('message', 'function_call', 'function_call_output')
+const OtherItem = otherType('message', 'function_call', 'function_call_output')
 
 const InputItem = z.union([InputMessage, InputCall, InputCallOutput, OtherItem])
 export type InputItem = z.infer<typeof InputItem>
@@ -78,13 +78,12 @@ export const ResponsesFunction = z.strictObject({
 })
 export type ResponsesFunction = z.infer<typeof ResponsesFunction>
 
-const ResponsesTool = z.union([ResponsesFunction, other('function')])
-export type ResponsesTool = z.infer<typeof ResponsesTool>
+const ResponsesTool = z.union([ResponsesFunction, otherType('function')])
 
 const ToolChoiceMode = z.enum(['none', 'auto', 'required'])
 const NamedTool = z.strictObject({ type: z.literal('function'), name: Name })
 
-export const ResponsesToolChoice = z.union(
+const ResponsesToolChoice = z.union(
   [
     ToolChoiceMode,
     NamedTool,
@@ -93,11 +92,10 @@ export const ResponsesToolChoice = z.union(
       mode: z.enum(['auto', 'required']),
       tools: z.array(NamedTool).min(1).max(MAX_TOOLS),
     }),
-    other('function', 'allowed_tools'),
+    otherType('function', 'allowed_tools'),
   ],
   { error: 'must be none, auto, required, or an object with a type' },
 )
-export type ResponsesToolChoice = z.infer<typeof ResponsesToolChoice>
 
 export const TextFormat = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text') }),
@@ -117,7 +115,7 @@ export const ResponsesRequest = z.strictObject({
   input: z.union([z.string(), z.array(InputItem).min(1).max(MAX_ITEMS)], {
     error: 'must be a string or a non-empty array of items',
   }),
-  /** Put before the input, as a system message. */
+  /** System message placed before the input. */
   instructions: optional(z.string()),
   stream: optional(z.boolean()),
   stream_options: optional(z.strictObject({ include_obfuscation: z.boolean().exactOptional() })),
@@ -131,7 +129,7 @@ export const ResponsesRequest = z.strictObject({
   tools: optional(z.array(ResponsesTool).max(MAX_TOOLS)),
   tool_choice: optional(ResponsesToolChoice),
   parallel_tool_calls: optional(z.boolean()),
-  /** Only what the answer holds anyway, and `message.output_text.logprobs`. */
+  /** Fields that the answer has anyway, and `message.output_text.logprobs`. */
   include: optional(z.array(z.string()).max(32)),
   reasoning: optional(z.looseObject({ effort: optional(z.string()) })),
   background: optional(z.boolean()),
@@ -142,7 +140,7 @@ export const ResponsesRequest = z.strictObject({
   previous_response_id: optional(z.string()),
   prompt: optional(z.unknown()),
   truncation: optional(z.enum(['auto', 'disabled'])),
-  /** Accepted; nothing is kept, and the answer says so. */
+  /** Accepted; nothing is stored, and the answer says so. */
   store: optional(z.boolean()),
   metadata: optional(z.record(z.string().max(64), z.string().max(512))),
   user: optional(z.string().max(512)),
@@ -152,18 +150,22 @@ export const ResponsesRequest = z.strictObject({
 })
 export type ResponsesRequest = z.infer<typeof ResponsesRequest>
 
-/** What is wrong with a body that does not parse; items and tools are looked at by their type. */
-export const responsesIssue = (
+/** First issue of a body that does not parse; items and tools are checked by their type. */
+export const findRequestIssue = (
   body: unknown,
   error: z.ZodError,
 ): { param: string | undefined; message: string } => {
   const { input, tools } = Object(body) as { input?: unknown; tools?: unknown }
-  const of = (list: unknown, name: string, schemaOf: (type: unknown) => z.ZodType) =>
+  const findIssue = (list: unknown, name: string, schemaOf: (type: unknown) => z.ZodType) =>
     (Array.isArray(list) ? list : []).flatMap((item, index) => {
       const result = schemaOf(Object(item).type).safeParse(item)
-      return result.success ? [] : [within(`${name}.${index}`, firstIssue(result.error, item))]
+      return result.success ? [] : [prefixIssue(`${name}.${index}`, firstIssue(result.error, item))]
     })[0]
-  return of(input, 'input', itemSchema) ?? of(tools, 'tools', toolSchema) ?? firstIssue(error, body)
+  return (
+    findIssue(input, 'input', itemSchema) ??
+    findIssue(tools, 'tools', toolSchema) ??
+    firstIssue(error, body)
+  )
 }
 
 const itemSchema = (type: unknown): z.ZodType => {
@@ -175,7 +177,7 @@ const itemSchema = (type: unknown): z.ZodType => {
 const toolSchema = (type: unknown): z.ZodType =>
   type === 'function' ? ResponsesFunction : ResponsesTool
 
-const within = (path: string, { param, message }: ReturnType<typeof firstIssue>) => ({
+const prefixIssue = (path: string, { param, message }: ReturnType<typeof firstIssue>) => ({
   param: param === undefined ? path : `${path}.${param}`,
   message: `${path}: ${message}`,
 })

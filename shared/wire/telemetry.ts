@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** A percentage that may be unknown. Unknown is null and never 0. */
+/** A percentage that may be unknown. Unknown is null, never 0. */
 const percent = z.number().min(0).max(100).nullable()
 const bytes = z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).nullable()
 const quantity = z.number().min(-1e9).max(1e12).nullable()
@@ -17,7 +17,7 @@ export const GpuProcess = z.object({
 export type GpuProcess = z.infer<typeof GpuProcess>
 
 export const GpuSample = z.object({
-  /** Index as the driver counts. */
+  /** Index assigned by the driver. */
   index: z.int().min(0).max(1023),
   /** Stable identity: the driver's UUID or the PCI address. */
   id: z.string().max(128),
@@ -30,9 +30,12 @@ export const GpuSample = z.object({
   memory_clock_mhz: quantity.exactOptional(),
   /** True where the GPU shares the host's memory, so that it is not counted twice. */
   unified_memory: z.boolean(),
-  /** Cut into instances that are measured on their own; absent where there is no such thing. */
+  /**
+   * True for a GPU partitioned into instances that are measured separately; absent where that does
+   * not apply.
+   */
   mig_enabled: z.boolean().exactOptional(),
-  /** Those that use most of its memory; absent when the driver does not tell. */
+  /** Processes that use most of its memory; absent when the driver does not report them. */
   processes: z.array(GpuProcess).max(16).exactOptional(),
 })
 export type GpuSample = z.infer<typeof GpuSample>
@@ -41,10 +44,10 @@ export const HostSample = z.object({
   cpu_percent: percent,
   memory_total_bytes: bytes,
   memory_used_bytes: bytes,
-  /** The file system that holds the daemon's state. */
+  /** File system that holds the daemon's state. */
   disk_total_bytes: bytes,
   disk_used_bytes: bytes,
-  /** Sum over all interfaces but loopback. */
+  /** Sum over all interfaces except loopback. */
   network_received_bytes_per_second: quantity,
   network_sent_bytes_per_second: quantity,
 })
@@ -53,36 +56,36 @@ export type HostSample = z.infer<typeof HostSample>
 export const ModelState = z.enum(['cold', 'loading', 'ready', 'failed'])
 export type ModelState = z.infer<typeof ModelState>
 
-/** One engine child: one weights file and the catalogue ids it serves. */
+/** An engine process: one weights file and the catalogue ids it serves. */
 export const EngineReport = z.object({
   weights: z.string().max(256),
   kind: z.enum(['chat', 'embedding']),
-  /** Catalogue ids, for instance `model-a:7b`. */
+  /** Catalogue ids such as `model-a:7b`. */
   models: z.array(z.string().max(128)).max(256),
   state: ModelState,
   slots: z.int().min(0).max(4096),
   slots_busy: z.int().min(0).max(4096),
   queued: z.int().min(0).max(1_000_000),
-  /** Requests that may wait for a slot; more are refused. */
+  /** Most requests that may wait for a slot; further ones are refused. */
   queue_limit: z.int().min(0).max(1_000_000).exactOptional(),
-  /** Tokens of context one request may use. */
+  /** Most context tokens of one request. */
   context_length: z.int().min(0).max(100_000_000),
   restarts: z.int().nonnegative(),
-  /** Why it is not ready, in plain words. */
+  /** Reason why it is not ready, in plain words. */
   reason: z.string().max(500).exactOptional(),
-  /** What `loading` means now: `downloading`, `checking` or `loading`; others may be added. */
+  /** Phase of `loading`: `downloading`, `checking` or `loading`; others may be added. */
   phase: z.string().max(32).exactOptional(),
-  /** Of this phase. */
+  /** Progress of the current phase. */
   progress_percent: z.number().min(0).max(100).exactOptional(),
-  /** Estimated, until the phase is over. */
+  /** Estimated until the phase has ended. */
   remaining_seconds: z.int().nonnegative().exactOptional(),
-  /** An operator wants it to stay loaded. */
+  /** True when an operator keeps it loaded. */
   pinned: z.boolean().exactOptional(),
-  /** Since its last request ended; only while it is loaded and has nothing to do. */
+  /** Time since its last request ended; only while it is loaded and idle. */
   idle_seconds: z.int().nonnegative().exactOptional(),
-  /** Estimate of what it takes, or would take when it were loaded. */
+  /** Estimated memory in use, or needed once loaded. */
   memory_bytes: z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).exactOptional(),
-  /** Above this share of its memory in use the cell loads nothing; 95 when it does not say. */
+  /** Share of memory in use above which the cell loads nothing; 95 when absent. */
   memory_limit_percent: z.number().min(0).max(100).exactOptional(),
 })
 export type EngineReport = z.infer<typeof EngineReport>
@@ -92,10 +95,10 @@ export const Sample = z.object({
   taken_at: z.int().nonnegative(),
   host: HostSample,
   gpus: z.array(GpuSample).max(256),
-  /** Why the GPUs could not be sampled; absent when they were, or when there is none. */
+  /** Reason why the GPUs could not be sampled; absent when they were, or when there are none. */
   gpu_reason: z.string().max(500).exactOptional(),
   engines: z.array(EngineReport).max(256),
-  /** Messages the spool had to drop since the daemon started, because it was full. */
+  /** Messages dropped from a full spool since the daemon started. */
   spool_dropped: z.int().nonnegative(),
 })
 export type Sample = z.infer<typeof Sample>

@@ -2,42 +2,43 @@ import { CELL_ID, COMMAND_ID } from '../ids.ts'
 import { PROTOCOL_VERSION } from '../version.ts'
 
 /**
- * The one table of MQTT topics. The broker's access rules, the coordinator's inbox, the daemon's
+ * The only table of MQTT topics. The broker's access rules, the coordinator's inbox, the daemon's
  * subscriptions and `docs/protocol.md` are derived from it.
- *
  * `up` is published by the cell, `down` by the coordinator. `{cell}` stands for the cell's id,
  * `{id}` for a command's.
  */
 export const TOPICS = {
-  /** What the cell is: hardware, GPUs, models, versions. On every connect and on change. */
+  /**
+   * Description of the cell: hardware, GPUs, models, versions. Sent on every connect and on change.
+   */
   birth: { path: 'cells/{cell}/birth', direction: 'up', qos: 1, retain: true },
   /** Presence: ready, draining; `lost` as last will. Carries the boot epoch. */
   state: { path: 'cells/{cell}/state', direction: 'up', qos: 1, retain: true },
-  /** The newest sample; latest wins, never queued. */
+  /** Newest sample; the latest one wins and is never queued. */
   telemetry: { path: 'cells/{cell}/telemetry', direction: 'up', qos: 0, retain: false },
-  /** Samples that were taken while the cell was away, from the disk spool, oldest first. */
+  /** Samples taken while disconnected, from the disk spool, oldest first. */
   history: { path: 'cells/{cell}/history', direction: 'up', qos: 1, retain: false },
   /** Asks one cell to publish its birth again. */
   rebirth: { path: 'cells/{cell}/rebirth', direction: 'down', qos: 1, retain: false },
-  /** What the cell is to be set to: the whole document. After every birth and on change. */
+  /** Desired settings of the cell, as a whole document. Sent after every birth and on change. */
   desired: { path: 'cells/{cell}/desired', direction: 'down', qos: 1, retain: false },
-  /** Which of it is in force, and what was wrong with the rest. */
+  /** Settings in force, and the errors of the others. */
   reported: { path: 'cells/{cell}/reported', direction: 'up', qos: 1, retain: false },
-  /** One signed command. A retained one is never obeyed. */
+  /** One signed command. A retained one is never executed. */
   cmd: { path: 'cells/{cell}/cmd/{id}', direction: 'down', qos: 1, retain: false },
-  /** What became of it, signed by the cell. */
+  /** Outcome of a command, signed by the cell. */
   ack: { path: 'cells/{cell}/ack/{id}', direction: 'up', qos: 1, retain: false },
-  /** Asks the cell to replace its credential now. */
+  /** Requests the cell to replace its credential now. */
   renew: { path: 'cells/{cell}/renew', direction: 'down', qos: 1, retain: false },
-  /** The key the coordinator signs with, and who vouches for it. */
+  /** Key that the coordinator signs with, and the endorsements for it. */
   trust: { path: 'cells/{cell}/trust', direction: 'down', qos: 1, retain: false },
-  /** The newest row of the coordinator's audit, signed: the cell keeps the highest one. */
+  /** Newest row of the coordinator's audit, signed: the cell keeps the highest one. */
   witness: { path: 'cells/{cell}/witness', direction: 'down', qos: 1, retain: false },
-  /** The coordinator's own presence. */
+  /** Presence of the coordinator. */
   coordinator: { path: 'coordinator/state', direction: 'down', qos: 1, retain: true },
 } as const satisfies Record<string, TopicSpec>
 
-export interface TopicSpec {
+interface TopicSpec {
   path: string
   direction: 'up' | 'down'
   qos: 0 | 1
@@ -48,24 +49,24 @@ export type TopicName = keyof typeof TOPICS
 
 const ROOT = `shoal/v${PROTOCOL_VERSION}/`
 
-/** Topics that end with an id: one per command. */
-export const endsWithId = (name: TopicName): boolean => TOPICS[name].path.endsWith('/{id}')
+/** True for topics that end with a command id. */
+const endsWithId = (name: TopicName): boolean => TOPICS[name].path.endsWith('/{id}')
 
-/** `id` is that of a command, for the topics that end with one. */
+/** Returns the topic of a cell; `id` is the command id of topics that end with one. */
 export const topicFor = (name: TopicName, cellId: string, id = '+'): string =>
   ROOT + TOPICS[name].path.replace('{cell}', cellId).replace('{id}', id)
 
-/** The coordinator's subscription for an `up` topic of every cell. */
+/** Coordinator's subscription to an `up` topic of every cell. */
 export const wildcardFor = (name: TopicName): string => topicFor(name, '+')
 
-/** What a topic says: its name and cell, and the id of those that end with one. */
-export interface ParsedTopic {
+/** Name and cell of a topic, and the command id of topics that end with one. */
+interface ParsedTopic {
   name: TopicName
   cellId: string | undefined
   id?: string
 }
 
-/** The parts of a topic, or undefined for one that is not in the table. */
+/** Parses a topic; undefined for one that is not in the table. */
 export const parseTopic = (topic: string): ParsedTopic | undefined => {
   if (!topic.startsWith(ROOT)) return undefined
   const rest = topic.slice(ROOT.length)
@@ -79,5 +80,5 @@ export const parseTopic = (topic: string): ParsedTopic | undefined => {
   return endsWithId(name) && COMMAND_ID.test(id) ? { name, cellId, id } : undefined
 }
 
-/** Largest MQTT packet either side accepts, bytes: the largest result, and what is around it. */
+/** Largest MQTT packet that either side accepts, in bytes: the largest result and its envelope. */
 export const MAX_PACKET_BYTES = 320 * 1024

@@ -1,32 +1,32 @@
 import * as z from 'zod'
 import { isSignedBy, PublicKey, Signature } from '../signing.ts'
 
-/** One key of the coordinator's, vouched for by the one before. */
+/** A key of the coordinator, endorsed by the previous one. */
 export const Endorsement = z.object({
   key: PublicKey,
   previous: PublicKey,
-  /** By `previous`, over `key` and `previous`. */
+  /** Signature of `previous` over `key` and `previous`. */
   signature: Signature,
 })
 export type Endorsement = z.infer<typeof Endorsement>
 export const ENDORSE_PURPOSE = 'endorse'
 
-/** So many keep a message within a packet of the control plane. */
+/** Most endorsements, so that a message fits into a packet of the control plane. */
 export const MAX_ENDORSEMENTS = 1000
 
-/** Body of the `trust` topic: the key the coordinator signs with now, and how it came to it. */
+/** Body of the `trust` topic: the key that the coordinator signs with now, and its endorsements. */
 export const TrustBody = z.object({
   signing_key: PublicKey,
-  /** Oldest first. */
+  /** Endorsements, oldest first. */
   endorsements: z.array(Endorsement).max(MAX_ENDORSEMENTS),
 })
 export type TrustBody = z.infer<typeof TrustBody>
 
 /**
- * The coordinator's key as far as somebody may believe it who has pinned an older one: every step
- * from that one to the current one must be signed. Undefined when there is no such way.
+ * The coordinator's current key, if the holder of an older pinned key can trust it: every step from
+ * that key to the current one must be signed. Undefined otherwise.
  */
-export const followedKey = (
+export const followEndorsements = (
   pinned: string,
   { signing_key, endorsements }: TrustBody,
 ): string | undefined => {

@@ -18,8 +18,8 @@ t.test('several signals from one key press count once', async t => {
   onStopSignals(
     {
       names: ['SIGINT', 'SIGTERM'],
-      first: name => seen.push(`first ${name}`),
-      again: name => seen.push(`again ${name}`),
+      onFirst: name => seen.push(`first ${name}`),
+      onRepeat: name => seen.push(`again ${name}`),
       nowMs: () => now,
     },
     source as never,

@@ -19,7 +19,7 @@ import type { Declaration } from '../../coordinator/operations/declaration.ts'
 import { defineOperation, type Operation } from '../../coordinator/operations/operation.ts'
 import { issueAuthority, issueServerCertificate } from '../../coordinator/tls/certificate.ts'
 import { ShoalError } from '../../shared/errors.ts'
-import { columnsOf, printed } from '../../shared/print.ts'
+import { formatOutput, terminalWidth } from '../../shared/print.ts'
 import { temporaryFolder, temporaryStore } from '../coordinator/store/temporary.ts'
 import { appWith, views } from '../support/app.ts'
 
@@ -50,8 +50,8 @@ t.test('answers are printed as text by default', async t => {
     [null, '-\n'],
     ['\u001b', '\\u{1b}\n'],
   ] as const)
-    t.equal(printed(value as never, 'text'), text)
-  t.equal(printed({ a: '\u001b\u{e0041}' }, 'json'), '{\n  "a": "\\u001b\\udb40\\udc41"\n}\n')
+    t.equal(formatOutput(value as never, 'text'), text)
+  t.equal(formatOutput({ a: '\u001b\u{e0041}' }, 'json'), '{\n  "a": "\\u001b\\udb40\\udc41"\n}\n')
 })
 
 t.test('nested rows are printed as a separate table below', async t => {
@@ -67,7 +67,7 @@ t.test('nested rows are printed as a separate table below', async t => {
     { model: 'b', slots: 0, engines: [] },
   ]
   t.equal(
-    printed({ pools, waiting: {} }, 'text'),
+    formatOutput({ pools, waiting: {} }, 'text'),
     [
       'waiting  -',
       '',
@@ -98,7 +98,7 @@ t.test('a narrow terminal shows the id, state and summary of gate requests', asy
     votes: [],
     created_at: at,
   }))
-  const [head = '', row = ''] = printed({ requests, next: null }, 'text', 80).split('\n')
+  const [head = '', row = ''] = formatOutput({ requests, next: null }, 'text', 80).split('\n')
   t.match(head, /^id +state +summary/)
   t.match(row, /^gate_\S+ +pending +release 2\.0\.0/)
 })
@@ -118,8 +118,8 @@ t.test('numbers and times are printed in readable form', async t => {
     ['host.sent_bytes_per_second', 1536, '1.5 KiB/s'],
     ['at', '2026-11-20T13:22:58.715Z', '2026-11-20T13:22:58Z'],
   ] as const) {
-    t.equal(printed({ [name]: value }, 'text'), `${name}  ${shown}\n`)
-    t.match(JSON.parse(printed({ [name]: value }, 'json')), { [name]: value })
+    t.equal(formatOutput({ [name]: value }, 'text'), `${name}  ${shown}\n`)
+    t.match(JSON.parse(formatOutput({ [name]: value }, 'json')), { [name]: value })
   }
 })
 
@@ -129,39 +129,39 @@ t.test('a table is no wider than the terminal', async t => {
     { id: 'cell_01m7whzrgvd7cyagessq0m12h8', name: 'b', models: 'y', busy: 2 },
   ]
   const widest = (text: string) => Math.max(...text.split('\n').map(line => line.length))
-  t.equal(widest(printed(rows, 'text')), 31 + 2 + 4 + 2 + 60 + 2 + 4)
-  const narrow = printed(rows, 'text', 60)
+  t.equal(widest(formatOutput(rows, 'text')), 31 + 2 + 4 + 2 + 60 + 2 + 4)
+  const narrow = formatOutput(rows, 'text', 60)
   t.equal(widest(narrow), 60)
   t.equal(narrow.split('\n').length, 4, 'a line for each still')
   t.match(narrow, /xx… {2}1\n/, 'a long text is cut and says so')
   for (const { id } of rows) t.ok(narrow.includes(id), 'what is copied is whole')
   t.equal(
-    printed(rows, 'text', 40).split('\n').slice(0, 6).join('\n'),
+    formatOutput(rows, 'text', 40).split('\n').slice(0, 6).join('\n'),
     `id      ${rows[0]?.id}\nname    a\nmodels  ${'x'.repeat(60)}\nbusy    1\n\nid      ${rows[1]?.id}`,
     'a very narrow one has a line for each value',
   )
   const many = [...rows, ...rows].map(row => ({ ...row, tier: 'pro', created_at: 'z'.repeat(20) }))
-  const short = printed(many, 'text', 60)
+  const short = formatOutput(many, 'text', 60)
   t.equal(widest(short), 60)
   t.match(
     short,
-    /y +2\n\nnot shown: tier, created_at; --format json has all\n$/,
+    /y +2\n\ncolumns left out: tier, created_at; --format json prints all\n$/,
     'many stay a table',
   )
   t.equal(short.split('\n').length, 4 + 4, 'with a line for each')
   const [audited] = many.map(row => ({ ...row, at: '2026-11-20T15:09:16Z' }))
   t.match(
-    printed([audited as never], 'text', 110),
+    formatOutput([audited as never], 'text', 110),
     /\n.* 2026-11-20T15:09:16Z\n$/,
     'a moment is whole',
   )
   const empty = rows.map(row => ({ ...row, a_long_name: null, another: [] }))
-  t.equal(printed(empty, 'text', 60), narrow, 'empty columns are the first to go')
-  t.match(printed(empty, 'text'), /a_long_name {2}another\n/)
-  t.equal(printed(rows, 'json', 40), printed(rows, 'json'), 'programs get everything')
-  t.equal(columnsOf({ isTTY: true, columns: 80 }), 80)
+  t.equal(formatOutput(empty, 'text', 60), narrow, 'empty columns are the first to go')
+  t.match(formatOutput(empty, 'text'), /a_long_name {2}another\n/)
+  t.equal(formatOutput(rows, 'json', 40), formatOutput(rows, 'json'), 'programs get everything')
+  t.equal(terminalWidth({ isTTY: true, columns: 80 }), 80)
   for (const other of [{}, { columns: 80 }, { isTTY: true, columns: 0 }])
-    t.equal(columnsOf(other), undefined, 'a pipe has no width')
+    t.equal(terminalWidth(other), undefined, 'a pipe has no width')
 })
 
 const operation = (id: string, more: Partial<Declaration & { effect: 'read' }> = {}): Operation =>

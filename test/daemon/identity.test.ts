@@ -21,7 +21,7 @@ import { addressFault, coordinatorPath } from '../../daemon/coordinator-url.ts'
 import { enrol } from '../../daemon/enrol.ts'
 import { beginEpoch, readIdentity, writeIdentity } from '../../daemon/identity.ts'
 import { ShoalError } from '../../shared/errors.ts'
-import { isSignedBy, newPrivateKey, signerOf } from '../../shared/signing.ts'
+import { createSigner, generatePrivateKey, isSignedBy } from '../../shared/signing.ts'
 import { lockState } from '../../shared/state-lock.ts'
 import { logger, newIdentity, noWait } from './stand-in.ts'
 
@@ -150,7 +150,7 @@ interface Answer {
 }
 
 t.test('enrolment', async t => {
-  const signer = signerOf(newPrivateKey())
+  const signer = createSigner(generatePrivateKey())
   const answers: Answer[] = []
   const asked: string[] = []
   const server = http.createServer(async (request, response) => {

@@ -9,7 +9,7 @@ import { type OwnIdentity, ownIdentity } from '../../daemon/own-identity.ts'
 import { type RenewalQuestions, renewCredential, settleCredential } from '../../daemon/renewal.ts'
 import { believe } from '../../daemon/trust.ts'
 import { ShoalError } from '../../shared/errors.ts'
-import { newPrivateKey, signerOf } from '../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../shared/signing.ts'
 import { temporaryStore } from '../coordinator/store/temporary.ts'
 import { newIdentity } from './stand-in.ts'
 
@@ -186,7 +186,7 @@ t.test('changes of the identity that come together all reach the disk', async t 
   const folder = newFolder(t)
   await writeIdentity(folder, newIdentity('https://c.example'))
   const identity = await started(folder)
-  const key = signerOf(newPrivateKey()).publicKey
+  const key = createSigner(generatePrivateKey()).publicKey
   await Promise.all([
     identity.update({ next_credential: 'n' }),
     identity.update({ coordinator_key: key }),
@@ -198,8 +198,8 @@ t.test('changes of the identity that come together all reach the disk', async t 
 })
 
 t.test('the signing key of the coordinator', async t => {
-  const old = signerOf(newPrivateKey())
-  const next = signerOf(newPrivateKey())
+  const old = createSigner(generatePrivateKey())
+  const next = createSigner(generatePrivateKey())
   const step = { key: next.publicKey, previous: old.publicKey }
   const endorsement = { ...step, signature: old.sign('endorse', step) }
   const quiet = { info: () => {}, error: () => {} }

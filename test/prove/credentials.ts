@@ -8,7 +8,7 @@ import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import { openStore } from '../../coordinator/store/store.ts'
 import { enrolOnce } from '../../daemon/enrol.ts'
 import { writeIdentity } from '../../daemon/identity.ts'
-import { newPrivateKey, signerOf } from '../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../shared/signing.ts'
 import { silent } from '../support/cell.ts'
 import { Process } from '../support/stack.ts'
 import { Renewer } from './support/renewer.ts'
@@ -67,7 +67,7 @@ const enrolInto = async (stateDir: string, url: string, token: string): Promise<
     url,
     token,
     name: 'cell',
-    signer: signerOf(newPrivateKey()),
+    signer: createSigner(generatePrivateKey()),
     timeoutSeconds: 10,
     signal: new AbortController().signal,
     logger: silent,

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { planHash } from '../../coordinator/gates/plan-hash.ts'
 import { newId } from '../../shared/ids.ts'
-import { newPrivateKey, signerOf } from '../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../shared/signing.ts'
 import { type Approval, signApproval } from '../../shared/wire/approval.ts'
-import { approvedPlanFault, type CellFacts } from '../../shared/wire/approved-plan.ts'
+import { type CellFacts, findPlanFault } from '../../shared/wire/approved-plan.ts'
 
 const NOW = 1_800_000_000_000
-const signer = signerOf(newPrivateKey())
-const stranger = signerOf(newPrivateKey())
+const signer = createSigner(generatePrivateKey())
+const stranger = createSigner(generatePrivateKey())
 const GATE = 'gate.device-command-live'
 const CELL = newId('cell')
 const OTHER = newId('cell')
@@ -39,25 +39,25 @@ const facts: CellFacts = {
   isUsed: () => false,
 }
 
-t.test('a cell carries out what was approved for it, once, without asking anybody', async t => {
-  t.equal(approvedPlanFault({ plan, approval }, facts), undefined)
+t.test('a cell executes its approved part once, by a local check', async t => {
+  t.equal(findPlanFault({ plan, approval }, facts), undefined)
   const over = JSON.parse(
     JSON.stringify({ approval, plan: Object.fromEntries(Object.entries(plan).reverse()) }),
   )
-  t.equal(approvedPlanFault(over, facts), undefined, 'in whatever order it came')
+  t.equal(findPlanFault(over, facts), undefined, 'in whatever order it came')
   const journal = new Set<string>()
   const once = () => {
-    const fault = approvedPlanFault({ plan, approval }, { ...facts, isUsed: id => journal.has(id) })
+    const fault = findPlanFault({ plan, approval }, { ...facts, isUsed: id => journal.has(id) })
     journal.add(approval.request_id)
     return fault
   }
   t.equal(once(), undefined)
   t.match(once(), { reason: 'approval_used' })
   const others = { ...facts, cellId: OTHER, partHash: OTHERS }
-  t.equal(approvedPlanFault({ plan, approval }, others), undefined, 'nor does another cell')
+  t.equal(findPlanFault({ plan, approval }, others), undefined, 'nor does another cell')
 })
 
-t.test('each fault of an approval has a reason of its own', async t => {
+t.test('each fault of an approval has its own reason', async t => {
   const signed = (parts: object) => signApproval({ ...body, ...parts }, signer)
   const away = { ...plan, parts: [{ cell_id: OTHER, part_hash: OWN }] }
   const whole = { plan, approval }
@@ -69,14 +69,14 @@ t.test('each fault of an approval has a reason of its own', async t => {
       [{ plan: away, approval: signed({ plan_hash: planHash(away) }) }, {}],
       [whole, { partHash: OTHERS }],
       [{ plan: away, approval }, {}],
-      [{ plan, approval: signApproval(body, signerOf(newPrivateKey())) }, {}],
+      [{ plan, approval: signApproval(body, createSigner(generatePrivateKey())) }, {}],
       [whole, { trusted: [] }],
       [{ plan, approval: { ...approval, signature: 'A'.repeat(86) } }, {}],
       [{ plan, approval: signed({ approver_ids: ['ada', 'ada'] }) }, {}],
       [{ plan, approval: signed({ approver_ids: ['bea'] }) }, {}],
       [whole, { isUsed: () => true }],
     ] as [unknown, Partial<CellFacts>][]
-  ).map(([message, seen]) => approvedPlanFault(message, { ...facts, ...seen })?.reason)
+  ).map(([message, seen]) => findPlanFault(message, { ...facts, ...seen })?.reason)
   t.strictSame(found, [
     'approval_expired',
     'approval_other_gate',
@@ -93,7 +93,7 @@ t.test('each fault of an approval has a reason of its own', async t => {
   ])
 })
 
-t.test('every altered field is seen', async t => {
+t.test('every altered field is detected', async t => {
   const other: Record<keyof Approval, unknown> = {
     request_id: 'gate_2',
     gate_id: 'gate.minor-release-approve',
@@ -109,7 +109,7 @@ t.test('every altered field is seen', async t => {
   t.strictSame(Object.keys(other).toSorted(), Object.keys(approval).toSorted())
   const reasons = Object.entries(other).map(
     ([name, value]) =>
-      approvedPlanFault({ plan, approval: { ...approval, [name]: value } }, facts)?.reason,
+      findPlanFault({ plan, approval: { ...approval, [name]: value } }, facts)?.reason,
   )
   t.ok(reasons.every(reason => reason === 'approval_not_genuine'))
   const altered = [
@@ -117,11 +117,11 @@ t.test('every altered field is seen', async t => {
     { ...plan, more: null },
     { ...plan, parts: plan.parts.slice(1) },
     { ...plan, summary: 'two arms meet\u200b' },
-  ].map(changed => approvedPlanFault({ plan: changed, approval }, facts)?.reason)
+  ].map(changed => findPlanFault({ plan: changed, approval }, facts)?.reason)
   t.ok(altered.every(reason => reason === 'approval_other_plan'))
 })
 
-t.test('what is not an approved plan is refused, not thrown at', async t => {
+t.test('a malformed approved plan is refused without an exception', async t => {
   const { signature: _, ...unsigned } = approval
   const messages = [
     undefined,
@@ -139,6 +139,6 @@ t.test('what is not an approved plan is refused, not thrown at', async t => {
     { plan, approval: { ...approval, more: 1 } },
     { plan: { ...plan, summary: '\ud800' }, approval },
   ]
-  const reasons = messages.map(message => approvedPlanFault(message, facts)?.reason)
+  const reasons = messages.map(message => findPlanFault(message, facts)?.reason)
   t.ok(reasons.every(reason => reason === 'approval_malformed'))
 })

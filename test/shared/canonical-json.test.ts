@@ -3,7 +3,7 @@ import t from 'tap'
 import { canonicalJson } from '../../shared/canonical-json.ts'
 
 t.test('canonical JSON', async t => {
-  t.test('the order of members makes no difference', async t => {
+  t.test('is independent of the order of members', async t => {
     t.equal(canonicalJson({ b: [1, { d: 2, c: 3 }], a: 'x' }), '{"a":"x","b":[1,{"c":3,"d":2}]}')
   })
 
@@ -46,7 +46,7 @@ t.test('canonical JSON', async t => {
       t.throws(() => canonicalJson([value]), TypeError)
     })
 
-  t.test('it is JSON of the same value, whatever the value', async t => {
+  t.test('parses to the same value, for any value', async t => {
     const property = fc.property(fc.jsonValue({ stringUnit: 'grapheme' }), value => {
       const plain = JSON.parse(JSON.stringify(value))
       t.strictSame(JSON.parse(canonicalJson(value)), plain)

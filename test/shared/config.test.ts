@@ -43,7 +43,7 @@ t.test('configuration', async t => {
   const file = join(mkdtempSync(join(tmpdir(), 'shoal-config-')), 'c.yaml')
   writeFileSync(file, 'http:\n  port: 1000\n  host: 127.0.0.2\ntags: [a, b]\n')
 
-  t.test('an empty one is all defaults', async t => {
+  t.test('an empty configuration has all defaults', async t => {
     t.match(run(), { http: { host: '127.0.0.1', port: 7070 }, tags: [], preload: true })
   })
 
@@ -55,41 +55,41 @@ t.test('configuration', async t => {
     t.equal(run([], env)?.http.host, '127.0.0.2')
   })
 
-  t.test('lists are separated by commas and booleans are words', async t => {
+  t.test('lists are comma-separated and booleans are words', async t => {
     t.strictSame(run(['--tags', 'x,y'])?.tags, ['x', 'y'])
     t.equal(run([], { SHOAL_PRELOAD: 'false' })?.preload, false)
   })
 
-  t.test('a file that is not there is named', async t => {
+  t.test('a missing file is named in the error', async t => {
     t.throws(() => load(['--config', '/nowhere.yaml']), {
       code: 'config_invalid',
       message: /nowhere\.yaml/,
     })
   })
 
-  t.test('an unknown flag is named, and is wrong usage', async t => {
+  t.test('an unknown flag is named in a wrong_usage error', async t => {
     t.throws(() => load(['--htp-port', '1']), { code: 'wrong_usage', message: /--htp-port/ })
   })
 
-  t.test('every fault is told as key, value and what is allowed', async t => {
+  t.test('every fault names the key, its value and what is allowed', async t => {
     for (const [yaml, fault] of [
-      ['http: { port: 70000 }', 'http.port is 70000: it takes a whole number from 0 to 65535'],
-      ['http: { port: many }', 'http.port is "many": it takes a whole number from 0 to 65535'],
-      ['http: { port: 1.5 }', 'http.port is 1.5: it takes a whole number from 0 to 65535'],
-      ['preload: 1', 'preload is 1: it takes true or false'],
-      ['tags: x', 'tags is "x": it takes a list'],
-      ['http: 1', 'http is 1: it takes keys of its own below it'],
-      ['join_token: ""', 'join_token is (not shown): it takes a text of at least 1 characters'],
-      ['level: loud', 'level is "loud": it takes one of low, high'],
-      ['share: 0', 'share is 0: it takes a number above 0, up to 1'],
-      ['url: nope', 'url is "nope": it takes an address such as https://shoal.example'],
-      ['url: ftp://a', 'url is "ftp://a": it takes an address such as https://shoal.example'],
-      ['limit: many', 'limit is "many": it takes a whole number from 0, or "unlimited"'],
-      ['list: [{}]', 'list.0.id is missing: it takes a text that matches ^[a-z]+$'],
-      ['list: [{ id: A }]', 'list.0.id is "A": it takes a text that matches ^[a-z]+$'],
+      ['http: { port: 70000 }', 'http.port is 70000: expected an integer from 0 to 65535'],
+      ['http: { port: many }', 'http.port is "many": expected an integer from 0 to 65535'],
+      ['http: { port: 1.5 }', 'http.port is 1.5: expected an integer from 0 to 65535'],
+      ['preload: 1', 'preload is 1: expected true or false'],
+      ['tags: x', 'tags is "x": expected a list'],
+      ['http: 1', 'http is 1: expected an object'],
+      ['join_token: ""', 'join_token is (hidden): expected a string of at least 1 characters'],
+      ['level: loud', 'level is "loud": expected one of low, high'],
+      ['share: 0', 'share is 0: expected a number above 0, up to 1'],
+      ['url: nope', 'url is "nope": expected an address such as https://shoal.example'],
+      ['url: ftp://a', 'url is "ftp://a": expected an address such as https://shoal.example'],
+      ['limit: many', 'limit is "many": expected an integer from 0, or "unlimited"'],
+      ['list: [{}]', 'list.0.id is missing: expected a string that matches ^[a-z]+$'],
+      ['list: [{ id: A }]', 'list.0.id is "A": expected a string that matches ^[a-z]+$'],
       ['even: 3', 'even is 3: it must be even'],
-      ['htp: 1', 'htp is no key; here are: http, tags, '],
-      ['http: { prt: 1 }', 'http.prt is no key; here are: host, port'],
+      ['htp: 1', 'htp is not a known key; known keys: http, tags, '],
+      ['http: { prt: 1 }', 'http.prt is not a known key; known keys: host, port'],
     ] as const) {
       writeFileSync(`${file}2`, yaml)
       try {
@@ -103,12 +103,12 @@ t.test('configuration', async t => {
     }
   })
 
-  t.test('a key with a name of its own in the environment is found there alone', async t => {
+  t.test('a key with its own environment name is read only from that name', async t => {
     t.equal(run([], { SHOAL_PROG_STATE_DIR: '/a' })?.state_dir, '/a')
     const shared = { SHOAL_STATE_DIR: '/b' }
     t.throws(() => load([], shared), {
       code: 'config_invalid',
-      message: /SHOAL_STATE_DIR .* use SHOAL_PROG_STATE_DIR/,
+      message: /SHOAL_STATE_DIR .* set SHOAL_PROG_STATE_DIR/,
     })
     t.equal(run(['--state-dir', '/c'], shared)?.state_dir, '/c')
     t.equal(run([], { ...shared, SHOAL_PROG_STATE_DIR: '/a' })?.state_dir, '/a')

@@ -19,7 +19,7 @@ const endOf = async (body: string) => {
   return { said, code }
 }
 
-t.test('a program that does not end by itself is ended, and says what was open', async t => {
+t.test('a program that does not exit by itself is ended and logs its open resources', async t => {
   const { said, code } = await endOf('setInterval(() => {}, 60_000)')
   t.equal(code, 70)
   t.match(JSON.parse(said), ['Timeout'])
@@ -27,6 +27,6 @@ t.test('a program that does not end by itself is ended, and says what was open',
   t.equal(done.code, 0, 'what it has decided on stays')
 })
 
-t.test('one that ends by itself is not kept', async t => {
+t.test('a program that exits by itself is not delayed', async t => {
   t.strictSame(await endOf(''), { said: '', code: 0 })
 })

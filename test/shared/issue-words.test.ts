@@ -5,7 +5,7 @@ import '../../shared/issue-words.ts'
 const told = (schema: z.ZodType, value: unknown): string | undefined =>
   schema.safeParse(value).error?.issues[0]?.message
 
-t.test('what is wrong with a value', async t => {
+t.test('an issue of a value', async t => {
   for (const [schema, value, says] of [
     [z.number().max(2), 3, 'must be at most 2'],
     [z.number().lt(2), 2, 'must be less than 2'],
@@ -15,9 +15,9 @@ t.test('what is wrong with a value', async t => {
     [z.string().max(64), 'a'.repeat(65), 'must have at most 64 characters'],
     [z.array(z.string()).max(4), ['a', 'b', 'c', 'd', 'e'], 'must have at most 4 items'],
     [z.array(z.string()).length(2), ['a'], 'must have exactly 2 items'],
-    [z.string(), 5, 'must be a text'],
+    [z.string(), 5, 'must be a string'],
     [z.number(), '5', 'must be a number'],
-    [z.int(), 1.5, 'must be a whole number'],
+    [z.int(), 1.5, 'must be an integer'],
     [z.boolean(), 'yes', 'must be true or false'],
     [z.array(z.string()), 'x', 'must be a list'],
     [z.strictObject({}), [], 'must be an object'],
@@ -31,10 +31,10 @@ t.test('what is wrong with a value', async t => {
     [z.string().startsWith('gate.'), 'x', 'must begin with gate.'],
     [z.strictObject({}), { a: 1, b: 2 }, 'unknown field a, b'],
   ] as const)
-    t.test(`is told as "${says}"`, async t => t.equal(told(schema, value), says))
+    t.test(`is described as "${says}"`, async t => t.equal(told(schema, value), says))
 })
 
-t.test('of several forms', async t => {
+t.test('an issue of a union', async t => {
   const stop = z.union([z.string(), z.array(z.string()).max(2), z.null()])
   const pair = z.union([z.string(), z.strictObject({ name: z.string() })])
   const either = z.union([z.string().min(3), z.array(z.string()).max(2)])
@@ -43,25 +43,35 @@ t.test('of several forms', async t => {
     z.object({ type: z.literal('json_object') }),
   ])
   for (const [title, schema, value, says] of [
-    ['the one of the right kind is meant', stop, ['a', 'b', 'c'], 'must have at most 2 items'],
     [
-      'all kinds are told where none is right',
+      'the branch of the right kind is described',
+      stop,
+      ['a', 'b', 'c'],
+      'must have at most 2 items',
+    ],
+    [
+      'all branches are described where none is of the right kind',
       stop,
       5,
-      'must be a text, or must be a list, or must be null',
+      'must be a string, or must be a list, or must be null',
     ],
-    ['the place within the one that is meant is told', pair, { name: 5 }, 'name: must be a text'],
+    ['the path within the matching branch is named', pair, { name: 5 }, 'name: must be a string'],
     [
-      'the names are told where a name chooses',
+      'the values of a discriminator are listed',
       typed,
       { type: 'xml' },
       'must be one of text, json_object',
     ],
-    ['a bound is told of the one it belongs to', either, 'a', 'must have at least 3 characters'],
+    [
+      'a bound is described for the branch that it belongs to',
+      either,
+      'a',
+      'must have at least 3 characters',
+    ],
   ] as const)
     t.test(title, async t => t.equal(told(schema, value), says))
 })
 
-t.test('a message that a schema has of its own stays', async t =>
+t.test('a message set by a schema is kept', async t =>
   t.equal(told(z.string({ error: 'name who it is' }), 5), 'name who it is'),
 )

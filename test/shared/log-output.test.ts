@@ -25,7 +25,7 @@ const start = (t: Test, body: string, stdout: 'pipe' | number = 'pipe') => {
 }
 
 t.test('the output of a log', async t => {
-  t.test('is written to the last line when the process ends itself', async t => {
+  t.test('is flushed to the last line when the process exits', async t => {
     const child = start(
       t,
       `
@@ -44,7 +44,7 @@ t.test('the output of a log', async t => {
     )
   })
 
-  t.test('does not keep a process whose reader is gone from its end', async t => {
+  t.test('does not delay the exit of a process whose reader has left', async t => {
     const child = start(
       t,
       `
@@ -59,7 +59,7 @@ t.test('the output of a log', async t => {
     t.strictSame(await once(child, 'exit'), [3, null])
   })
 
-  t.test('does not keep a process whose reader stands still from its end', async t => {
+  t.test('does not delay the exit of a process whose reader has stalled', async t => {
     const folder = await mkdtemp(join(tmpdir(), 'shoal-log-'))
     t.teardown(() => rm(folder, { recursive: true, force: true }))
     const path = join(folder, 'pipe')
@@ -79,7 +79,7 @@ t.test('the output of a log', async t => {
     t.strictSame(await once(child, 'exit'), [3, null])
   })
 
-  t.test('of a pipe is whole where its reader is slow', async t => {
+  t.test('is complete for a slow reader of a pipe', async t => {
     const said = `for (let line = 0; line < 5000; line++) logger.info({ line }, 'said')`
     const child = spawn(
       'sh',
@@ -100,7 +100,7 @@ t.test('the output of a log', async t => {
     )
   })
 
-  t.test('that finds a full disk costs lines, not the process', async t => {
+  t.test('loses lines, not the process, on a full disk', async t => {
     const full = openSync('/dev/full', 'w')
     t.teardown(() => closeSync(full))
     const child = start(
@@ -116,7 +116,7 @@ t.test('the output of a log', async t => {
     t.strictSame(await once(child, 'exit'), [3, null])
   })
 
-  t.test('takes no memory without bound while its reader stands still', async t => {
+  t.test('uses bounded memory while its reader has stalled', async t => {
     const child = start(
       t,
       `

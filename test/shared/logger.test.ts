@@ -10,7 +10,7 @@ const set = () => {
 }
 
 t.test('the log', async t => {
-  t.test('writes so many lines of one warning, counts the rest and says so later', async t => {
+  t.test('limits the lines of one warning and reports how many were suppressed', async t => {
     const { clock, lines, logger } = set()
     for (let cell = 0; cell < 5; cell++) logger.warn({ cell }, 'refused')
     logger.warn({ cell: 9 }, 'another')
@@ -27,7 +27,7 @@ t.test('the log', async t => {
     )
   })
 
-  t.test('writes what happens in order in full', async t => {
+  t.test('writes info lines in full', async t => {
     const { lines, logger } = set()
     for (let cell = 0; cell < 5; cell++) logger.info({ cell }, 'cell changed')
     t.equal(lines.length, 5)
@@ -39,7 +39,7 @@ t.test('the log', async t => {
     t.notMatch(JSON.stringify(lines), /canary/)
   })
 
-  t.test('keeps a plain line and an error with its stack', async t => {
+  t.test('writes a plain line, and an error with its stack', async t => {
     const { lines, logger } = set()
     logger.info('plain')
     logger.error({ err: new Error('broken') }, 'failed')

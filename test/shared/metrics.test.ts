@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Histogram } from '../../shared/metrics/histogram.ts'
-import { histogramValues, Tally } from '../../shared/metrics/metric.ts'
+import { Tally, toMetricValues } from '../../shared/metrics/metric.ts'
 
 t.test('a histogram counts a value up to every bound that is not below it', async t => {
   const histogram = new Histogram([1, 2])
   for (const value of [0, 1, 1.1, 2, 3]) histogram.observe(value)
-  t.strictSame(histogram.cumulative(), [2, 4, 5])
+  t.strictSame(histogram.toCumulative(), [2, 4, 5])
   t.match([histogram.sum, histogram.count], [7.1, 5])
-  t.strictSame(histogramValues({ a: 'b' }, histogram), [
+  t.strictSame(toMetricValues({ a: 'b' }, histogram), [
     { labels: { a: 'b', le: '1' }, value: 2, suffix: '_bucket' },
     { labels: { a: 'b', le: '2' }, value: 4, suffix: '_bucket' },
     { labels: { a: 'b', le: '+Inf' }, value: 5, suffix: '_bucket' },
@@ -24,12 +24,12 @@ t.test('a histogram agrees with counting by hand, for any values', async t => {
       const histogram = new Histogram(bounds)
       for (const value of values) histogram.observe(value)
       const upTo = (bound: number) => values.filter(value => value <= bound).length
-      t.strictSame(histogram.cumulative(), [...bounds.map(upTo), values.length])
+      t.strictSame(histogram.toCumulative(), [...bounds.map(upTo), values.length])
     }),
   )
 })
 
-t.test('a tally keeps label values apart', async t => {
+t.test('a tally counts per combination of label values', async t => {
   const tally = new Tally()
   tally.add(['a', 'b'])
   tally.add(['a', 'b'], 2)

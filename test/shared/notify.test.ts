@@ -20,7 +20,7 @@ t.test('systemd', async t => {
       send: line => sent.push(line),
       signal: stop.signal,
       longestStallMs: () => stalls[round - 1] ?? 0,
-      healthy,
+      isHealthy: healthy,
       wait: async milliseconds => {
         pauses.push(milliseconds)
         if (++round > stalls.length) stop.abort()
@@ -29,25 +29,25 @@ t.test('systemd', async t => {
     return { sent, pauses }
   }
 
-  t.strictSame(await run({}, [0]), { sent: [], pauses: [] }, 'is told nothing when it is not there')
+  t.strictSame(await run({}, [0]), { sent: [], pauses: [] }, 'nothing is sent without systemd')
   t.strictSame(
     await run(WATCHED, [0, 4499, 4500, 10]),
     {
       sent: ['READY=1', 'WATCHDOG=1', 'WATCHDOG=1', 'WATCHDOG=1', 'STOPPING=1'],
       pauses: [3000, 3000, 3000, 3000, 3000],
     },
-    'gets a sign of life only when the event loop is fine',
+    'the watchdog is fed only while the event loop is responsive',
   )
   const answers = [true, false, true]
   t.strictSame(
     (await run(WATCHED, [0, 0, 0], () => answers.shift() ?? true)).sent,
     ['READY=1', 'WATCHDOG=1', 'WATCHDOG=1', 'STOPPING=1'],
-    'gets none while the process cannot do its work',
+    'the watchdog is not fed while the process is unhealthy',
   )
   t.strictSame((await run({ NOTIFY_SOCKET: '/x' }, [])).sent, ['READY=1'], 'without a watchdog')
 })
 
-t.test('a process on a lifeline is told when its launcher is gone', async t => {
+t.test('a process on a lifeline is notified when its launcher ends', async t => {
   const gone = async (env: Record<string, string>): Promise<boolean> => {
     const stdin = new PassThrough()
     let told = false

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createPrivate, readPrivate, replacePrivate } from '../../shared/private-file.ts'
-import { isSignedBy, newPrivateKey, signerFrom, signerOf } from '../../shared/signing.ts'
+import { createSigner, generatePrivateKey, isSignedBy, openSigner } from '../../shared/signing.ts'
 
 const folderOf = (t: Test): string => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-signing-'))
@@ -20,13 +20,13 @@ const folderOf = (t: Test): string => {
 }
 
 t.test('a signature', async t => {
-  const signer = signerOf(newPrivateKey())
-  const other = signerOf(newPrivateKey())
+  const signer = createSigner(generatePrivateKey())
+  const other = createSigner(generatePrivateKey())
   const value = { b: 1, a: ['x', { c: null }] }
   const signature = signer.sign('command', value)
   const good = [signer.publicKey, 'command', value, signature] as const
 
-  t.test('is good for the value it was made for, however its members are ordered', async t => {
+  t.test('is valid for its value, in any order of members', async t => {
     t.ok(isSignedBy(...good))
     t.ok(isSignedBy(signer.publicKey, 'command', { a: ['x', { c: null }], b: 1 }, signature))
   })
@@ -48,30 +48,30 @@ t.test('a signature', async t => {
 })
 
 t.test('a key file', async t => {
-  t.test('is made once, for its owner alone, and read again', async t => {
+  t.test('is created once, readable by its owner only, and read again', async t => {
     const path = join(folderOf(t), 'state', 'signing.key')
-    const first = await signerFrom(path)
-    t.equal((await signerFrom(path)).publicKey, first.publicKey)
+    const first = await openSigner(path)
+    t.equal((await openSigner(path)).publicKey, first.publicKey)
     t.equal(statSync(path).mode & 0o777, 0o600)
     t.equal(statSync(join(path, '..')).mode & 0o777, 0o700)
   })
 
-  t.test('is one key for all that make it at the same time', async t => {
+  t.test('holds one key when several processes create it at once', async t => {
     const path = join(folderOf(t), 'signing.key')
-    const signers = await Promise.all(Array.from({ length: 8 }, () => signerFrom(path)))
+    const signers = await Promise.all(Array.from({ length: 8 }, () => openSigner(path)))
     t.equal(new Set(signers.map(({ publicKey }) => publicKey)).size, 1)
   })
 
-  t.test('that is damaged is an error and stays as it is', async t => {
+  t.test('that is damaged causes an error and is not replaced', async t => {
     const path = join(folderOf(t), 'signing.key')
     writeFileSync(path, 'rubbish')
-    await t.rejects(signerFrom(path), { code: 'store_unavailable' })
+    await t.rejects(openSigner(path), { code: 'store_unavailable' })
     t.equal(readFileSync(path, 'utf8'), 'rubbish')
   })
 })
 
 t.test('a private file', async t => {
-  t.test('is replaced as a whole and leaves nothing beside it', async t => {
+  t.test('is replaced atomically and leaves no temporary file', async t => {
     const folder = folderOf(t)
     const path = join(folder, 'x.json')
     await replacePrivate(path, 'one')
@@ -84,7 +84,7 @@ t.test('a private file', async t => {
     t.strictSame(readdirSync(folder), ['x.json'])
   })
 
-  t.test('that is not there is undefined', async t => {
+  t.test('that does not exist reads as undefined', async t => {
     t.equal(await readPrivate(join(folderOf(t), 'none')), undefined)
   })
 })

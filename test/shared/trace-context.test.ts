@@ -4,7 +4,7 @@ import { traceContextOf, traceHeaders } from '../../shared/tracing/trace-context
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SPAN = 'b7ad6b7169203331'
 
-t.test('a traceparent is read as W3C Trace Context has it', async t => {
+t.test('a traceparent is parsed as W3C Trace Context defines it', async t => {
   for (const [traceparent, flags] of [
     [`00-${TRACE}-${SPAN}-01`, 1],
     [`00-${TRACE}-${SPAN}-00`, 0],
@@ -17,7 +17,7 @@ t.test('a traceparent is read as W3C Trace Context has it', async t => {
   }
 })
 
-t.test('one that is not valid is not passed on, nor is the state beside it', async t => {
+t.test('an invalid traceparent is dropped together with its tracestate', async t => {
   for (const traceparent of [
     '',
     'x',
@@ -31,7 +31,7 @@ t.test('one that is not valid is not passed on, nor is the state beside it', asy
     t.strictSame(traceHeaders(traceContextOf({ traceparent, tracestate: 'a=b' })), {}, traceparent)
 })
 
-t.test('the state goes with it, unless it is longer than it need be', async t => {
+t.test('a tracestate is passed on unless it is too long', async t => {
   const traceparent = `00-${TRACE}-${SPAN}-01`
   const passed = (tracestate: string) => traceHeaders(traceContextOf({ traceparent, tracestate }))
   t.strictSame(passed('a=b'), { traceparent, tracestate: 'a=b' })

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { canonicalJson } from '../../shared/canonical-json.ts'
-import { printed } from '../../shared/print.ts'
-import { visible, visibleText } from '../../shared/visible.ts'
+import { formatOutput } from '../../shared/print.ts'
+import { escapeHidden, escapeHiddenInText } from '../../shared/visible.ts'
 
-t.test('what hides, turns or steers is written as its code point', async t => {
+t.test('hidden, bidirectional and control characters are written as code points', async t => {
   for (const [what, given, shown] of [
     ['letters of the world and pictures stay', 'plain ä 中 Zürich 🚀', 'plain ä 中 Zürich 🚀'],
     ['an escape sequence', '\u001b[2Jx', '\\u{1b}[2Jx'],
@@ -29,22 +29,22 @@ t.test('what hides, turns or steers is written as its code point', async t => {
     ['half of a pair', 'a\ud800', 'a\\u{d800}'],
     ['private use', 'a\ue000', 'a\\u{e000}'],
   ] as const)
-    t.equal(visible(given), shown, what)
+    t.equal(escapeHidden(given), shown, what)
 })
 
-t.test('the words of a model keep their lines and emoji', async t => {
+t.test('the text of a model keeps its lines and emoji', async t => {
   const given = 'a\n\tb\u00a0c ❤\ufe0f\u200d\u001b[1m\u202e'
-  t.equal(visibleText(given), 'a\n\tb\u00a0c ❤\ufe0f\u200d\\u{1b}[1m\\u{202e}')
+  t.equal(escapeHiddenInText(given), 'a\n\tb\u00a0c ❤\ufe0f\u200d\\u{1b}[1m\\u{202e}')
 })
 
-t.test('canonical JSON that is made visible is never the same for different values', async t => {
+t.test('escaped canonical JSON differs for different values', async t => {
   const values = [{ 'a\u200b': 1 }, { 'a\\u{200b}': 1 }, { a: 1 }, { 'a\\\\u{200b}': 1 }]
-  const texts = values.map(value => visible(canonicalJson(value)))
+  const texts = values.map(value => escapeHidden(canonicalJson(value)))
   t.equal(new Set(texts).size, values.length, texts.join(' '))
 })
 
-t.test('tables and records of the command line are made visible the same way', async t => {
-  const text = printed([{ name: 'b\u{e0041}' }, { name: 'c\u3164' }], 'text')
+t.test('tables and records of the command line are escaped the same way', async t => {
+  const text = formatOutput([{ name: 'b\u{e0041}' }, { name: 'c\u3164' }], 'text')
   t.match(text, 'b\\u{e0041}')
   t.match(text, 'c\\u{3164}')
 })

@@ -7,7 +7,7 @@ import { Keys } from '../../coordinator/keys/keys.ts'
 import { addPerson } from '../../coordinator/people/people.ts'
 import { addTenant } from '../../coordinator/people/tenants.ts'
 import type { Store } from '../../coordinator/store/store.ts'
-import { newPrivateKey, signerOf } from '../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../shared/signing.ts'
 
 /** Pseudo-random numbers that a seed repeats (mulberry32). */
 const randomOf = (seed: number) => {
@@ -85,7 +85,7 @@ export const runHistories = async (
   const gates = new GateKeeper({
     store,
     definitions,
-    signer: signerOf(newPrivateKey()),
+    signer: createSigner(generatePrivateKey()),
     publish: () => ({}) as never,
     now: () => clock.now,
   })

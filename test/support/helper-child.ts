@@ -1,7 +1,7 @@
 /** The helper with a table of its own: functions that do what foreign code does at its worst. */
 import { spawn } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { serve } from '../../daemon/helper/child/serve.ts'
+import { serveCalls } from '../../daemon/helper/child/serve.ts'
 import type { CallContext, HelperFunction } from '../../daemon/helper/child/served-call.ts'
 
 let produced = 0
@@ -65,6 +65,6 @@ const functions: Readonly<Record<string, HelperFunction>> = {
   },
 }
 
-serve({
+serveCalls({
   test: async name => (Object.hasOwn(functions, name) ? functions[name] : undefined),
 })

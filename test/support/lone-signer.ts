@@ -1,7 +1,7 @@
-import { newPrivateKey, type Signer, signerOf } from '../../shared/signing.ts'
+import { createSigner, generatePrivateKey, type Signer } from '../../shared/signing.ts'
 
 /** A signing key without a history: it vouches for itself alone. */
-export const loneSigner = (signer: Signer = signerOf(newPrivateKey())) => {
+export const loneSigner = (signer: Signer = createSigner(generatePrivateKey())) => {
   const isOwn = (key: string): boolean => key === signer.publicKey
   return { ...signer, endorses: isOwn, witnesses: isOwn }
 }

@@ -141,7 +141,7 @@ export interface Operations extends Skills {
   'host-battery': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
   /** Maker, version and date of the firmware. */
   'host-bios': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Disks and partitions: size in bytes, file system, where they are mounted. */
+  /** Disks and partitions: size in bytes, file system, mount point. */
   'host-block-devices': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
   /** Paired Bluetooth devices and whether they are connected. */
   'host-bluetooth-devices': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
@@ -151,21 +151,21 @@ export interface Operations extends Skills {
   'host-cpu': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
   /** Size of the caches of the processor, bytes. */
   'host-cpu-cache': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Clock of every core now, GHz. */
+  /** Current clock of every core, GHz. */
   'host-cpu-current-speed': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** The instruction sets of the processor, with spaces between them. */
+  /** Instruction sets of the processor, separated by spaces. */
   'host-cpu-flags': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': string | null } }
   /** Temperature of the processor and its cores, degrees Celsius. */
   'host-cpu-temperature': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Load of the processor and of every core since the last look, percent. */
+  /** Load of the processor and of every core since the previous sample, percent. */
   'host-current-load': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
   /** Maker, model, size in bytes and health of the physical disks. */
   'host-disk-layout': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** Operations of the disks since boot and per second; waiting times in milliseconds. */
+  /** Disk operations since boot and per second; wait times in milliseconds. */
   'host-disks-io': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
   /** Processes in containers, without their arguments. */
   'host-docker-container-processes': { input: { 'cell_id': string; 'container'?: string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** What containers use: processor and memory in percent, memory and traffic in bytes. */
+  /** Resource use of containers: processor and memory in percent, memory and traffic in bytes. */
   'host-docker-container-stats': { input: { 'cell_id': string; 'container'?: string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
   /** Containers with image, state, ports and mounts. */
   'host-docker-containers': { input: { 'cell_id': string; 'all'?: boolean }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
@@ -175,7 +175,7 @@ export interface Operations extends Skills {
   'host-docker-info': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
   /** Volumes of the docker engine. */
   'host-docker-volumes': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** How many files are open and how many may be. */
+  /** Number of open files, and their limit. */
   'host-fs-open-files': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
   /** Mounted file systems: sizes in bytes, use in percent. */
   'host-fs-size': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
@@ -185,19 +185,19 @@ export interface Operations extends Skills {
   'host-full-load': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': number | null } }
   /** Graphics controllers and displays: memory in MiB, temperatures in degrees Celsius, power in watts. */
   'host-graphics': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Whether a site answers, with what status and after how many milliseconds. Asks only what the cell allows. */
+  /** Whether a site answers, with its status and latency in milliseconds. Contacts only targets that the cell allows. */
   'host-inet-checksite': { input: { 'cell_id': string; 'url': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Round trip of a ping, milliseconds. Asks only what the cell allows. */
+  /** Round-trip time of a ping, milliseconds. Contacts only targets that the cell allows. */
   'host-inet-latency': { input: { 'cell_id': string; 'host': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': number | null } }
   /** Memory and swap of the machine, bytes. */
   'host-mem': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Every memory module: size in bytes, type, clock in MHz. */
+  /** Memory modules: size in bytes, type, clock in MHz. */
   'host-mem-layout': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
   /** Open sockets with their addresses, state and process. */
   'host-network-connections': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** The address of the default gateway. */
+  /** Address of the default gateway. */
   'host-network-gateway-default': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': string | null } }
-  /** The network interface of the default route. */
+  /** Network interface of the default route. */
   'host-network-interface-default': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': string | null } }
   /** Interfaces with their addresses and state; speed in Mbit/s. */
   'host-network-interfaces': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
@@ -205,35 +205,35 @@ export interface Operations extends Skills {
   'host-network-stats': { input: { 'cell_id': string; 'interfaces'?: (string)[] }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
   /** Distribution, release, kernel and host name. */
   'host-os-info': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Printers that are set up, without their addresses. */
+  /** Configured printers, without their addresses. */
   'host-printer': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** What the processes with these names use together, percent. */
+  /** Combined load of the processes with these names, percent. */
   'host-process-load': { input: { 'cell_id': string; 'names': (string)[] }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
   /** Every process, the busiest first: shares of processor and memory in percent, sizes in KiB, without its arguments. */
   'host-processes': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
   /** Services of the machine and whether they run: shares of processor and memory in percent. */
   'host-services': { input: { 'cell_id': string; 'names'?: (string)[] }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** The shell of the account that the daemon runs as. */
+  /** Shell of the account that the daemon runs as. */
   'host-shell': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': string | null } }
   /** Maker and model of the machine, and whether it is virtual. */
   'host-system': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
   /** Clock (unix time, milliseconds), time zone and uptime (seconds) of the machine. */
   'host-time': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** What is plugged into the USB buses. */
+  /** Devices on the USB buses. */
   'host-usb': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** Who is logged in, since when and from where, without what they run. */
+  /** Logged-in users, with the time and origin of the login, without their commands. */
   'host-users': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
   /** Digests of the ids of the operating system and the hardware, and the hardware addresses of the network. */
   'host-uuid': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
   /** Virtual machines of VirtualBox. */
   'host-vbox-info': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** Versions of programs that are installed; an empty one was not found. */
+  /** Versions of installed programs; empty for a program that was not found. */
   'host-versions': { input: { 'cell_id': string; 'apps'?: ('bash' | 'bun' | 'deno' | 'docker' | 'dotnet' | 'fish' | 'gcc' | 'git' | 'java' | 'kernel' | 'mongodb' | 'mysql' | 'nginx' | 'node' | 'npm' | 'openssl' | 'perl' | 'php' | 'pip' | 'pip3' | 'pm2' | 'postfix' | 'postgresql' | 'python' | 'python3' | 'redis' | 'systemOpenssl' | 'tsc' | 'v8' | 'virtualbox' | 'yarn' | 'zsh')[] }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': Record<string, Json> | null } }
-  /** Wifi networks the machine is connected to: frequency in MHz, signal in dBm. */
+  /** Connected wifi networks: frequency in MHz, signal in dBm. */
   'host-wifi-connections': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** The wifi adapters of the machine. */
+  /** Wifi adapters of the machine. */
   'host-wifi-interfaces': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
-  /** Wifi networks in reach: frequency in MHz, signal in dBm. */
+  /** Wifi networks in range: frequency in MHz, signal in dBm. */
   'host-wifi-networks': { input: { 'cell_id': string }; output: { 'available': boolean; 'reason': string | null; 'taken_at': string; 'cell_id': string; 'data': (Record<string, Json>)[] | null } }
   /** List API keys without their secrets: your own or, for administrators, all keys of the tenant. */
   'keys-list': { input: { 'after'?: string; 'limit'?: number }; output: { 'keys': ({ 'id': string; 'tenant_id': string; 'further_tenants': (string)[]; 'person_id': string; 'tier': 'free' | 'pro' | 'enterprise'; 'roles': ('client' | 'builder' | 'reviewer' | 'architect' | 'finance' | 'legal' | 'operator_admin')[]; 'kind': 'person' | 'ai_agent' | 'autonomous' | 'ci_pipeline'; 'label': string; 'created_at': string; 'expires_at': string | null; 'revoked_at': string | null; 'last_used_at': string | null })[]; 'next': string | null } }

@@ -15,7 +15,7 @@ export interface PushParts {
   config: Pick<WebhooksConfig, 'max_attempts' | 'retry_first_seconds'>
   configs: Pick<PushConfigs, 'forSending'>
   sender: Pick<Sender, 'send'>
-  /** Whether who made the hook sees its task now. */
+  /** Whether the creator of the webhook may see its task now. */
   isSeen: (hook: HookPlace) => Promise<boolean>
   /** Whether a tenant is disabled now. */
   isShut: (tenantId: string) => Promise<boolean>

@@ -21,14 +21,14 @@ export interface PushConfigs {
     tenantId: string,
     config: TaskPushNotificationConfig,
     version: Version,
-    /** Who makes it. */
+    /** Id of the key that creates it. */
     keyId: string,
   ): Promise<TaskPushNotificationConfig>
   list(taskId: string, tenantId: string): Promise<TaskPushNotificationConfig[]>
   remove(taskId: string, tenantId: string, configId: string): Promise<void>
-  /** With their secrets. */
+  /** Configurations of a task with their secrets. */
   forSending(taskId: string, tenantId: string): Promise<TaskPushNotificationConfig[]>
-  /** Who has to be told of a task, and in which version. */
+  /** Webhooks of a task, each with its protocol version. */
   hooksOf(
     trx: Transaction<LedgerTables>,
     taskId: string,

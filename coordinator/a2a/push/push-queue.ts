@@ -42,8 +42,10 @@ export const pushQueue = ({ configs, queue, logger }: PushQueueParts): TaskHooks
         }
         const payload = { tenant_id: tenantId, task_id: taskId, config_id: id, body }
         await queue.addWithin(trx, {
-          ...{ kind: A2A_PUSH, payload: { ...payload, content_type: contentType } },
-          ...{ tenantId, lane },
+          kind: A2A_PUSH,
+          payload: { ...payload, content_type: contentType },
+          tenantId,
+          lane,
         })
         waiting++
       }

@@ -88,7 +88,7 @@ const answerOf = ({ responses }: DocumentedOperation): string => {
     .join('\n')
 }
 
-/** What only asking a model can lead to. */
+/** Error codes that only inference routes return. */
 const OF_INFERENCE: readonly ErrorCode[] = [
   'tier_exceeded',
   'invalid_model',

@@ -2,7 +2,7 @@ import type { JsonSchema } from '../../operations/json-schema.ts'
 
 /** One field of a body or answer, or one parameter, as a line of a table. */
 export interface Row {
-  /** With those above it: `document.log.level`; `[]` stands for every item of a list. */
+  /** Full path of the field: `document.log.level`; `[]` stands for every item of a list. */
   name: string
   type: string
   required: boolean
@@ -10,7 +10,7 @@ export interface Row {
 }
 
 const MAX_DEPTH = 4
-/** So many choices are told with the type; more of them are a sentence of their own. */
+/** Largest number of choices shown with the type; longer lists get a sentence. */
 const FEW = 3
 
 /** The fields of an object, those within their own objects and lists included. */
@@ -77,7 +77,7 @@ export const typeOf = (schema: JsonSchema): string => {
   return typeof schema.type === 'string' ? schema.type : 'any'
 }
 
-/** What it is for, its bounds and its default. */
+/** Description, bounds and default of a field. */
 const noteOf = (schema: JsonSchema): string =>
   [
     typeof schema.description === 'string' ? schema.description : '',

@@ -6,7 +6,7 @@ export interface OperatorPrompt {
   arguments: readonly { name: string; description: string; required: boolean }[]
   /** Tools it tells the model to use; without all of them the prompt is not offered. */
   tools: readonly string[]
-  /** What the model is told. Values are at most `MAX_ARGUMENT_CHARS` long. */
+  /** Text for the model. Values are at most `MAX_ARGUMENT_CHARS` long. */
   text: (values: Readonly<Record<string, string>>) => string
 }
 

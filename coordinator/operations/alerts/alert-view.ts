@@ -12,12 +12,12 @@ export const AlertView = z.object({
   level: z.enum(['warn', 'critical']),
   /** Null when it is about the whole fleet. */
   cell_id: z.string().nullable(),
-  /** Which GPU or engine of the cell. */
+  /** GPU or engine of the cell that the alert is about. */
   part: z.string().nullable(),
   message: z.string(),
   raised_at: z.iso.datetime(),
   cleared_at: z.iso.datetime().nullable(),
-  /** Who looks after it, as a person's id; null as long as nobody does. */
+  /** Acknowledgement, with the person's id; null while nobody has acknowledged the alert. */
   acknowledged: z.object({ by: z.string(), at: z.iso.datetime(), note: z.string() }).nullable(),
 })
 

@@ -18,9 +18,9 @@ export default defineOperation({
         rule: AlertRuleName,
         level: AlertView.shape.level,
         says: z.string(),
-        /** How long it must be bad before an alert is raised, seconds. */
+        /** Time the condition must hold before an alert is raised, in seconds. */
         raise_after_s: z.number(),
-        /** How long it must be good before the alert is cleared, seconds. */
+        /** Time the condition must be absent before the alert is cleared, in seconds. */
         clear_after_s: z.number(),
         /** Alerts of this rule that are raised now. */
         raised: z.int(),
@@ -33,7 +33,9 @@ export default defineOperation({
       rules: AlertRuleName.options.map(rule => {
         const { level, says, raiseAfterMs, clearAfterMs } = ALERT_RULES[rule]
         return {
-          ...{ rule, level, says },
+          rule,
+          level,
+          says,
           raise_after_s: raiseAfterMs / 1000,
           clear_after_s: clearAfterMs / 1000,
           raised: raised.filter(alert => alert.rule === rule).length,

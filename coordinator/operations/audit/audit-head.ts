@@ -22,7 +22,7 @@ export default defineOperation({
         signature: z.string(),
       })
       .nullable(),
-    /** How long rows are kept. */
+    /** Retention of audit rows, in days. */
     retention_days: z.int(),
   }),
   run: (_input, { audit }) => {

@@ -50,7 +50,10 @@ export default defineOperation({
     const verdict = await audit.verify(witnessOf(seq, hash))
     if (!verdict.ok)
       return {
-        ...{ ok: false, rows: verdict.brokenAt - 1, head: null, purged: null },
+        ok: false,
+        rows: verdict.brokenAt - 1,
+        head: null,
+        purged: null,
         broken_at: verdict.brokenAt,
         reason: verdict.reason,
       }

@@ -29,7 +29,7 @@ const When = z
   .max(40)
   .describe('Start of the period: a time (`2026-11-20T08:00:00Z`) or an age (`30m`, `24h`, `7d`).')
 
-/** What audit-query and audit-export can be asked for. */
+/** Filters of audit-query and audit-export. */
 export const AUDIT_FILTER = {
   since: When.exactOptional(),
   last: When.exactOptional().describe('Alias of since: `--last 24h`.'),

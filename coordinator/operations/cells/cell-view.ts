@@ -9,7 +9,7 @@ import type { Cell as LiveCell } from '../../fleet/cell.ts'
 import { engineReports } from '../../fleet/cell.ts'
 import { type Metric, metricsOf } from '../../fleet/metrics.ts'
 
-/** What an operator calls a cell: `site: north`. */
+/** Operator-defined labels of a cell, such as `site: north`. */
 export const Labels = z.record(
   z.string().regex(/^[a-z0-9]([a-z0-9._/-]{0,61}[a-z0-9])?$/),
   z.string().max(256),
@@ -37,7 +37,7 @@ export const CellSummary = z.object({
   version: z.string().nullable(),
   /** Model ids that are loaded. */
   models: z.array(z.string()),
-  /** From the newest sample; null is not known. */
+  /** GPU utilization from the newest sample; null when unknown. */
   gpu_percent: z.number().nullable(),
   vram_used_percent: z.number().nullable(),
   slots_busy_percent: z.number().nullable(),
@@ -56,7 +56,7 @@ export const CellDetails = CellSummary.extend({
   engines: z.array(EngineReport),
   /** Capability level of its daemon; null before it was heard of. */
   capability: z.int().nullable(),
-  /** What it can be commanded to do. */
+  /** Verbs that the cell accepts as commands. */
   verbs: z.array(VerbFacts),
   sample: z
     .object({ taken_at: z.iso.datetime(), host: HostSample, gpus: z.array(GpuSample) })
@@ -82,13 +82,13 @@ export const summaryOf = (
   enrolled_at: new Date(cell.enrolledAt).toISOString(),
 })
 
-/** What was decided of a cell comes before what it shows. */
+/** An operator's decision about a cell takes precedence over its observed presence. */
 const presenceOf = (cell: Cell, live: LiveCell | undefined) => {
   if (cell.revokedAt !== undefined) return 'revoked'
   return cell.quarantinedAt === undefined ? (live?.presence ?? 'unknown') : 'quarantined'
 }
 
-/** That can be asked for now: what a dead cell had says nothing. */
+/** Models that can be requested now; the models of a dead cell cannot. */
 const modelsOf = (live: LiveCell | undefined): string[] =>
   live === undefined || live.presence === 'dead'
     ? []
@@ -111,7 +111,7 @@ const loadOf = (live: LiveCell | undefined) => {
   return Object.fromEntries(entries) as Record<(typeof LOAD)[number], number | null>
 }
 
-/** Those of its join token, and those that it has announced. */
+/** Tags from the cell's join token and from its announcement. */
 export const tagsOf = (cell: Cell, live: LiveCell | undefined): string[] => [
   ...new Set([...cell.tags, ...(live?.announce?.tags ?? [])]),
 ]

@@ -15,7 +15,7 @@ export const ConfigView = z.object({
 
 export const CellConfigView = z.object({
   cell_id: z.string(),
-  /** In the order in which their documents are laid over each other; the cell's own comes last. */
+  /** Tags in the order in which their documents are merged; the cell's own document comes last. */
   tags: z.array(z.string()),
   sources: z.array(ConfigView),
   desired: z.object({ version: z.int(), document: Document }),

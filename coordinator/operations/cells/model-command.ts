@@ -20,7 +20,7 @@ export const ModelAnswer = z.object({
   cell_id: z.string(),
   model: z.string(),
   state: ModelState.nullable(),
-  /** What `loading` means now: downloading, checking or loading. */
+  /** Phase of `loading`: downloading, checking or loading. */
   phase: z.string().nullable(),
   progress_percent: z.number().nullable(),
   remaining_seconds: z.int().nullable(),
@@ -92,7 +92,7 @@ const answerOf = (command: CommandRecord, model: string): ModelAnswer => {
   }
 }
 
-/** What a cell may refuse with that is not its own trouble. */
+/** Refusals of a cell that are the requester's fault and are passed on unchanged. */
 const PASSED_ON: readonly ErrorCode[] = ['conflict', 'model_not_found']
 
 const refusal = ({ cellId, state, reason, message }: CommandRecord): ShoalError => {

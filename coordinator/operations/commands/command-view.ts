@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
-import { AckState, Hazard, Progress } from '../../../shared/wire/command.ts'
+import { AckState, CommandProgress, Hazard } from '../../../shared/wire/command.ts'
 import type { CommandRecord } from '../../control/command.ts'
 
 export const CommandView = z.object({
@@ -19,7 +19,7 @@ export const CommandView = z.object({
   /** Null in lists where it is larger than 32 KiB. */
   result: z.json(),
   /** Null unless it is executing and has reported some. */
-  progress: Progress.nullable(),
+  progress: CommandProgress.nullable(),
   requested_by: z.string(),
   issued_at: z.iso.datetime(),
   expires_at: z.iso.datetime(),

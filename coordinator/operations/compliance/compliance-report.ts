@@ -23,7 +23,7 @@ export default defineOperation({
   output: z.object({
     generated_at: z.iso.datetime(),
     frameworks: z.array(FrameworkView),
-    /** With `as` text or html: the same to read. */
+    /** Content type of the rendered report; null unless `as` is text or html. */
     content_type: z.string().nullable(),
     text: z.string().nullable(),
   }),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { iso } from '../../../shared/time.ts'
-import { visible } from '../../../shared/visible.ts'
+import { escapeHidden } from '../../../shared/visible.ts'
 import type { Caller } from '../../gates/asking.ts'
 import { isOwnSubject } from '../../gates/own-subject.ts'
 import { canonical } from '../../gates/plan-hash.ts'
@@ -22,7 +22,7 @@ const Vote = z.object({
   at: z.iso.datetime(),
 })
 
-/** In the order of what a list shows first where there is little room. */
+/** Fields are ordered by importance: a list shows the first ones where space is short. */
 export const RequestView = z.object({
   id: z.string(),
   state: z.enum(REQUEST_STATES),
@@ -31,18 +31,18 @@ export const RequestView = z.object({
   gate_id: z.string(),
   requester_id: z.string(),
   approvals_missing: z.int(),
-  /** Why it ended, or can never pass. */
+  /** Reason why the request ended or can never pass. */
   reason: z.string().nullable(),
   subject: z.string(),
   /** SHA-256 of the plan in canonical JSON. */
   plan_hash: z.string(),
   /** The plan as it was hashed, with all that hides made visible: this is what is approved. */
   plan_text: z.string(),
-  /** What speaks for it, in canonical JSON, made visible as the plan is; null without any. */
+  /** Supporting evidence as canonical JSON, made visible as the plan is; null without evidence. */
   evidence_text: z.string().nullable(),
   votes: z.array(Vote),
   created_at: z.iso.datetime(),
-  /** When it ends unless it is decided, or, once approved, used. */
+  /** Expiry of the request, or of its approval once it is approved. */
   expires_at: z.iso.datetime(),
 })
 
@@ -57,22 +57,22 @@ export const viewFor = (
   return {
     id: request.id,
     state,
-    summary: visible(request.summary),
+    summary: escapeHidden(request.summary),
     status: fault === undefined ? publicStatus(state) : 'blocked',
     gate_id: request.gateId,
     requester_id: request.requesterId,
     approvals_missing: state === 'pending' && fault === undefined ? missing(request, gates) : 0,
-    reason: reason === undefined ? null : visible(reason),
-    subject: visible(request.subject),
+    reason: reason === undefined ? null : escapeHidden(reason),
+    subject: escapeHidden(request.subject),
     plan_hash: request.planHash,
-    plan_text: visible(canonical(request.plan, 'plan')),
+    plan_text: escapeHidden(canonical(request.plan, 'plan')),
     evidence_text:
-      request.evidence === null ? null : visible(canonical(request.evidence, 'evidence')),
+      request.evidence === null ? null : escapeHidden(canonical(request.evidence, 'evidence')),
     votes: request.votes.map(vote => ({
       person_id: vote.personId,
       decision: vote.decision,
       roles: [...vote.roles],
-      reason: visible(vote.reason),
+      reason: escapeHidden(vote.reason),
       at: iso(vote.at),
     })),
     created_at: iso(request.createdAt),

@@ -13,9 +13,9 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({ gate_id: z.string().min(1).max(128) }),
   output: GateView.extend({
-    /** How many different persons must approve. */
+    /** Number of different people who must approve. */
     persons: z.int(),
-    /** Whether your key is one that may approve what others ask here. */
+    /** Whether your key may approve other people's requests at this gate. */
     you_may_approve: z.boolean(),
   }),
   run: async ({ gate_id }, context) => {
@@ -24,7 +24,8 @@ export default defineOperation({
     const waiting = await context.gates.pending({ tenantId })
     const { approvals } = definition
     return {
-      ...{ gate_id, ...definition },
+      gate_id,
+      ...definition,
       pending: waiting.get(gate_id) ?? 0,
       persons: approvals.length,
       you_may_approve:

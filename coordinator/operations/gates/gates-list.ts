@@ -5,11 +5,11 @@ import { callerOf } from './gate-view.ts'
 export const GateView = z.object({
   gate_id: z.string(),
   purpose: z.string(),
-  /** For each person who must approve: the roles of which that person has one. */
+  /** One entry per required approver: the roles of which that person needs one. */
   approvals: z.array(z.array(z.string())),
   request_minutes: z.int(),
   approval_minutes: z.int(),
-  /** Requests of the own tenant that wait. */
+  /** Number of pending requests of the caller's tenant. */
   pending: z.int(),
 })
 

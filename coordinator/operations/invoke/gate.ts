@@ -39,7 +39,10 @@ export const carryOut = async (
 
 const coveredBy = ({ plan, covers = plan }: Planned<unknown>): unknown => covers
 
-/** The same plan again finds its request; another one with its subject supersedes it. */
+/**
+ * Finds the request of an equal plan, or makes one; a different plan with its subject supersedes
+ * it.
+ */
 const askAt = async (
   gateId: string,
   planned: Planned<unknown>,

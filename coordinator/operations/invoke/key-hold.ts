@@ -4,9 +4,9 @@ import type { Call } from './invocation.ts'
 import type { CallTime } from './time.ts'
 
 /**
- * Follows the key of a call while it runs; the answer lets go of it. When the key ends meanwhile, a
- * call that reads ends at once with the reason. One that acts is told by its signal, and what it has
- * done all the same is answered: nobody must be in doubt.
+ * Watches the key of a running call until it answers. When the key ends, a reading call is aborted
+ * with the reason. An acting call is signalled, but its result is still returned, so that its
+ * effect is never in doubt.
  */
 export const holdKey = (
   { operation, caller: { key, tenantId } }: Call,

@@ -27,7 +27,7 @@ export class CallTime {
   readonly #signals: readonly AbortSignal[]
   readonly #late: () => void
   readonly #timer: NodeJS.Timeout
-  /** When the operation itself was started, by the monotonic clock; not for a repeated answer. */
+  /** Start of the operation itself, by the monotonic clock; undefined for a replayed answer. */
   startedMs: number | undefined
   #reject: ((error: unknown) => void) | undefined
   #isTimedOut = false

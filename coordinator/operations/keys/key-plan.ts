@@ -4,7 +4,7 @@ import { KEY_KINDS, ROLES } from '../../keys/key.ts'
 
 export const KEY_GATE = 'gate.developer-api-key-approve'
 
-/** What is approved when a key is. */
+/** Plan that approvers of a new key approve. */
 export const KeyPlan = z.strictObject({
   action: z.literal('key.issue'),
   tenant_id: z.string(),

@@ -80,9 +80,10 @@ const requireOwnTenants = ({ further_tenants, roles }: KeyPlan, key: Key): void 
 }
 
 /**
- * Who is given a new secret of a key has that key. Throws `forbidden` unless it is the calling key
- * itself, or a key of the same person, held by the person, that may do all that it may: else an
- * administrator could vote as somebody else, and a program or a lesser key become its person.
+ * Throws `forbidden` unless the caller is the key itself, or another key held by the same person
+ * with at least the same rights. The new secret gives its reader the key: otherwise an
+ * administrator could vote as another person, and a program or a lesser key could act as its
+ * person.
  */
 export const requireHolder = (wanted: Key, { key }: Pick<Context, 'key'>): void => {
   if (key !== undefined && (key.id === wanted.id || maySame(key, wanted))) return

@@ -54,7 +54,7 @@ export default defineOperation({
   },
 })
 
-/** Not in whose words it was refused: who decides is not shown to visitors. */
+/** Messages omit the approvers' reason: visitors must not learn who decides. */
 const ENDED = {
   consumed: 'the key was already revealed, and it is shown only once',
   blocked: 'the request was rejected',

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
-import { visible } from '../../../shared/visible.ts'
+import { escapeHidden } from '../../../shared/visible.ts'
 import type { Caller } from '../../gates/asking.ts'
 import { KEY_KINDS } from '../../keys/key.ts'
 
-/** What a visitor says of themselves and their key. Nothing of it was checked. */
+/** Unverified statements of a visitor about themselves and their key. */
 export const VISITOR_FIELDS = {
   name: z.string().trim().min(1).max(200).describe('Name of the person accountable for the key.'),
   contact: z.string().trim().min(1).max(200).describe('Address for questions about the request.'),
@@ -17,7 +17,7 @@ export const VISITOR_FIELDS = {
     .describe('Kind of user that the key is for; it cannot be changed later.'),
 }
 
-/** What is approved when the key of a visitor is: a person is made known with it. */
+/** Plan that approvers of a visitor's key approve; it also creates the person. */
 export const VisitorPlan = z.strictObject({
   action: z.literal('key.issue-to-visitor'),
   tenant_id: z.string(),
@@ -30,7 +30,7 @@ export const VisitorPlan = z.strictObject({
 })
 export type VisitorPlan = z.output<typeof VisitorPlan>
 
-/** How a visitor reads the key with the command line. */
+/** Command line that reveals a visitor's key. */
 export const claimCommand = (requestId: string): string =>
   `shoal keys claim ${requestId} --claim-token TOKEN`
 
@@ -48,12 +48,12 @@ export const visitorPlan = ({ tier, kind, ...said }: Said): Omit<VisitorPlan, 't
 })
 
 const shown = (param: string, text: string, most: number): string => {
-  const safe = visible(text)
+  const safe = escapeHidden(text)
   if (safe.length <= most) return safe
   throw new ShoalError('invalid_request', `${param} has too many invisible characters`, { param })
 }
 
-/** In one line; what the visitor says stands in quotes, so that it is not taken for shoal's words. */
+/** One-line summary; the visitor's words are quoted, so that they cannot pass for shoal's. */
 export const visitorSummary = ({ tier, kind, name, contact, purpose }: VisitorPlan): string =>
   `${tier} key (${kind}: client) for a visitor without a key, who says: ` +
   [name, `reached at ${contact}`, purpose].map(text => JSON.stringify(text)).join(', ')

@@ -46,7 +46,15 @@ const modelView = (entry: CatalogueEntry, pools: Pool[]): z.input<typeof ModelVi
   const state = cells_ready > 0 ? 'ready' : engines.length > 0 ? 'cold' : 'unavailable'
   const weights = weightsLabel(entry) ?? null
   return {
-    ...{ id, kind, minimum_tier, context_length, state, cells_ready, cells: engines.length },
-    ...{ owned_by, note, weights },
+    id,
+    kind,
+    minimum_tier,
+    context_length,
+    state,
+    cells_ready,
+    cells: engines.length,
+    owned_by,
+    note,
+    weights,
   }
 }

@@ -7,7 +7,7 @@ export const PersonView = z.object({
   tenant_id: z.string(),
   name: z.string(),
   created_at: z.iso.datetime(),
-  /** Since when no key of it opens anything. */
+  /** Time when the person and all their keys were disabled; null while enabled. */
   disabled_at: z.iso.datetime().nullable(),
 })
 

@@ -3,10 +3,10 @@ import type { Key } from '../../keys/key.ts'
 import type { Person } from '../../people/people.ts'
 import type { Context } from '../context.ts'
 
-/** As many of the newest requests and rows as the checks look at. */
+/** Number of newest requests and rows that the checks examine. */
 const LOOKED_AT = 1000
 
-/** What the governance checks look at, as it is now in the caller's tenant. */
+/** Current facts of the caller's tenant for the governance checks. */
 export const gatherFacts = async (context: Context): Promise<GovernanceFacts> => {
   const { audit, gates, policies, keys, people, cells, listens } = context
   const { tenantId = '' } = context

@@ -35,9 +35,9 @@ export default defineOperation({
   }),
   output: z.object({
     status: z.enum(['changed', 'unchanged', 'dry_run']),
-    /** Of the policy that holds now. */
+    /** Number of the policy in force. */
     number: z.int(),
-    /** Of the document that was given. */
+    /** Version of the proposed document. */
     version: z.string(),
     hash: z.string(),
     summary: z.string(),
@@ -100,7 +100,7 @@ const coveredBy = ({ wanted, current, reason }: ChangePlan) => ({
   document: wanted.document,
 })
 
-/** What does not fit beside the plan is in the plan itself. */
+/** Size limit of the evidence; a longer difference is abridged, since the plan has the document. */
 const EVIDENCE_CHARS = 40_000
 
 const fitting = (difference: PolicyChange[]): object[] =>

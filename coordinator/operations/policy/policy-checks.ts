@@ -18,7 +18,7 @@ export default defineOperation({
   input: z.strictObject(POLICY_QUESTION),
   output: z.object({
     status: z.enum(['passed', 'failed', 'allowed', 'needs_gate', 'denied']),
-    /** What was asked, when something was. */
+    /** Decision on the requested action; null without an action_type. */
     answer: PolicyAnswer.nullable(),
     checks: z.array(
       z.object({

@@ -6,7 +6,7 @@ import type { Policy } from '../../gates/policy.ts'
 /** Description of `action_type`. */
 export const ACTION_TYPE = 'Intended action, such as `device.command.unsafe` or `release.major`.'
 
-/** What the policy can be asked. */
+/** Input fields of a question to the policy. */
 export const POLICY_QUESTION = {
   action_type: z.string().max(128).exactOptional().describe(ACTION_TYPE),
   actor_id: z

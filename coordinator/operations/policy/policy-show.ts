@@ -29,7 +29,7 @@ export default defineOperation({
     in_force: z.boolean(),
     /** The one of the configuration: its file (null for the shipped one) and hash. */
     configured: z.object({ file: z.string().nullable(), hash: z.string() }),
-    /** Why the configuration does not say what holds; null when it does. */
+    /** Difference between the configured policy and the one in force; null when they match. */
     drift: z.string().nullable(),
     document: z.json(),
     content_type: z.string().nullable(),

@@ -7,7 +7,7 @@ export const PolicyChangeView = z.object({
   what: z.enum(['version', 'order', 'rule', 'test', 'gate']),
   id: z.string(),
   change: z.enum(['added', 'removed', 'changed']),
-  /** In canonical JSON; null for what was not there. */
+  /** Previous value in canonical JSON; null for an addition. */
   before: z.string().nullable(),
   after: z.string().nullable(),
 })
@@ -16,7 +16,7 @@ export const PolicyChangeView = z.object({
 export const PolicyRecord = z.object({
   /** 0 is the configured one; each that took its place has one more. */
   number: z.int(),
-  /** Its own name for itself. */
+  /** Version that the document gives itself. */
   version: z.string(),
   /** SHA-256 of the document in canonical JSON. */
   hash: z.string(),
@@ -24,7 +24,7 @@ export const PolicyRecord = z.object({
   /** A person, or who ran the program on the coordinator's machine. */
   changed_by: z.string().nullable(),
   changed_at: z.iso.datetime().nullable(),
-  /** At gate.policy-change. */
+  /** Request at gate.policy-change. */
   request_id: z.string().nullable(),
   reason: z.string().nullable(),
   replaced_hash: z.string().nullable(),

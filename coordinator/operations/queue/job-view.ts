@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { iso, isoOrNull } from '../../../shared/time.ts'
-import { visible } from '../../../shared/visible.ts'
+import { escapeHidden } from '../../../shared/visible.ts'
 import { JOB_STATES, type Job } from '../../queue/job.ts'
 import { Id, lastOfFullPage, NextCursor, PAGE } from '../fields.ts'
 
@@ -38,7 +38,7 @@ export const jobViewOf = (job: Job): z.input<typeof JobView> => ({
   cost_eur: job.costCents / 100,
   attempts: job.attempts,
   max_attempts: job.maxAttempts,
-  reason: job.reason === undefined ? null : visible(job.reason),
+  reason: job.reason === undefined ? null : escapeHidden(job.reason),
   not_before: iso(job.notBefore),
   created_at: iso(job.createdAt),
   changed_at: iso(job.changedAt),

@@ -24,7 +24,7 @@ type Json = z.core.util.JSONType
 
 const OfTask = z.object({ task_id: z.string(), body: z.string() }).catchall(z.json())
 
-/** What is told of a task, without its words for who does not see the task. */
+/** Payload of a job; the text of a task event is omitted unless the caller may see the task. */
 const shownTo = async (payload: Json, context: Context): Promise<Json> => {
   const { data } = OfTask.safeParse(payload)
   if (data === undefined || (await sees(context, data.task_id))) return payload

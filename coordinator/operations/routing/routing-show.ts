@@ -12,7 +12,7 @@ const EngineView = z.object({
   /** Requests of others, as of the cell's last report. */
   others: z.int(),
   ready: z.boolean(),
-  /** Not asked now: it has no room. */
+  /** The engine has no capacity now and is skipped. */
   full: z.boolean(),
   /** Laid by fast good answers, evaporating: 100 is the strongest. */
   trail_percent: z.number().min(0).max(100),
@@ -20,7 +20,7 @@ const EngineView = z.object({
 
 const PoolView = z.object({
   model: z.string(),
-  /** Whose own these cells are; null for everybody's. */
+  /** Tenant that these cells are dedicated to; null for shared cells. */
   tenant_id: z.string().nullable(),
   cells: z.int(),
   slots: z.int(),

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { STEPS } from '../../agents/session.ts'
 import { AlertView } from '../alerts/alert-view.ts'
 
-/** Who is to be told something. */
+/** Input of a briefing: the roles of the agent. */
 export const RoleInput = z.strictObject({
   role: z
     .string()
@@ -25,14 +25,14 @@ export const Waiting = z.object({
   expires_at: z.iso.datetime(),
 })
 
-/** What an agent should know before it begins. */
+/** Facts that an agent needs before it begins. */
 export const Briefing = z.object({
   roles: z.array(
     z.object({
       id: z.string(),
       title: z.string(),
       purpose: z.string(),
-      /** Who decides at the gates of this work. */
+      /** Operator role that decides at the gates of this work. */
       operator_role: z.string(),
     }),
   ),

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { visible } from '../../../shared/visible.ts'
+import { escapeHidden } from '../../../shared/visible.ts'
 import { recommend } from '../../agents/recommend.ts'
 import { type AgentRole, DEFAULT_ROLE, knownRoles, mayCall, rolesIn } from '../../agents/roles.ts'
 import { STEPS } from '../../agents/session.ts'
@@ -10,7 +10,7 @@ import { callerOf } from '../gates/gate-view.ts'
 import type { Briefing, Waiting } from './briefing-view.ts'
 import { look } from './situation.ts'
 
-/** As many requests and alerts as a briefing shows. */
+/** Limit of requests and alerts in a briefing. */
 const SHOWN = 20
 
 /** The roles that were named, else those of the caller's newest live session, else the default. */
@@ -39,7 +39,10 @@ export const briefingFor = async (
   )
   return {
     roles: roles.map(({ id, title, purpose, operator_role }) => ({
-      ...{ id, title, purpose, operator_role },
+      id,
+      title,
+      purpose,
+      operator_role,
     })),
     rules: rulesOf(roles, context),
     waits: {
@@ -53,7 +56,7 @@ export const briefingFor = async (
   }
 }
 
-/** What to call next, as things are. */
+/** Recommended next calls, by the current state. */
 export const recommendationsFor = async (
   roles: readonly AgentRole[],
   context: Context,
@@ -63,7 +66,7 @@ export const recommendationsFor = async (
 const waitingOf = (request: GateRequest): z.input<typeof Waiting> => ({
   request_id: request.id,
   gate_id: request.gateId,
-  summary: visible(request.summary),
+  summary: escapeHidden(request.summary),
   state: request.state === 'approved' ? 'approved' : 'pending',
   expires_at: new Date(request.approvalExpiresAt ?? request.expiresAt).toISOString(),
 })

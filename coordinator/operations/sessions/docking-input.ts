@@ -6,7 +6,7 @@ import { Id } from '../fields.ts'
 import { callerOf } from '../gates/gate-view.ts'
 import { label, sessionViewOf } from './session-view.ts'
 
-/** What docking takes, as a skill and as an operation. */
+/** Input of docking, both as a skill and as an operation. */
 export const DockInput = z.strictObject({
   agent_id: label().describe('Name of the agent, a label besides the key.'),
   agent_type: z

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { iso, isoOrNull } from '../../../shared/time.ts'
-import { visible } from '../../../shared/visible.ts'
+import { escapeHidden } from '../../../shared/visible.ts'
 import {
   AGENT_TYPES,
   type AgentSession,
@@ -13,13 +13,13 @@ import {
 } from '../../agents/session.ts'
 import { Id } from '../fields.ts'
 
-/** What people will read: nothing in it may hide, or make other text look different. */
+/** Text for people: characters that are invisible or disguise other text are refused. */
 export const label = (maxLength = 128) =>
   z
     .string()
     .min(1)
     .max(maxLength)
-    .refine(text => visible(text) === text, 'has invisible characters')
+    .refine(text => escapeHidden(text) === text, 'has invisible characters')
 
 export const SessionView = z.object({
   session_id: z.string(),
@@ -55,9 +55,9 @@ export const SessionView = z.object({
   last_skill: z.string().nullable(),
   docked_at: z.iso.datetime(),
   seen_at: z.iso.datetime(),
-  /** When it ends unless something is done in it. */
+  /** Time when the session ends unless a step is made. */
   idle_at: z.iso.datetime(),
-  /** When it ends at the latest. */
+  /** Latest end of the session. */
   expires_at: z.iso.datetime(),
   ended_at: z.iso.datetime().nullable(),
 })
@@ -89,8 +89,8 @@ export const sessionViewOf = (session: AgentSession, now: number): z.input<typeo
       waiting === undefined || over !== undefined
         ? null
         : {
-            action_type: visible(waiting.actionType),
-            context: waiting.context === undefined ? null : visible(waiting.context),
+            action_type: escapeHidden(waiting.actionType),
+            context: waiting.context === undefined ? null : escapeHidden(waiting.context),
             request_id: waiting.requestId ?? null,
           },
     last_skill: session.lastSkill ?? null,

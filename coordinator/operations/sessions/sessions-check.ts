@@ -30,7 +30,7 @@ type CheckInput = z.output<typeof CheckInput>
 const CheckView = z.object({
   status: z.enum(['passed', 'pending', 'blocked']),
   waits_for: z.enum(['gate', 'supervisor']).nullable(),
-  /** What the policy says; null when a supervisor confirms. */
+  /** Decision of the policy; null when a supervisor confirms. */
   answer: PolicyAnswer.nullable(),
   gate_id: z.string().nullable(),
   request_id: z.string().nullable(),
@@ -140,7 +140,7 @@ const passWith = async (
   return { commit: work => approval.use(work) }
 }
 
-/** What people have to approve, at least: this action, with what was told of it. */
+/** Minimum content of an approved plan: this action with its context. */
 const planOf = ({ action_type, context }: CheckInput): Record<string, string> => ({
   action_type,
   ...(context === undefined ? {} : { context }),
@@ -197,7 +197,9 @@ const viewOf = (
     ...rest
   }: Partial<CheckView> & Pick<CheckView, 'status' | 'next'>,
 ): CheckView => ({
-  ...{ answer, waits_for, request_id },
+  answer,
+  waits_for,
+  request_id,
   gate_id: answer?.gate_id ?? null,
   ...rest,
   session: sessionViewOf(session, now()),

@@ -8,7 +8,7 @@ import { bodyOf } from '../invoke/outcome.ts'
 import { defineOperation } from '../operation.ts'
 import { SESSION_ID } from './session-view.ts'
 
-/** As much as the route of a skill takes. */
+/** Size limit of the input, equal to that of a skill's route. */
 const MAX_INPUT_BYTES = 200 * 1024
 
 export default defineOperation({
@@ -29,7 +29,7 @@ export default defineOperation({
   }),
   output: z.object({ session_id: z.string(), skill: z.string(), output: z.json() }),
   examples: [{ skill: 'policy-check', input: { action_type: 'release.major' } }],
-  /** What it does is planned and approved by the skill itself. */
+  /** The effects of the skill are planned and approved by the skill itself. */
   plan: async ({ session_id, skill, input }, context) => {
     const { roles } = await context.agents.sessions.require(
       session_id,

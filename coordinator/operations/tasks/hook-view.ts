@@ -6,12 +6,12 @@ import { TaskId } from './task-view.ts'
 
 export const HOOK_PATH = { task_id: TaskId, hook_id: z.string().min(1).max(128) }
 
-/** Of its secrets so much that two can be told apart. */
+/** View of a webhook; its secrets are masked, but can be told apart. */
 export const HookView = z.object({
   id: z.string(),
   task_id: z.string(),
   url: z.string(),
-  /** Sent as `X-A2A-Notification-Token`; null without one. */
+  /** Value of `X-A2A-Notification-Token`; null without one. */
   token: z.string().nullable(),
   /** The scheme of the `Authorization` that is sent; null without one. */
   scheme: z.string().nullable(),
@@ -25,7 +25,9 @@ export const hookViewOf = ({
   token,
   authentication,
 }: TaskPushNotificationConfig): z.input<typeof HookView> => ({
-  ...{ id, task_id: taskId, url },
+  id,
+  task_id: taskId,
+  url,
   token: token || null,
   scheme: authentication?.scheme || null,
   credentials: authentication?.credentials || null,

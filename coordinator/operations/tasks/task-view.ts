@@ -13,7 +13,7 @@ export const TaskView = z.object({
   state: TaskState,
   /** Null while it is not known what is asked for. */
   operation: z.string().nullable(),
-  /** What was said last, in words. */
+  /** Text of the latest status message. */
   message: z.string().nullable(),
   /** Progress, what is missing, the gate, or the error. */
   details: z.json().nullable(),
@@ -23,7 +23,7 @@ export const TaskView = z.object({
   updated_at: z.iso.datetime(),
 })
 
-/** With what came out of it. */
+/** View of a task with its results. */
 export const TaskDetail = TaskView.extend({
   /** The output of the operation, when it is completed. */
   result: z.json().nullable(),

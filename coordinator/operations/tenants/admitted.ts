@@ -2,8 +2,8 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Key } from '../../keys/key.ts'
 
 /**
- * Throws `not_found` unless the key acts for the tenant, also while that is disabled: whether others
- * are there is not told.
+ * Throws `not_found` unless the key acts for the tenant, even a disabled one: the existence of
+ * other tenants is not revealed.
  */
 export const requireAdmitted = (tenantId: string, key: Key | undefined): void => {
   if (tenantId === key?.tenantId || key?.furtherTenants.includes(tenantId)) return

@@ -6,7 +6,7 @@ export const TenantView = z.object({
   id: z.string(),
   name: z.string(),
   created_at: z.iso.datetime(),
-  /** Since when no key of it opens anything. */
+  /** Time when the tenant and all its keys were disabled; null while enabled. */
   disabled_at: z.iso.datetime().nullable(),
 })
 

@@ -2,13 +2,13 @@ import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
 import type { JoinToken } from '../../enrolment/join-tokens.ts'
 
-/** As a cell may carry them (`shared/wire/announce.ts`). */
+/** Tags in the form that cells announce (`shared/wire/announce.ts`). */
 export const Tags = z.array(z.string().min(1).max(64)).max(64)
 
 export const TokenView = z.object({
   id: z.string(),
   role: z.literal('cell'),
-  /** Given to the cells that join with it. */
+  /** Tags for the cells that join with the token. */
   tags: z.array(z.string()),
   uses: z.int(),
   uses_left: z.int(),

@@ -4,7 +4,7 @@ import type { UsageGroup, UsageLine } from '../../quota/usage-query.ts'
 
 const TIMES: readonly UsageGroup[] = ['hour', 'day']
 
-/** Where a page ended, for the next one with the same groups. */
+/** Cursor for the next page with the same groups. */
 export const cursorOf = (line: UsageLine, groupBy: readonly UsageGroup[]): string =>
   Buffer.from(JSON.stringify(groupBy.map(name => line[name]))).toString('base64url')
 

@@ -5,7 +5,7 @@ import { callerOf } from '../../operations/gates/gate-view.ts'
 import { SessionView, sessionViewOf } from '../../operations/sessions/session-view.ts'
 import { defineSkill } from '../skill.ts'
 
-/** As many sessions as are looked through. */
+/** Limit of sessions that are searched. */
 const LOOKED_AT = 1000
 
 export default defineSkill({

@@ -93,7 +93,7 @@ const act = async (
   return [holder, holder === undefined ? 'free' : 'held']
 }
 
-/** What an action needs beside the role and the agent, and all that it takes. */
+/** Required and accepted fields of each action, besides the role and the agent. */
 const FIELDS = {
   claim: { needs: [], takes: ['terminal_label'] },
   release: { needs: ['session_id'], takes: [] },

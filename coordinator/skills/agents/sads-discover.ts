@@ -80,7 +80,10 @@ export default defineSkill({
         models: catalogue.map(({ id }) => id),
       },
       roles: AGENT_ROLES.map(({ id, title, purpose, operator_role, skills: own }) => ({
-        ...{ id, title, purpose, operator_role },
+        id,
+        title,
+        purpose,
+        operator_role,
         skills: callableOf(own),
       })),
       queue_status: {

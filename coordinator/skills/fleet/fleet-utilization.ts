@@ -24,7 +24,7 @@ export default defineSkill({
     items_per_hour: z.int(),
     /** Cells that are up: ready, degraded or draining. */
     active_cells: z.int(),
-    /** At most a minute ago, and after the last time a cell joined or left. */
+    /** Time of the computation: at most a minute ago, and after the last cell joined or left. */
     refreshed_at: z.iso.datetime(),
   }),
   run: (_input, { monitor }) => {

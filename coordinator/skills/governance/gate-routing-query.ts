@@ -15,7 +15,7 @@ export default defineSkill({
     purpose: z.string(),
     /** Every role that can take part. */
     approver_roles: z.array(z.string()),
-    /** For each person who must approve: the roles of which that person has one. */
+    /** One entry per required approver: the roles of which that person needs one. */
     approvals: z.array(z.array(z.string())),
     approvals_needed: z.int(),
     request_minutes: z.int(),
@@ -25,7 +25,11 @@ export default defineSkill({
   run: ({ gate_id }, { gates }) => {
     const { purpose, approvals, request_minutes, approval_minutes } = gates.definition(gate_id)
     return {
-      ...{ gate_id, purpose, approvals, request_minutes, approval_minutes },
+      gate_id,
+      purpose,
+      approvals,
+      request_minutes,
+      approval_minutes,
       approver_roles: [...new Set(approvals.flat())],
       approvals_needed: approvals.length,
     }

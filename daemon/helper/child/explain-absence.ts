@@ -1,19 +1,19 @@
 import { isEmpty } from '../../../shared/probes/empty-answer.ts'
 import type { HostProbe, ProbeShape } from '../../../shared/probes/probe.ts'
 
-const NOTHING = 'the library told nothing'
+const NOTHING = 'the library returned nothing'
 
-/** Why an answer of the library says nothing, in plain words; undefined when it says something. */
+/** Explains in plain words why an answer of the library holds nothing; undefined when it does. */
 export const explainAbsence = (
   probe: HostProbe,
   answer: unknown,
   input: never,
 ): string | undefined => {
-  const { shape, whenEmpty } = probe
+  const { shape, emptyReason } = probe
   if (answer !== null && !hasShape(answer, shape))
-    return `the library answered no ${shape} but something else`
-  if (answer === null || (whenEmpty !== undefined && isEmpty(answer)))
-    return typeof whenEmpty === 'function' ? whenEmpty(input) : (whenEmpty ?? NOTHING)
+    return `the library did not return a value of type ${shape}`
+  if (answer === null || (emptyReason !== undefined && isEmpty(answer)))
+    return typeof emptyReason === 'function' ? emptyReason(input) : (emptyReason ?? NOTHING)
   return probe.explainInvented?.(answer as never)
 }
 

@@ -10,8 +10,9 @@ interface Input {
 }
 
 /**
- * What this machine lacks for a probe, in plain words; undefined when it lacks nothing. On other
- * systems than Linux the library asks in other ways, and says so itself.
+ * Names in plain words the first requirement of a probe that this machine lacks; undefined when it
+ * lacks none. Only checked on Linux: elsewhere the library works differently and reports this
+ * itself.
  */
 export const findLacking = async (
   needs: readonly Need[],
@@ -26,19 +27,19 @@ export const findLacking = async (
 }
 
 const check = async (need: Need, input: Input): Promise<string | undefined> => {
-  if (need.kind === 'program') return lackingProgram(need.names)
+  if (need.kind === 'program') return findLackingProgram(need.names)
   if (need.kind === 'device')
     return (await list(join('/sys/class', need.kernelClass))).length > 0
       ? undefined
       : need.otherwise
-  if (need.kind === 'wifi') return lackingWifi()
-  if (need.kind === 'docker') return lackingDocker()
-  return lackingInterfaces(input.interfaces ?? [])
+  if (need.kind === 'wifi') return findLackingWifi()
+  if (need.kind === 'docker') return findLackingDocker()
+  return findLackingInterfaces(input.interfaces ?? [])
 }
 
 const list = (folder: string): Promise<string[]> => readdir(folder).catch(() => [])
 
-const lackingProgram = async (names: readonly string[]): Promise<string | undefined> => {
+const findLackingProgram = async (names: readonly string[]): Promise<string | undefined> => {
   for (const name of names) if (await isInstalled(name)) return undefined
   const which = names.join(' nor ')
   return names.length === 1 ? `${which} is not installed` : `neither ${which} is installed`
@@ -56,7 +57,7 @@ const canUse = (path: string, mode: number): Promise<boolean> =>
     () => false,
   )
 
-const lackingWifi = async (): Promise<string | undefined> => {
+const findLackingWifi = async (): Promise<string | undefined> => {
   const interfaces = await list('/sys/class/net')
   const wireless = await Promise.all(
     interfaces.map(each => canUse(join('/sys/class/net', each, 'wireless'), constants.F_OK)),
@@ -64,25 +65,25 @@ const lackingWifi = async (): Promise<string | undefined> => {
   return wireless.includes(true) ? undefined : 'this machine has no wifi adapter'
 }
 
-/** The library looks for it there, with the same variable. */
-const dockerSocket = (): string => process.env.DOCKER_SOCKET ?? '/var/run/docker.sock'
+/** Path of the docker socket, as the library resolves it. */
+const getDockerSocket = (): string => process.env.DOCKER_SOCKET ?? '/var/run/docker.sock'
 
-const lackingDocker = async (): Promise<string | undefined> => {
-  const socket = createConnection(dockerSocket())
+const findLackingDocker = async (): Promise<string | undefined> => {
+  const socket = createConnection(getDockerSocket())
   try {
     await once(socket, 'connect')
     return undefined
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EACCES') return `the daemon may not use docker (${dockerSocket()})`
-    return `no docker engine answers at ${dockerSocket()} (${code})`
+    if (code === 'EACCES') return `the daemon is not permitted to use docker (${getDockerSocket()})`
+    return `no docker engine answers at ${getDockerSocket()} (${code})`
   } finally {
     socket.destroy()
   }
 }
 
-/** For an interface that does not exist the library answers zeros. */
-const lackingInterfaces = async (asked: readonly string[]): Promise<string | undefined> => {
+/** The library returns zeros for an interface that does not exist. */
+const findLackingInterfaces = async (asked: readonly string[]): Promise<string | undefined> => {
   const existing = await readdir('/sys/class/net').catch(() => asked)
   const lacking = asked.filter(name => !existing.includes(name))
   return lacking.length === 0 ? undefined : `there is no network interface ${lacking.join(', ')}`

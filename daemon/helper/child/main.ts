@@ -1,9 +1,10 @@
 /**
- * A helper: one process of a class for libraries that block, hang, crash or start foreign programs.
- * The daemon talks to it over IPC, calls only what stands in this table, and ends it by killing it.
+ * Entry point of a helper: one process per class, for libraries that block, hang, crash or start
+ * other programs. The daemon talks to it over IPC, calls only functions of this table, and stops it
+ * by killing it.
  */
-import { serve } from './serve.ts'
+import { serveCalls } from './serve.ts'
 
-serve({
+serveCalls({
   host: async name => (await import('./host.ts')).findHostProbe(name),
 })

@@ -1,17 +1,17 @@
 import { constants, setPriority } from 'node:os'
-import type { CallOrder, Frame, Order } from '../protocol.ts'
+import type { CallOrder, HelperFrame, HelperOrder } from '../protocol.ts'
 import { type HelperFunction, ServedCall } from './served-call.ts'
 
-/** Finds a function by its name; it may be loaded for that. */
-export type HelperModule = (name: string) => Promise<HelperFunction | undefined>
+/** Finds a function by its name, loading it if needed. */
+type HelperModule = (name: string) => Promise<HelperFunction | undefined>
 
-export type HelperModules = Readonly<Record<string, HelperModule>>
+type HelperModules = Readonly<Record<string, HelperModule>>
 
 /**
- * Carries out the calls of the daemon, and of nobody else: only names in the table are called. The
- * process leaves the processor to inference, and ends with the daemon, whatever it does then.
+ * Serves calls from the daemon, and only for names in the table. The process has a low CPU priority
+ * in favour of inference, and ends when the daemon ends, however that happens.
  */
-export const serve = (modules: HelperModules): void => {
+export const serveCalls = (modules: HelperModules): void => {
   const calls = new Map<number, ServedCall>()
   const begin = async (order: CallOrder): Promise<void> => {
     const call = new ServedCall(order.id, send)
@@ -20,24 +20,24 @@ export const serve = (modules: HelperModules): void => {
     calls.delete(order.id)
   }
   process.on('message', message => {
-    const order = message as Order
+    const order = message as HelperOrder
     if (order.type === 'call') void begin(order)
     else if (order.type === 'credit') calls.get(order.id)?.grant(order.bytes)
     else calls.get(order.id)?.cancel()
   })
-  process.once('disconnect', endWithChildren)
+  process.once('disconnect', killGroup)
   yieldToOthers()
   send({ type: 'ready' })
 }
 
-const send = (frame: Frame): void => {
+const send = (frame: HelperFrame): void => {
   process.send?.(frame, undefined, {}, () => {})
 }
 
 const findFunction = async (modules: HelperModules, { module, function: name }: CallOrder) => {
   const find = Object.hasOwn(modules, module) ? modules[module] : undefined
   const found = await find?.(name)
-  if (found === undefined) throw new Error(`the helper knows no ${module}.${name}`)
+  if (found === undefined) throw new Error(`the helper has no function ${module}.${name}`)
   return found
 }
 
@@ -45,12 +45,12 @@ const yieldToOthers = (): void => {
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
-    // it may be lower already, and cannot be raised
+    // the priority may be lower already, and cannot be raised
   }
 }
 
-/** The process leads a group of its own, so this takes along the programs that a library has started. */
-const endWithChildren = (): void => {
+/** Kills the process group that this process leads, including programs started by a library. */
+const killGroup = (): void => {
   try {
     process.kill(-process.pid, 'SIGKILL')
   } catch {

@@ -1,35 +1,35 @@
 import { Wakeup } from '../../../shared/wakeup.ts'
-import type { Progress } from '../../../shared/wire/answer-events.ts'
-import { type Frame, MAX_ITEM_BYTES, WINDOW_BYTES } from '../protocol.ts'
+import type { CallProgress } from '../../../shared/wire/answer-events.ts'
+import { type HelperFrame, MAX_ITEM_BYTES, WINDOW_BYTES } from '../protocol.ts'
 
-/** What a function of a helper gets beside its input. */
+/** Context passed to a helper function besides its input. */
 export interface CallContext {
-  /** Aborts when the call has no reader any more; the function must end soon then. */
+  /** Aborts when the caller is gone; the function must then end soon. */
   signal: AbortSignal
-  /** Reports within 100 ms of another one are left out. */
-  report(progress: Progress): void
+  /** Reports progress; reports within 100 ms of the last one are dropped. */
+  report(progress: CallProgress): void
 }
 
-/** Returns a value, a promise of one, or items one after the other; all of them fit into JSON. */
+/** Returns a JSON-serialisable value, a promise of one, or an async iterable of items. */
 export type HelperFunction = (input: never, context: CallContext) => unknown
 
 const REPORT_EVERY_MS = 100
 
-/** One call, as the helper process carries it out. */
+/** One call as the helper process runs it. */
 export class ServedCall {
   readonly #id: number
-  readonly #send: (frame: Frame) => void
+  readonly #send: (frame: HelperFrame) => void
   readonly #controller = new AbortController()
   readonly #news = new Wakeup()
   #credit = WINDOW_BYTES
   #reportedAt = Number.NEGATIVE_INFINITY
 
-  constructor(id: number, send: (frame: Frame) => void) {
+  constructor(id: number, send: (frame: HelperFrame) => void) {
     this.#id = id
     this.#send = send
   }
 
-  /** The reader has taken so many bytes. */
+  /** Adds credit: the reader has consumed so many bytes. */
   grant(bytes: number): void {
     this.#credit += bytes
     this.#news.wake()
@@ -40,12 +40,12 @@ export class ServedCall {
     this.#news.wake()
   }
 
-  /** Sends all items and how the call ended. */
+  /** Sends all items and the end of the call. */
   async run(find: () => Promise<HelperFunction>, input: unknown): Promise<void> {
     const { signal } = this.#controller
     try {
       const called = await find()
-      const context = { signal, report: (progress: Progress) => this.#report(progress) }
+      const context = { signal, report: (progress: CallProgress) => this.#report(progress) }
       for await (const item of itemsOf(await called(input as never, context))) {
         if (!this.#sendItem(item)) return
         while (this.#credit <= 0 && !signal.aborted) await this.#news.wait()
@@ -58,7 +58,7 @@ export class ServedCall {
     }
   }
 
-  /** False when the item ends the call because it is too large. */
+  /** Returns false when the item is too large, which ends the call. */
   #sendItem(item: unknown): boolean {
     const json = JSON.stringify(item ?? null)
     const bytes = Buffer.byteLength(json)
@@ -75,7 +75,7 @@ export class ServedCall {
     this.#send({ type: 'error', id: this.#id, kind, reason })
   }
 
-  #report(progress: Progress): void {
+  #report(progress: CallProgress): void {
     const now = performance.now()
     if (now - this.#reportedAt < REPORT_EVERY_MS) return
     this.#reportedAt = now
@@ -83,7 +83,7 @@ export class ServedCall {
   }
 }
 
-/** The items of a function that yields them; of another one its value is the only item. */
+/** Yields the items of an async iterable; any other value is the only item. */
 async function* itemsOf(result: unknown): AsyncGenerator<unknown, void, void> {
   if (isAsyncIterable(result)) yield* result
   else yield result

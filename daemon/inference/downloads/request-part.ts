@@ -2,7 +2,7 @@ import http from 'node:http'
 import https from 'node:https'
 import type { Readable } from 'node:stream'
 import { VERSION } from '../../../shared/version.ts'
-import { downloadable } from '../../../shared/weights-source.ts'
+import { parseDownloadUrl } from '../../../shared/weights-source.ts'
 import type { Clock } from '../clock.ts'
 import { DownloadError } from './download-error.ts'
 
@@ -123,7 +123,7 @@ const redirection = ({ statusCode = 0, headers }: http.IncomingMessage): string 
 
 const follow = (from: URL, location: string): URL => {
   try {
-    const next = downloadable(new URL(location, from).href)
+    const next = parseDownloadUrl(new URL(location, from).href)
     if (from.protocol === 'https:' && next.protocol !== 'https:')
       throw new Error('it redirects from https to plain http')
     return next

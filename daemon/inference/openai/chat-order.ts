@@ -3,8 +3,8 @@ import { firstIssue } from '../../../shared/first-issue.ts'
 import {
   type ChatMessage,
   ChatRequest,
+  findUnsupportedField,
   type Sampling as SamplingFields,
-  unservedField,
 } from '../../../shared/wire/openai.ts'
 import type { ToolCall } from '../../../shared/wire/openai-tools.ts'
 import type { PlainCall, PlainMessage, SamplingOrder } from '../protocol.ts'
@@ -17,7 +17,7 @@ export const parseChatRequest = (body: unknown): ChatRequest => {
   const parsed = ChatRequest.safeParse(body)
   if (!parsed.success) throw invalidField(firstIssue(parsed.error, body))
   const request = parsed.data
-  const unserved = unservedField(request)
+  const unserved = findUnsupportedField(request)
   if (unserved !== undefined) {
     throw new ShoalError('unsupported_parameter', `${unserved} is not served`, { param: unserved })
   }

@@ -2,9 +2,9 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { firstIssue } from '../../../shared/first-issue.ts'
 import {
   CompletionRequest,
-  invalidCompletion,
+  findContradiction,
+  findUnsupportedParameter,
   promptsOf,
-  unservedCompletion,
 } from '../../../shared/wire/completions.ts'
 import type { EngineEvent, JobWork } from '../jobs.ts'
 import { invalidField, requireFewBiases, samplingOf, seedOfChoice } from './chat-order.ts'
@@ -16,10 +16,10 @@ export const DEFAULT_TOKENS = 16
 export const parseCompletionRequest = (body: unknown): CompletionRequest => {
   const parsed = CompletionRequest.safeParse(body)
   if (!parsed.success) throw invalidField(firstIssue(parsed.error, body))
-  const unserved = unservedCompletion(parsed.data)
+  const unserved = findUnsupportedParameter(parsed.data)
   if (unserved)
     throw new ShoalError('unsupported_parameter', unserved.message, { param: unserved.param })
-  const wrong = invalidCompletion(parsed.data)
+  const wrong = findContradiction(parsed.data)
   if (wrong) throw invalidField(wrong)
   requireFewBiases(parsed.data)
   return parsed.data

@@ -9,7 +9,7 @@ import {
   type ResponsesFunction,
   type ResponsesRequest,
 } from '../../../shared/wire/responses.ts'
-import { INCLUDE_LOGPROBS } from '../../../shared/wire/responses-unserved.ts'
+import { INCLUDE_LOGPROBS } from '../../../shared/wire/responses-unsupported.ts'
 
 /**
  * A valid Responses request as the chat request that means the same: one path serves both. Fields

@@ -1,6 +1,6 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { ResponsesRequest, responsesIssue } from '../../../shared/wire/responses.ts'
-import { unservedResponse } from '../../../shared/wire/responses-unserved.ts'
+import { findRequestIssue, ResponsesRequest } from '../../../shared/wire/responses.ts'
+import { findUnsupported } from '../../../shared/wire/responses-unsupported.ts'
 import { answerChat } from './chat.ts'
 import { invalidField, parseChatRequest } from './chat-order.ts'
 import type { RouteContext } from './context.ts'
@@ -34,8 +34,8 @@ export const responses = async (
 /** @throws ShoalError invalid_request or unsupported_parameter, with `param` */
 export const parseResponsesRequest = (body: unknown): ResponsesRequest => {
   const parsed = ResponsesRequest.safeParse(body)
-  if (!parsed.success) throw invalidField(responsesIssue(body, parsed.error))
-  const unserved = unservedResponse(parsed.data)
+  if (!parsed.success) throw invalidField(findRequestIssue(body, parsed.error))
+  const unserved = findUnsupported(parsed.data)
   if (unserved === undefined) return parsed.data
   throw new ShoalError('unsupported_parameter', unserved.message, { param: unserved.param })
 }

@@ -74,9 +74,9 @@ const noting = (span: InferenceSpan, model: string): ((event: EngineEvent) => vo
     if (event.type === 'echo') return
     if (event.type === 'start') {
       usage = { [INPUT_TOKENS]: event.promptTokens, [CACHED_TOKENS]: event.cachedTokens }
-      span.event('prompt begun')
+      span.addEvent('prompt begun')
     } else if (event.type === 'text') {
-      if (isFirst) span.event('first token')
+      if (isFirst) span.addEvent('first token')
       isFirst = false
     } else if (event.type === 'vectors')
       span.end({ [OUTCOME]: 'ok', [RESPONSE_MODEL]: model, [INPUT_TOKENS]: event.promptTokens })

@@ -16,7 +16,7 @@ import { openSigning } from '../../../coordinator/signing/signing.ts'
 import { openStore } from '../../../coordinator/store/store.ts'
 import { loadOwnCertificate } from '../../../coordinator/tls/own-certificate.ts'
 import { parseJoinToken } from '../../../shared/join-token.ts'
-import { printed } from '../../../shared/print.ts'
+import { formatOutput } from '../../../shared/print.ts'
 import { lockState } from '../../../shared/state-lock.ts'
 import { loneSigner } from '../../support/lone-signer.ts'
 import { auditRows, logger } from '../keys/fixtures.ts'
@@ -270,10 +270,13 @@ t.test('audit verify tells the head of a whole chain, and fails for a broken one
 })
 
 t.test('what is printed', async t => {
-  t.equal(printed([], 'json'), '[]\n')
-  t.equal(printed({ a: 1, long: null, list: ['x', 'y'] }, 'text'), 'a     1\nlong  -\nlist  x,y\n')
+  t.equal(formatOutput([], 'json'), '[]\n')
   t.equal(
-    printed(
+    formatOutput({ a: 1, long: null, list: ['x', 'y'] }, 'text'),
+    'a     1\nlong  -\nlist  x,y\n',
+  )
+  t.equal(
+    formatOutput(
       [
         { a: 'xx', b: '' },
         { a: 1, b: 2 },

@@ -19,7 +19,7 @@ import { verifyAudit, verifyOnce } from '../../../coordinator/audit/verify.ts'
 import { openSigning } from '../../../coordinator/signing/signing.ts'
 import { restartSequence } from '../../../coordinator/store/sequences.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
-import { newPrivateKey, type Signer, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey, type Signer } from '../../../shared/signing.ts'
 import { silent } from '../../support/cell.ts'
 import { loneSigner } from '../../support/lone-signer.ts'
 import { temporaryFolder, testStore } from '../store/temporary.ts'
@@ -251,7 +251,7 @@ t.test(
     const { folder, store, head } = await witnessedStore(t)
     const { guard, stop } = guarding(store, folder)
     await guard.checked
-    const other = signerOf(newPrivateKey())
+    const other = createSigner(generatePrivateKey())
     await guard.witnessed({ ...head, seq: 999 }, 'cell_1')
     await guard.witnessed({ ...head, seq: 999, key_id: other.publicKey }, 'cell_1')
     t.equal(guard.trouble(), undefined)

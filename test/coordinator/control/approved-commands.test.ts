@@ -8,11 +8,11 @@ import type { Person } from '../../../coordinator/gates/rules.ts'
 import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createPerson } from '../../../coordinator/people/people.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
-import { Executor } from '../../../daemon/commands/executor.ts'
-import { Journal } from '../../../daemon/commands/journal.ts'
-import { factsOf, type Verb } from '../../../daemon/commands/verb.ts'
+import { CommandExecutor } from '../../../daemon/commands/executor.ts'
+import { CommandJournal } from '../../../daemon/commands/journal.ts'
+import { toVerbFacts, type Verb } from '../../../daemon/commands/verb.ts'
 import { newId } from '../../../shared/ids.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import { silent } from '../../support/cell.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
@@ -26,7 +26,7 @@ const NOW = Date.now()
 /** A coordinator with gates, and the executor of one cell at its end; what moved is noted. */
 const scene = async (t: Test) => {
   const store = await temporaryStore(t)
-  const [signer, cell] = [signerOf(newPrivateKey()), signerOf(newPrivateKey())]
+  const [signer, cell] = [createSigner(generatePrivateKey()), createSigner(generatePrivateKey())]
   await addCell(store.ledger, CELL, cell.publicKey)
   const now = () => NOW
   const keys = new Keys({ store, logger: silent, now })
@@ -69,12 +69,12 @@ const scene = async (t: Test) => {
     replace: async (text: string) => void lines.splice(0, lines.length, text),
     close: async () => {},
   }
-  const executor: Executor = new Executor({
+  const executor: CommandExecutor = new CommandExecutor({
     cellId: CELL,
     signer: cell,
-    trusted: () => [signer.publicKey],
+    listTrustedKeys: () => [signer.publicKey],
     verbs: [move],
-    journal: await Journal.open(file, now),
+    journal: await CommandJournal.open(file, now),
     clock: { bounds: () => ({ earliest: NOW, latest: NOW }) },
     now,
     nowMs: () => 0,
@@ -86,7 +86,7 @@ const scene = async (t: Test) => {
   const commands = await createCommands({
     ledger: store.ledger,
     signer,
-    verbs: () => [factsOf(move)],
+    verbs: () => [toVerbFacts(move)],
     capability: () => CAPABILITY,
     isHere: () => true,
     cellKey: async () => cell.publicKey,

@@ -7,7 +7,7 @@ import {
 } from '../../../coordinator/control/commands.ts'
 import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
 import { newId } from '../../../shared/ids.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import {
   type Ack,
@@ -22,9 +22,9 @@ import { BY, temporaryStore } from '../store/temporary.ts'
 import { addCell } from './cell-row.ts'
 
 const CELL = newId('cell')
-const coordinator = signerOf(newPrivateKey())
-const cell = signerOf(newPrivateKey())
-const other = signerOf(newPrivateKey())
+const coordinator = createSigner(generatePrivateKey())
+const cell = createSigner(generatePrivateKey())
+const other = createSigner(generatePrivateKey())
 
 const facts = (verb: string, hazard: VerbFacts['hazard']): VerbFacts => ({
   verb,

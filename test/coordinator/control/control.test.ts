@@ -3,7 +3,7 @@ import { createControl } from '../../../coordinator/control/control.ts'
 import type { Cell } from '../../../coordinator/enrolment/cell.ts'
 import type { Cell as LiveCell } from '../../../coordinator/fleet/cell.ts'
 import { newId } from '../../../shared/ids.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { withholdKeys } from '../../../shared/wire/capability.ts'
 import { Desired, isGenuineDesired } from '../../../shared/wire/desired.ts'
 import { silent } from '../../support/cell.ts'
@@ -14,7 +14,7 @@ t.test('a tag of the join token wins over one that the cell calls itself', async
   const live = { id, announce: { tags: ['mine', 'rack'] } } as unknown as LiveCell
   const { configs } = await createControl({
     store: await temporaryStore(t),
-    signer: signerOf(newPrivateKey()),
+    signer: createSigner(generatePrivateKey()),
     cells: { get: async () => ({ id, tags: ['site', 'rack'] }) as Cell },
     fleet: { cell: () => live, cells: () => [] },
     publish: async () => {},
@@ -33,7 +33,7 @@ t.test('a tag of the join token wins over one that the cell calls itself', async
 
 t.test('a cell is told what it is to be, signed for it alone', async t => {
   const id = newId('cell')
-  const signer = signerOf(newPrivateKey())
+  const signer = createSigner(generatePrivateKey())
   const sent: unknown[] = []
   const { configs } = await createControl({
     store: await temporaryStore(t),

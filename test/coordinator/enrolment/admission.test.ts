@@ -5,7 +5,7 @@ import { createClones } from '../../../coordinator/enrolment/clones.ts'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import type { CloudEvent } from '../../../coordinator/events/bus.ts'
 import { Fleet } from '../../../coordinator/fleet/fleet.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { type Announce, ENROL_PURPOSE } from '../../../shared/wire/announce.ts'
 import { silent } from '../../support/cell.ts'
 import { auditRows } from '../keys/fixtures.ts'
@@ -28,12 +28,12 @@ const admitted = async (t: Test) => {
       fleet.forget(id)
     },
     clones: createClones(() => 0),
-    signing: signerOf(newPrivateKey()),
+    signing: createSigner(generatePrivateKey()),
     events: { publish: (...event) => published.push(event as never) as unknown as CloudEvent },
     logger: silent,
   })
   const { secret } = await createToken(store.ledger, { uses: 1, ttlMinutes: 1 }, BY)
-  const signer = signerOf(newPrivateKey())
+  const signer = createSigner(generatePrivateKey())
   const claim = { token: secret, name: 'n', public_key: signer.publicKey }
   const request = { ...claim, proof: signer.sign(ENROL_PURPOSE, claim) }
   const enrol = () => admission.enrol(request)

@@ -4,7 +4,7 @@ import { createToken, listTokens, revokeToken } from '../../../coordinator/enrol
 import { newSecret, TOKEN_PREFIX } from '../../../coordinator/keys/secret.ts'
 import type { Store } from '../../../coordinator/store/store.ts'
 import { CELL_ID } from '../../../shared/ids.ts'
-import { newPrivateKey, type Signer, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey, type Signer } from '../../../shared/signing.ts'
 import { ENROL_PURPOSE } from '../../../shared/wire/announce.ts'
 import { auditRows, logger } from '../keys/fixtures.ts'
 import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
@@ -106,7 +106,7 @@ t.test('enrolment', async t => {
       const claim = { token: secret, name, public_key: signer.publicKey }
       return { ...claim, proof: signer.sign(ENROL_PURPOSE, claim) }
     }
-    const [own, other] = [signerOf(newPrivateKey()), signerOf(newPrivateKey())]
+    const [own, other] = [createSigner(generatePrivateKey()), createSigner(generatePrivateKey())]
     const refused = { code: 'auth_required', message: 'the join token is not valid' }
     const lost = await cells.enrol(asked(own))
     await t.rejects(cells.enrol(asked(other)), refused)
@@ -199,7 +199,7 @@ t.test('a cell', async t => {
 t.test('the key of a cell', async t => {
   const claimed = async (store: Store, changes: object = {}) => {
     const { secret } = await token(store)
-    const signer = signerOf(newPrivateKey())
+    const signer = createSigner(generatePrivateKey())
     const claim = { token: secret, name: 'n', public_key: signer.publicKey }
     return { signer, request: { ...claim, proof: signer.sign('enrol', claim), ...changes } }
   }
@@ -217,7 +217,7 @@ t.test('the key of a cell', async t => {
   for (const [what, changes] of [
     ['without a proof', { proof: undefined }],
     ['with the proof of another name', { name: 'other' }],
-    ['with the proof of another key', { public_key: signerOf(newPrivateKey()).publicKey }],
+    ['with the proof of another key', { public_key: createSigner(generatePrivateKey()).publicKey }],
   ] as const)
     t.test(`${what} is refused, and the token stays good`, async t => {
       const store = await temporaryStore(t)

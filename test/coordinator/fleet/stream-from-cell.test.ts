@@ -5,13 +5,13 @@ import { newCell } from '../../../coordinator/fleet/cell.ts'
 import { MAX_WAITING_BYTES } from '../../../coordinator/fleet/line-reader.ts'
 import { streamFromCell } from '../../../coordinator/fleet/stream-from-cell.ts'
 import type { Helper } from '../../../daemon/helper/helper.ts'
-import { helperSpawner } from '../../../daemon/helper/helper-child.ts'
+import { createSpawner } from '../../../daemon/helper/helper-child.ts'
 import { HelperFailure } from '../../../daemon/helper/helper-failure.ts'
 import { Helpers } from '../../../daemon/helper/helpers.ts'
 import type { HelperCall } from '../../../daemon/helper/job.ts'
 import { WINDOW_BYTES } from '../../../daemon/helper/protocol.ts'
 import { createHostProbes } from '../../../daemon/probes/host-probes.ts'
-import { hostQuestion } from '../../../daemon/probes/host-question.ts'
+import { createHostQuestion } from '../../../daemon/probes/host-question.ts'
 import type { Question } from '../../../daemon/questions/question.ts'
 import { withQuestions } from '../../../daemon/questions/with-questions.ts'
 import { ShoalError } from '../../../shared/errors.ts'
@@ -48,10 +48,10 @@ const engines: CellHandler = (_request, response) => {
 
 /** A fleet of one cell on a real link, with the daemon's own handlers over real helper processes. */
 const rig = async (t: Test, handler?: CellHandler) => {
-  const helpers = new Helpers({ spawn: helperSpawner(process.env, CHILD) })
-  const probes = new Helpers({ spawn: helperSpawner(process.env) })
+  const helpers = new Helpers({ spawn: createSpawner(process.env, CHILD) })
+  const probes = new Helpers({ spawn: createSpawner(process.env) })
   const config = { enabled: true, allowed_targets: [] }
-  const host = hostQuestion(createHostProbes({ helpers: probes, config, now: Date.now }))
+  const host = createHostQuestion(createHostProbes({ helpers: probes, config, now: Date.now }))
   const helper = helpers.of('lan')
   const handle = withQuestions([testQuestion(helper), host], engines as never)
   const linked = await linkCell('near', handler ?? handle)

@@ -7,14 +7,14 @@ import { openSeats } from '../../../coordinator/gates/seats.ts'
 import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createPerson } from '../../../coordinator/people/people.ts'
 import { createTenant } from '../../../coordinator/people/tenants.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
-import { Approval, approvalFault } from '../../../shared/wire/approval.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
+import { Approval, findApprovalFault } from '../../../shared/wire/approval.ts'
 import { runHistories } from '../../support/gate-histories.ts'
 import { auditRows, logger } from '../keys/fixtures.ts'
 import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
 const MINUTE_MS = 60_000
-const signer = signerOf(newPrivateKey())
+const signer = createSigner(generatePrivateKey())
 
 /** Two tenants, three people in the first with a key each, and gates over their store. */
 const scene = async (t: Pick<Test, 'teardown'>, definitions = shippedGates()) => {
@@ -322,17 +322,21 @@ t.test('an approval that travels', async t => {
   const approval = await gates.approval(id, 'all')
   const { gateId } = DEVICE
   const facts = { publicKey: signer.publicKey, gateId, planHash, now: clock.now }
-  t.equal(approvalFault(approval, facts), undefined)
+  t.equal(findApprovalFault(approval, facts), undefined)
   for (const [what, change, seen] of [
     ['another plan', {}, { ...facts, planHash: '0'.repeat(64) }],
-    ['another coordinator', {}, { ...facts, publicKey: signerOf(newPrivateKey()).publicKey }],
+    [
+      'another coordinator',
+      {},
+      { ...facts, publicKey: createSigner(generatePrivateKey()).publicKey },
+    ],
     ['what another gate guards', {}, { ...facts, gateId: 'gate.swarm-formation-live' }],
     ['a later time', {}, { ...facts, now: approval.expires_at }],
     ['a longer life', { expires_at: approval.expires_at + 1 }, facts],
     ['another approver', { approver_ids: ['zoe'] }, facts],
     ['another gate', { gate_id: 'gate.minor-release-approve' }, facts],
   ] as const)
-    t.ok(approvalFault({ ...approval, ...change } as typeof approval, seen), `not for ${what}`)
+    t.ok(findApprovalFault({ ...approval, ...change } as typeof approval, seen), `not for ${what}`)
 })
 
 t.test('more approvals than can travel are refused, and never the one that is missing', async t => {

@@ -112,7 +112,7 @@ t.test('operations over REST', async t => {
     for (const [limit, message] of [
       ['0', 'limit: must be at least 1'],
       ['100000', 'limit: must be at most 200'],
-      ['5.5', 'limit: must be a whole number'],
+      ['5.5', 'limit: must be an integer'],
       ['many', 'limit: must be a number'],
     ] as const) {
       const url = `/v1/commands?limit=${limit}`

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { appendAudit } from '../../../coordinator/audit/audit.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { signHead } from '../../../shared/wire/audit-head.ts'
 import { a2aScene, caller } from '../../support/a2a.ts'
 
 const hash = 'a'.repeat(64)
-const head = signHead({ seq: 7, hash, at: 1000 }, signerOf(newPrivateKey()))
+const head = signHead({ seq: 7, hash, at: 1000 }, createSigner(generatePrivateKey()))
 const { url, demo, store } = await a2aScene(t, { views: { audit: { head: () => head } } })
 const ask = caller(url, demo.operator).json
 

@@ -421,7 +421,7 @@ t.test('what a session may execute', async t => {
   const reviewer = await ready(demo.operator, 'r', 'review')
   t.match(await reviewer.run('self-diagnose'), {
     status: 403,
-    json: { error: { message: /no skill of the session: review/, param: 'skill' } },
+    json: { error: { message: /not a skill of the session: review/, param: 'skill' } },
   })
   t.equal((await reviewer.run('no-such-skill')).status, 404)
   t.match(await reviewer.run('gate-routing-query', { gate_id: 7 }), {

@@ -2,10 +2,10 @@ import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import t from 'tap'
 import { openSigning } from '../../../coordinator/signing/signing.ts'
-import { isSignedBy, newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey, isSignedBy } from '../../../shared/signing.ts'
 import { SelfAnswer } from '../../../shared/wire/cell-self.ts'
 import { MAX_PACKET_BYTES } from '../../../shared/wire/topics.ts'
-import { followedKey, MAX_ENDORSEMENTS, TrustBody } from '../../../shared/wire/trust.ts'
+import { followEndorsements, MAX_ENDORSEMENTS, TrustBody } from '../../../shared/wire/trust.ts'
 import { temporaryFolder } from '../store/temporary.ts'
 
 t.test("the coordinator's signing key", async t => {
@@ -28,7 +28,13 @@ t.test("the coordinator's signing key", async t => {
     const third = before.publicKey
     await before.rotate()
     const after = await openSigning(folder)
-    const keys = [first, second, third, after.publicKey, signerOf(newPrivateKey()).publicKey]
+    const keys = [
+      first,
+      second,
+      third,
+      after.publicKey,
+      createSigner(generatePrivateKey()).publicKey,
+    ]
     t.strictSame(keys.map(after.witnesses), [false, false, true, true, false])
     t.strictSame(keys.map(after.endorses), [true, true, true, true, false])
   })
@@ -58,7 +64,7 @@ t.test("the coordinator's signing key", async t => {
     const again = await openSigning(folder)
     t.equal(again.publicKey, keys.at(-1))
     t.ok(isSignedBy(again.publicKey, 'command', { x: 1 }, again.sign('command', { x: 1 })))
-    for (const pinned of keys) t.equal(followedKey(pinned, again.trust()), again.publicKey)
+    for (const pinned of keys) t.equal(followEndorsements(pinned, again.trust()), again.publicKey)
   })
 
   t.test('that is changed many times at once has one way from each to the last', async t => {
@@ -70,7 +76,7 @@ t.test("the coordinator's signing key", async t => {
     t.equal(new Set(keys).size, 21)
     t.equal(signing.publicKey, keys.at(-1))
     t.equal((await openSigning(folder)).publicKey, signing.publicKey)
-    for (const key of keys) t.equal(followedKey(key, signing.trust(key)), signing.publicKey)
+    for (const key of keys) t.equal(followEndorsements(key, signing.trust(key)), signing.publicKey)
   })
 
   t.test('that could not be kept stays, and can be changed later', async t => {
@@ -95,7 +101,7 @@ t.test("the coordinator's signing key", async t => {
     const answer = JSON.stringify(SelfAnswer.parse({ ...self, ...signing.trust() }))
     t.ok(Buffer.byteLength(answer) < 16 * 1024, `${answer.length} bytes`)
     const full = TrustBody.parse(signing.trust(pinned))
-    t.equal(followedKey(pinned, full), signing.publicKey)
+    t.equal(followEndorsements(pinned, full), signing.publicKey)
     const most = (JSON.stringify(full).length / 500) * MAX_ENDORSEMENTS
     t.ok(most < MAX_PACKET_BYTES - 1024, `${most} bytes`)
   })
@@ -105,7 +111,7 @@ t.test('a change of the key is not believed', async t => {
   const signing = await openSigning(await temporaryFolder(t))
   const pinned = signing.publicKey
   const trust = await signing.rotate()
-  const stranger = signerOf(newPrivateKey())
+  const stranger = createSigner(generatePrivateKey())
   const [endorsement] = trust.endorsements
   const forged = { key: stranger.publicKey, previous: pinned }
   for (const [what, body] of [
@@ -127,9 +133,9 @@ t.test('a change of the key is not believed', async t => {
     ],
   ] as [string, TrustBody][])
     t.test(what, async t => {
-      t.equal(followedKey(pinned, body), undefined)
+      t.equal(followEndorsements(pinned, body), undefined)
     })
   t.test('back to the old key, by who has seen the new one', async t => {
-    t.equal(followedKey(trust.signing_key, { ...trust, signing_key: pinned }), undefined)
+    t.equal(followEndorsements(trust.signing_key, { ...trust, signing_key: pinned }), undefined)
   })
 })

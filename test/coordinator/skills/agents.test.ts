@@ -202,7 +202,7 @@ t.test('find-agent and agent-capability-check', async t => {
   })
   t.match(await check({ ...fixer, skill: 'compliance-check' }), {
     capable: false,
-    reason: /no skill of the session: coding/,
+    reason: /not a skill of the session: coding/,
   })
   t.match(await check({ agent_id: 'nobody', skill: 'policy-check' }), {
     capable: false,

@@ -8,7 +8,7 @@ import { DaemonConfig } from '../../../daemon/config.ts'
 import { daemon } from '../../../daemon/daemon.ts'
 import type { Inference } from '../../../daemon/daemon-parts.ts'
 import { newId } from '../../../shared/ids.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { Announce } from '../../../shared/wire/announce.ts'
 import { Ack, type Command, isGenuineAck, signCommand } from '../../../shared/wire/command.ts'
 import { signDesired } from '../../../shared/wire/desired.ts'
@@ -19,7 +19,7 @@ import { logger, standIn, until } from '../stand-in.ts'
 
 /* A real daemon that has an unsafe verb, and a coordinator that says what the test wants. */
 
-const signer = signerOf(newPrivateKey())
+const signer = createSigner(generatePrivateKey())
 
 const inference: Inference = {
   name: 'inference',

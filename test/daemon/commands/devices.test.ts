@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
-import { Journal } from '../../../daemon/commands/journal.ts'
-import { journalFile } from '../../../daemon/commands/journal-file.ts'
+import { CommandJournal } from '../../../daemon/commands/journal.ts'
+import { openJournalFile } from '../../../daemon/commands/journal-file.ts'
 import type { Verb } from '../../../daemon/commands/verb.ts'
 import { newId } from '../../../shared/ids.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import {
   type Ack,
   type Command,
@@ -52,7 +52,7 @@ const devices = async (t: Test, given: Partial<Parameters<typeof rig>[1]> = {}) 
       },
     }),
   ]
-  const file = journalFile(world.path)
+  const file = openJournalFile(world.path)
   const at = await rig(t, { file, ...given, verbs })
   const lastOf = ({ id }: Command): Ack | undefined =>
     at.acks.findLast(ack => ack.command_id === id)
@@ -96,7 +96,7 @@ t.test('a command of one device does not wait for another device', async t => {
   t.strictSame(moving, ['arm'])
   letGo.get('arm')?.()
   await ends(waits)
-  await executor.idle()
+  await executor.waitUntilIdle()
 })
 
 t.test('a stop passes every queue and ends what its device does and would do', async t => {
@@ -112,7 +112,7 @@ t.test('a stop passes every queue and ends what its device does and would do', a
   t.match(lastOf(waits), { reason: 'overtaken', message: /before it began/ })
   t.match(lastOf(other), { state: 'executing' }, 'another device goes on')
   letGo.get('rover')?.()
-  await executor.idle()
+  await executor.waitUntilIdle()
   t.strictSame(moving, ['arm', 'rover'])
 })
 
@@ -147,7 +147,7 @@ t.test('a stop waits for no write of the command that it ends', async t => {
   await until(() => stopped.length === 1)
   disk.resolve()
   await admitted
-  await executor.idle()
+  await executor.waitUntilIdle()
   t.match(lastOf(begins), { state: 'failed', reason: 'overtaken' })
   t.strictSame(moving, [], 'the device did not move after its stop')
 })
@@ -159,7 +159,7 @@ t.test('fences count for each device, also after a restart', async t => {
   t.match(await obey(late), { state: 'succeeded' })
   t.match(await obey(early[0]), { reason: 'stale_fence' }, 'of the same device')
   end.abort()
-  const again = await devices(t, { file: journalFile(world.path) })
+  const again = await devices(t, { file: openJournalFile(world.path) })
   t.match(await again.obey(early[0]), { reason: 'stale_fence' })
   t.match(await again.obey(early[1]), { state: 'succeeded' }, 'of another device')
 })
@@ -176,7 +176,7 @@ t.test('a device that is full takes no room from another', async t => {
   await executor.receive(seen)
   await ends(seen)
   letGo.get('arm')?.()
-  await executor.idle()
+  await executor.waitUntilIdle()
 })
 
 t.test('a device that the cell does not have, or that is missing, is refused', async t => {
@@ -202,7 +202,7 @@ t.test('a dry run answers the plan at once, though its device is busy', async t 
   const part = { device_id: 'arm', hazard: 'safe', operations: [['go', 0]], bounds: { reach: 1 } }
   t.match(lastOf(dry)?.result, { part, checks: world.checks })
   letGo.get('arm')?.()
-  await executor.idle()
+  await executor.waitUntilIdle()
 })
 
 t.test('what is unsafe needs an approval, and what is milder does not', async t => {
@@ -216,7 +216,7 @@ t.test('what is unsafe needs an approval, and what is milder does not', async t 
   await executor.receive(unapproved(0, 'safe'))
   await until(() => letGo.has('arm'))
   letGo.get('arm')?.()
-  await executor.idle()
+  await executor.waitUntilIdle()
 })
 
 t.test('an approval is verified by the cell over what it plans again', async t => {
@@ -229,7 +229,7 @@ t.test('an approval is verified by the cell over what it plans again', async t =
     { ...plan, parts: [{ cell_id: elsewhere, part_hash: 'a'.repeat(64) }, own as never] },
     UNTIL,
   )
-  const stranger = signerOf(newPrivateKey())
+  const stranger = createSigner(generatePrivateKey())
   const forged = { ...approved({}).approval, signature: 'A'.repeat(86) }
   const cases = {
     'one cell': [approved({}), undefined],
@@ -250,7 +250,7 @@ t.test('an approval is verified by the cell over what it plans again', async t =
     await executor.receive(move('arm', 1, { approval }))
     while (!letGo.has('arm') && acks.at(-1)?.state !== 'rejected') await new Promise(setImmediate)
     letGo.get('arm')?.()
-    await executor.idle()
+    await executor.waitUntilIdle()
     found.push([what, acks.at(-1)?.reason])
   }
   t.strictSame(
@@ -265,13 +265,13 @@ t.test('an approval is used once on a cell, also by another command after a rest
   await executor.receive(first)
   await until(() => letGo.has('arm'))
   letGo.get('arm')?.()
-  await executor.idle()
+  await executor.waitUntilIdle()
   const again = () => move('arm', 1, { approval: first.approval as never })
   t.match(await obey(again()), { reason: 'approval_used' })
   end.abort()
   const kept = readFileSync(world.path, 'utf8')
   t.match(kept, first.approval?.approval.request_id ?? '?')
-  const reborn = await devices(t, { file: journalFile(world.path) })
+  const reborn = await devices(t, { file: openJournalFile(world.path) })
   t.match(await reborn.obey(again()), { reason: 'approval_used' })
 })
 
@@ -281,7 +281,7 @@ t.test('a reading that moves does not void an approval; one below its limit stop
   await executor.receive(move('arm'))
   await until(() => letGo.has('arm'))
   letGo.get('arm')?.()
-  await executor.idle()
+  await executor.waitUntilIdle()
   world.checks = [{ name: 'battery', observed: 12, limit: 20, holds: false }]
   const refused = await obey(move('arm'))
   t.match(refused, { state: 'rejected', reason: 'precondition_failed', message: /battery is 12/ })
@@ -324,8 +324,8 @@ t.test('progress is said at most once a second, and never after the end', async 
 t.test(
   'the journal keeps large results within its bytes, and forgets none that is open',
   async t => {
-    const file = journalFile(join(folderOf(t), 'commands.journal'))
-    const journal = await Journal.open(file, () => NOW)
+    const file = openJournalFile(join(folderOf(t), 'commands.journal'))
+    const journal = await CommandJournal.open(file, () => NOW)
     const open = look('arm')
     const ackOf = ({ id }: Command, state: Ack['state'], result?: string) => ({
       command_id: id,
@@ -346,7 +346,7 @@ t.test(
     const bytes = Buffer.byteLength((await file.read()) ?? '')
     t.ok(bytes < 33 * 1024 * 1024, `${bytes} bytes`)
     t.ok(journal.find(id), 'what has not ended is kept')
-    t.ok(journal.entries().length < 150)
+    t.ok(journal.listEntries().length < 150)
     await journal.close()
   },
 )

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
+import { checkTiming, MAX_OFFSET_MS } from '../../../daemon/commands/check-timing.ts'
 import { CoordinatorClock } from '../../../daemon/commands/clock.ts'
-import { Journal, type JournalFile } from '../../../daemon/commands/journal.ts'
-import { journalFile } from '../../../daemon/commands/journal-file.ts'
-import { MAX_OFFSET_MS, untimely } from '../../../daemon/commands/untimely.ts'
+import { CommandJournal, type JournalFile } from '../../../daemon/commands/journal.ts'
+import { openJournalFile } from '../../../daemon/commands/journal-file.ts'
 import type { Verb } from '../../../daemon/commands/verb.ts'
 import { commandsService } from '../../../daemon/services/commands.ts'
 import { newId } from '../../../shared/ids.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import {
   type Ack,
   type Command,
@@ -19,7 +19,7 @@ import {
   MAX_RESULT_BYTES,
 } from '../../../shared/wire/command.ts'
 import { type Envelope, envelope } from '../../../shared/wire/envelope.ts'
-import { DryRun, LIVE_GATE, partHash } from '../../../shared/wire/plan-part.ts'
+import { DryRun, hashPart, LIVE_GATE } from '../../../shared/wire/plan-part.ts'
 import { silent } from '../../support/cell.ts'
 import { history, play } from './histories.ts'
 import { CELL, cell, command, coordinator, folderOf, NOW, rig } from './rig.ts'
@@ -57,7 +57,7 @@ t.test('what does not prove its sender gets no answer and leaves no trace', asyn
   const { signature, ...unsigned } = good
   for (const [title, body] of [
     ['no signature', unsigned],
-    ['another key', command({}, signerOf(newPrivateKey()))],
+    ['another key', command({}, createSigner(generatePrivateKey()))],
     ['another key with the name of the right one', { ...command({}, cell), key_id: good.key_id }],
     ['a changed verb', { ...good, verb: 'do-caution' }],
     ['a changed life', { ...good, expires_at: good.expires_at + 1 }],
@@ -135,7 +135,7 @@ t.test('time', async t => {
     ['a safe one, by the cell over 2 s late', 'safe', at(12_001, 0, 0), 'expired'],
   ] as const)
     t.test(`${title}: ${reason ?? 'goes'}`, async t => {
-      t.equal(untimely(command({ hazard }), moment)?.reason, reason)
+      t.equal(checkTiming(command({ hazard }), moment)?.reason, reason)
     })
 })
 
@@ -143,15 +143,15 @@ t.test('the clock of the coordinator', async t => {
   const own = { ms: 0 }
   const clock = new CoordinatorClock(() => own.ms)
   t.equal(clock.bounds(), undefined)
-  clock.ask('a')
+  clock.markRequest('a')
   own.ms = 300
-  clock.answered('of somebody else', NOW)
+  clock.markAnswer('of somebody else', NOW)
   t.equal(clock.bounds(), undefined)
-  clock.answered('a', NOW)
+  clock.markAnswer('a', NOW)
   t.match(clock.bounds(), { earliest: NOW, latest: NOW + 300 * 1.0002 })
   own.ms = 10_300
   t.match(clock.bounds(), { earliest: NOW + 9998, latest: NOW + 10_300 * 1.0002 })
-  clock.answered('a', NOW + 99_000)
+  clock.markAnswer('a', NOW + 99_000)
   t.match(clock.bounds(), { earliest: NOW + 9998 }, 'an answer counts once')
 })
 
@@ -174,7 +174,7 @@ t.test('a repeated command', async t => {
     stop.abort()
     const again = await rig(t, { file })
     for (let i = 0; i < 1000; i++) await again.executor.receive(once)
-    await again.executor.idle()
+    await again.executor.waitUntilIdle()
     t.strictSame(again.ran, [])
   })
 
@@ -183,7 +183,7 @@ t.test('a repeated command', async t => {
     const old = command()
     await obey(command())
     stop.abort()
-    const dayLater = await Journal.open(file, () => NOW + 25 * 3_600_000)
+    const dayLater = await CommandJournal.open(file, () => NOW + 25 * 3_600_000)
     await dayLater.close()
     t.notMatch(await file.read(), /cmd_/)
     const again = await rig(t, { file })
@@ -198,12 +198,12 @@ const crashed = async (t: Test, hazard: Hazard) => {
   await executor.receive(command({ verb: `do-${hazard}`, hazard }))
   while (ran.length === 0) await new Promise(resolve => setImmediate(resolve))
   const again = await rig(t, { file })
-  await again.executor.idle()
+  await again.executor.waitUntilIdle()
   return {
     before: acks,
     ran: again.ran,
     last: again.acks.at(-1),
-    recent: again.executor.recentAcks(),
+    recent: again.executor.listRecentAcks(),
   }
 }
 
@@ -271,7 +271,7 @@ t.test('an end', async t => {
     }
     const ack = await obey(dry)
     t.match(ack, { state: 'succeeded', result: { part, checks: [] } })
-    t.equal(partHash(DryRun.parse(ack?.result).part), DryRun.parse(ack?.result).part_hash)
+    t.equal(hashPart(DryRun.parse(ack?.result).part), DryRun.parse(ack?.result).part_hash)
     t.strictSame(ran, [])
   })
 })
@@ -289,17 +289,17 @@ t.test('the journal', async t => {
     await obey(command())
     t.strictSame(ran, [])
     t.strictSame(acks, [])
-    t.strictSame(executor.recentAcks(), [])
+    t.strictSame(executor.listRecentAcks(), [])
   })
 
   t.test('with a torn end is good up to there', async t => {
     const path = join(folderOf(t), 'commands.journal')
-    const { obey, stop } = await rig(t, { file: journalFile(path) })
+    const { obey, stop } = await rig(t, { file: openJournalFile(path) })
     const once = command()
     await obey(once)
     stop.abort()
     appendFileSync(path, '01234567 {"id":"cmd_')
-    const again = await rig(t, { file: journalFile(path) })
+    const again = await rig(t, { file: openJournalFile(path) })
     t.match(await again.obey(once), { state: 'succeeded' })
     t.strictSame(again.ran, [])
     t.match(await again.obey(command()), { state: 'succeeded' })
@@ -308,12 +308,12 @@ t.test('the journal', async t => {
 
   t.test('that is damaged lets nothing act for an hour', async t => {
     const path = join(folderOf(t), 'commands.journal')
-    const { obey, stop } = await rig(t, { file: journalFile(path) })
+    const { obey, stop } = await rig(t, { file: openJournalFile(path) })
     await obey(command())
     stop.abort()
     const lines = readFileSync(path, 'utf8').split('\n')
     writeFileSync(path, ['ffffffff {}', ...lines].join('\n'))
-    const again = await rig(t, { file: journalFile(path) })
+    const again = await rig(t, { file: openJournalFile(path) })
     t.match(await again.obey(command()), { reason: 'journal_damaged' })
     const safe = command({ verb: 'do-safe', hazard: 'safe' })
     t.match(await again.obey(safe), { state: 'succeeded' })
@@ -321,15 +321,15 @@ t.test('the journal', async t => {
 
   t.test('forgets old ends, and keeps the highest fence', async t => {
     const clock = { now: NOW }
-    const file = journalFile(join(folderOf(t), 'commands.journal'))
-    const journal = await Journal.open(file, () => clock.now)
+    const file = openJournalFile(join(folderOf(t), 'commands.journal'))
+    const journal = await CommandJournal.open(file, () => clock.now)
     const { id, fence, signature } = command({ fence: 77_000 })
     const ended = { command_id: id, cell_id: CELL, state: 'failed' as const, at: NOW }
     const ack = { ...ended, key_id: cell.publicKey, signature }
     await journal.write({ id, fence, at: NOW, ack })
     await journal.close()
     clock.now += 24 * 3_600_000 + 1
-    const later = await Journal.open(file, () => clock.now)
+    const later = await CommandJournal.open(file, () => clock.now)
     t.equal(later.find(id), undefined)
     t.equal(later.fenceOf(''), 77_000)
     await later.close()
@@ -359,9 +359,9 @@ t.test('the service tells acks until they are confirmed', async t => {
         told.push((body as Ack).state)
       },
     },
-    file: journalFile(join(folderOf(t), 'commands.journal')),
+    file: openJournalFile(join(folderOf(t), 'commands.journal')),
     signer: cell,
-    trusted: () => [coordinator.publicKey],
+    listTrustedKeys: () => [coordinator.publicKey],
     verbs: [
       {
         verb: 'ping',

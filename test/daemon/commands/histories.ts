@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import * as z from 'zod'
 import { CoordinatorClock } from '../../../daemon/commands/clock.ts'
-import { Executor } from '../../../daemon/commands/executor.ts'
-import { Journal, type JournalFile } from '../../../daemon/commands/journal.ts'
+import { CommandExecutor } from '../../../daemon/commands/executor.ts'
+import { CommandJournal, type JournalFile } from '../../../daemon/commands/journal.ts'
 import type { Verb } from '../../../daemon/commands/verb.ts'
 import { newId } from '../../../shared/ids.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import {
   type Ack,
   type Command,
@@ -16,9 +16,9 @@ import {
 } from '../../../shared/wire/command.ts'
 import { approvalFor } from '../../support/approval-for.ts'
 
-const coordinator = signerOf(newPrivateKey())
-const stranger = signerOf(newPrivateKey())
-const cell = signerOf(newPrivateKey())
+const coordinator = createSigner(generatePrivateKey())
+const stranger = createSigner(generatePrivateKey())
+const cell = createSigner(generatePrivateKey())
 const CELL = newId('cell')
 const logger = pino({ level: 'silent' })
 
@@ -147,7 +147,7 @@ class World {
   #life = 0
   /** Only lets go of timers: a life that is over has no effect any more. */
   #over = new AbortController()
-  #executor: Executor | undefined
+  #executor: CommandExecutor | undefined
   #clock = new CoordinatorClock(() => this.now)
   #asked = 0
 
@@ -158,11 +158,11 @@ class World {
     const clock = new CoordinatorClock(() => this.now)
     this.#clock = clock
     this.#executor = undefined
-    const journal = await Journal.open(this.#file(life), () => this.now + this.skewMs)
-    const executor = new Executor({
+    const journal = await CommandJournal.open(this.#file(life), () => this.now + this.skewMs)
+    const executor = new CommandExecutor({
       cellId: CELL,
       signer: cell,
-      trusted: () => [coordinator.publicKey],
+      listTrustedKeys: () => [coordinator.publicKey],
       verbs: [false, true].flatMap(ofDevices => [
         ...(['read', 'safe', 'caution', 'unsafe'] as const).map(hazard =>
           this.#verb('do', hazard, ofDevices, life),
@@ -261,11 +261,11 @@ class World {
 
   #ask({ outMs, backMs }: Extract<Step, { do: 'ask' }>): void {
     const id = String(this.#asked++)
-    this.#clock.ask(id)
+    this.#clock.markRequest(id)
     this.now += outMs
     const at = this.now
     this.now += backMs
-    this.#clock.answered(id, at)
+    this.#clock.markAnswer(id, at)
   }
 
   #verb(act: 'do' | 'stop', hazard: Hazard, ofDevices: boolean, life: number): Verb {

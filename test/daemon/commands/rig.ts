@@ -3,20 +3,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import * as z from 'zod'
-import { Executor } from '../../../daemon/commands/executor.ts'
-import { Journal, type JournalFile } from '../../../daemon/commands/journal.ts'
-import { journalFile } from '../../../daemon/commands/journal-file.ts'
+import { CommandExecutor } from '../../../daemon/commands/executor.ts'
+import { CommandJournal, type JournalFile } from '../../../daemon/commands/journal.ts'
+import { openJournalFile } from '../../../daemon/commands/journal-file.ts'
 import type { Verb } from '../../../daemon/commands/verb.ts'
 import { newId } from '../../../shared/ids.ts'
-import { newPrivateKey, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { type Ack, type Command, type Hazard, signCommand } from '../../../shared/wire/command.ts'
 import { approvalFor } from '../../support/approval-for.ts'
 import { silent } from '../../support/cell.ts'
 
 export const NOW = 1_800_000_000_000
 export const CELL = newId('cell')
-export const coordinator = signerOf(newPrivateKey())
-export const cell = signerOf(newPrivateKey())
+export const coordinator = createSigner(generatePrivateKey())
+export const cell = createSigner(generatePrivateKey())
 
 let fences = 0
 /** A command that people have approved, where it needs that. */
@@ -65,8 +65,8 @@ export const rig = async (
     clock?: { nowMs: number }
   } = {},
 ) => {
-  const file = given.file ?? journalFile(join(folderOf(t), 'commands.journal'))
-  const journal = await Journal.open(file, () => NOW)
+  const file = given.file ?? openJournalFile(join(folderOf(t), 'commands.journal'))
+  const journal = await CommandJournal.open(file, () => NOW)
   t.teardown(() => {
     stop.abort()
     return journal.close()
@@ -86,10 +86,10 @@ export const rig = async (
       return given.run ? given.run(part, context) : { done: true }
     },
   })
-  const executor = new Executor({
+  const executor = new CommandExecutor({
     cellId: CELL,
     signer: cell,
-    trusted: () => [coordinator.publicKey],
+    listTrustedKeys: () => [coordinator.publicKey],
     verbs: [...(['read', 'safe', 'caution', 'unsafe'] as const).map(verb), ...(given.verbs ?? [])],
     journal,
     clock: { bounds: () => ({ earliest: NOW, latest: NOW }) },
@@ -103,7 +103,7 @@ export const rig = async (
   await executor.recover()
   const obey = async (body: unknown): Promise<Ack | undefined> => {
     await executor.receive(body)
-    await executor.idle()
+    await executor.waitUntilIdle()
     return acks.at(-1)
   }
   return { executor, obey, ran, acks, file, stop }

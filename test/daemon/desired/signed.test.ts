@@ -8,13 +8,13 @@ import { OpenBirths } from '../../../daemon/desired/freshness.ts'
 import { settingsOf } from '../../../daemon/desired/settings.ts'
 import { DesiredService } from '../../../daemon/services/desired.ts'
 import { newId } from '../../../shared/ids.ts'
-import { newPrivateKey, type Signer, signerOf } from '../../../shared/signing.ts'
+import { createSigner, generatePrivateKey, type Signer } from '../../../shared/signing.ts'
 import { type Desired, type Reported, signDesired } from '../../../shared/wire/desired.ts'
 import { type Envelope, envelope } from '../../../shared/wire/envelope.ts'
 import { silent } from '../../support/cell.ts'
 
-const coordinator = signerOf(newPrivateKey())
-const stranger = signerOf(newPrivateKey())
+const coordinator = createSigner(generatePrivateKey())
+const stranger = createSigner(generatePrivateKey())
 const [own, other] = [newId('cell'), newId('cell')]
 const every = (seconds: number) => ({ telemetry: { interval_seconds: seconds } })
 

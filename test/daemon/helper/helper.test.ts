@@ -4,11 +4,11 @@ import { resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { buildEnvironment, PASSED_ON } from '../../../daemon/helper/environment.ts'
 import { Helper } from '../../../daemon/helper/helper.ts'
-import { helperSpawner, type SpawnHelper } from '../../../daemon/helper/helper-child.ts'
+import { createSpawner, type SpawnHelper } from '../../../daemon/helper/helper-child.ts'
 import { HELPER_CLASSES } from '../../../daemon/helper/helper-class.ts'
 import { Helpers } from '../../../daemon/helper/helpers.ts'
 import type { HelperCall } from '../../../daemon/helper/job.ts'
-import { type Order, WINDOW_BYTES } from '../../../daemon/helper/protocol.ts'
+import { type HelperOrder, WINDOW_BYTES } from '../../../daemon/helper/protocol.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 const CHILD = resolve(import.meta.dirname, '..', '..', 'support', 'helper-child.ts')
@@ -19,7 +19,7 @@ const QUICK = { cancelSeconds: 0.2 }
 /** The real helper process, with functions that misbehave. */
 const helperFor = (t: Test, idleSeconds = 60): Helper => {
   const env = { ...process.env, SHOAL_COORDINATOR_JOIN_TOKEN: 'secret', AWS_SECRET_KEY: 'secret' }
-  const helper = new Helper({ spawn: helperSpawner(env, CHILD)('host'), ...QUICK, idleSeconds })
+  const helper = new Helper({ spawn: createSpawner(env, CHILD)('host'), ...QUICK, idleSeconds })
   t.teardown(() => helper.stop())
   return helper
 }
@@ -41,7 +41,8 @@ const runs = (pid: number): boolean => {
   }
 }
 
-const until = (isSo: () => boolean): Promise<boolean> => waitUntil('what the test waits for', isSo)
+const until = (isSo: () => boolean): Promise<boolean> =>
+  waitUntil('the condition of the test', isSo)
 
 t.test('it is not started before the first call, and answers what the function does', async t => {
   const helper = helperFor(t)
@@ -90,14 +91,14 @@ t.test('each class gets the environment of its list and nothing else', async t =
   t.match(buildEnvironment('lan', all), { HOME: 'of HOME' })
 })
 
-t.test('only what stands in the table is called', async t => {
+t.test('only functions in the table are called', async t => {
   const helper = helperFor(t)
   for (const name of ['unknown', 'constructor', '__proto__', 'toString'])
-    await t.rejects(helper.call(call(name)), { kind: 'failed', message: /knows no/ })
+    await t.rejects(helper.call(call(name)), { kind: 'failed', message: /has no function/ })
   for (const module of ['host', 'node:fs', '__proto__', 'constructor'])
     await t.rejects(helper.call({ ...call('echo'), module }), {
       kind: 'failed',
-      message: /knows no/,
+      message: /has no function/,
     })
 })
 
@@ -163,7 +164,7 @@ t.test('more calls than it has room for are refused', async t => {
 })
 
 t.test('one that cannot be started fails its calls, and is tried again by the next', async t => {
-  const spawn = helperSpawner(process.env, '/nowhere/at-all.ts')('host')
+  const spawn = createSpawner(process.env, '/nowhere/at-all.ts')('host')
   const helper = new Helper({ spawn })
   t.teardown(() => helper.stop())
   await t.rejects(helper.call(call('echo')), { kind: 'died', message: /ended with code 1/ })
@@ -172,7 +173,7 @@ t.test('one that cannot be started fails its calls, and is tried again by the ne
 
 t.test('a machine that cannot start a process is no crash of the daemon', async t => {
   let refuses = false
-  const real = helperSpawner(process.env, CHILD)('host')
+  const real = createSpawner(process.env, CHILD)('host')
   const helper = new Helper({
     spawn: listener => {
       if (refuses) throw new Error('spawn ENOMEM')
@@ -196,13 +197,13 @@ t.test('it ends when nobody has asked for a while, and is back for the next call
   t.equal(await helper.call(call('echo', 'again')), 'again')
 })
 
-t.test('programs that it has started end with it', async t => {
+t.test('programs that a helper started end with it', async t => {
   const helper = helperFor(t)
   const pid = Number(await helper.call(call('child')))
   t.ok(runs(pid))
   helper.stop()
   await until(() => !runs(pid))
-  await t.rejects(helper.call(call('echo')), { kind: 'stopped', message: /ending/ })
+  await t.rejects(helper.call(call('echo')), { kind: 'stopped', message: /stopping/ })
 })
 
 t.test('calls that run and wait end when the daemon does', async t => {
@@ -215,7 +216,7 @@ t.test('calls that run and wait end when the daemon does', async t => {
 })
 
 t.test('a hung call of one class disturbs no other class', async t => {
-  const helpers = new Helpers({ spawn: helperSpawner(process.env, CHILD), ...QUICK })
+  const helpers = new Helpers({ spawn: createSpawner(process.env, CHILD), ...QUICK })
   t.teardown(() => helpers.stop())
   const [host, radio] = [helpers.of('host'), helpers.of('radio')]
   await Promise.all([host.call(call('echo')), radio.call(call('echo'))])
@@ -248,7 +249,7 @@ t.test('a stream waits for its reader and never holds more than its window', asy
 
 /** A helper whose process answers nothing, and whose time the test moves. */
 const silentHelper = () => {
-  const orders: Order[] = []
+  const orders: HelperOrder[] = []
   const timers = new Map<() => void, number>()
   let [now, kills] = [0, 0]
   const after = (ms: number, run: () => void) => {

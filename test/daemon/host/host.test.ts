@@ -2,15 +2,15 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { hostFacts, prettyName } from '../../../daemon/host/facts.ts'
+import { parsePrettyName, readHostFacts } from '../../../daemon/host/facts.ts'
 import {
-  cpuPercent,
-  networkRates,
+  computeCpuPercent,
+  computeNetworkRates,
   parseCpu,
   parseMemory,
   parseNetwork,
 } from '../../../daemon/host/proc.ts'
-import { hostSampler } from '../../../daemon/host/sampler.ts'
+import { createHostSampler } from '../../../daemon/host/sampler.ts'
 import { HostFacts } from '../../../shared/wire/announce.ts'
 import { HostSample } from '../../../shared/wire/telemetry.ts'
 
@@ -27,10 +27,10 @@ wlan0:2000 1 0 0 0 0 0 0 50 1 0 0 0 0 0 0
 t.test('readings of /proc', async t => {
   const [before, after] = [parseCpu(STAT), parseCpu(LATER)]
   t.strictSame(before, { busy: 150, total: 1000 })
-  t.equal(cpuPercent(before, after), 50)
-  t.equal(cpuPercent(before, before), null, 'no time between two readings is unknown')
-  t.equal(cpuPercent(null, after), null)
-  t.equal(cpuPercent(before, { busy: 150, total: 1100 }), 0)
+  t.equal(computeCpuPercent(before, after), 50)
+  t.equal(computeCpuPercent(before, before), null, 'no time between two readings is unknown')
+  t.equal(computeCpuPercent(null, after), null)
+  t.equal(computeCpuPercent(before, { busy: 150, total: 1100 }), 0)
   t.equal(parseCpu('intr 5'), null)
 
   t.strictSame(parseMemory(MEMINFO), { total: 1_024_000, used: 409_600 })
@@ -45,15 +45,15 @@ t.test('readings of /proc', async t => {
       ['wlan0', { received: 2000, sent: 50 }],
     ],
   )
-  t.strictSame(networkRates(null, counters, 1000), { received: null, sent: null })
-  t.strictSame(networkRates(counters, counters, 1000), { received: 0, sent: 0 })
+  t.strictSame(computeNetworkRates(null, counters, 1000), { received: null, sent: null })
+  t.strictSame(computeNetworkRates(counters, counters, 1000), { received: 0, sent: 0 })
   const grown = new Map([
     ['eth0', { received: 3000, sent: 600 }],
     ['wlan0', { received: 10, sent: 10 }],
     ['new0', { received: 10_000, sent: 10_000 }],
   ])
   t.strictSame(
-    networkRates(counters, grown, 2000),
+    computeNetworkRates(counters, grown, 2000),
     { received: 1000, sent: 50 },
     'an interface that is new, or was made anew, is not counted',
   )
@@ -67,7 +67,7 @@ t.test('host sampler', async t => {
   writeFileSync(join(folder, 'meminfo'), MEMINFO)
   writeFileSync(join(folder, 'net/dev'), NETWORK)
   let clock = 0
-  const sampler = hostSampler({ stateDir: folder, procFolder: folder, now: () => clock })
+  const sampler = createHostSampler({ stateDir: folder, procFolder: folder, now: () => clock })
 
   const first = await sampler.sample()
   t.strictSame(HostSample.parse(first), first)
@@ -84,23 +84,23 @@ t.test('host sampler', async t => {
   t.equal(second.network_received_bytes_per_second, 700)
   t.equal(second.network_sent_bytes_per_second, 0)
 
-  const blind = await hostSampler({ stateDir: '/none', procFolder: '/none' }).sample()
+  const blind = await createHostSampler({ stateDir: '/none', procFolder: '/none' }).sample()
   t.ok(
     Object.values(blind).every(value => value === null),
     'what cannot be read is unknown',
   )
 
-  const real = await hostSampler({ stateDir: folder }).sample()
+  const real = await createHostSampler({ stateDir: folder }).sample()
   t.ok(Number(real.memory_total_bytes) > 0, 'this machine can be read')
 })
 
 t.test('host facts', async t => {
-  const facts = await hostFacts()
+  const facts = await readHostFacts()
   t.strictSame(HostFacts.parse(facts), facts)
   t.equal(
-    prettyName('NAME=x\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n'),
+    parsePrettyName('NAME=x\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n'),
     'Debian GNU/Linux 12 (bookworm)',
   )
-  t.equal(prettyName('PRETTY_NAME=plain\n'), 'plain')
-  t.equal(prettyName(''), 'Linux')
+  t.equal(parsePrettyName('PRETTY_NAME=plain\n'), 'plain')
+  t.equal(parsePrettyName(''), 'Linux')
 })

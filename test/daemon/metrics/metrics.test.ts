@@ -11,7 +11,7 @@ import { prometheusText } from '../../../daemon/metrics/prometheus-text.ts'
 import { withMetrics } from '../../../daemon/metrics/with-metrics.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { Histogram } from '../../../shared/metrics/histogram.ts'
-import { histogramValues, type Metric } from '../../../shared/metrics/metric.ts'
+import { type Metric, toMetricValues } from '../../../shared/metrics/metric.ts'
 import type { EngineReport } from '../../../shared/wire/telemetry.ts'
 
 t.test('the text is as Prometheus has it', async t => {
@@ -33,7 +33,7 @@ t.test('the text is as Prometheus has it', async t => {
       type: 'histogram',
       help: 'B.',
       labels: [],
-      read: () => histogramValues({}, histogram),
+      read: () => toMetricValues({}, histogram),
     },
     { name: 'c', type: 'gauge', help: 'C.', labels: [], read: () => [] },
   ]

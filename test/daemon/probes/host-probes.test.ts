@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { helperSpawner } from '../../../daemon/helper/helper-child.ts'
+import { createSpawner } from '../../../daemon/helper/helper-child.ts'
 import type { HelperClass } from '../../../daemon/helper/helper-class.ts'
 import { HelperFailure } from '../../../daemon/helper/helper-failure.ts'
 import { Helpers } from '../../../daemon/helper/helpers.ts'
@@ -16,7 +16,7 @@ import { loadHostProbe } from '../../../shared/probes/load.ts'
 import { HOST_DATA_MAX_BYTES, HostProbeAnswer } from '../../../shared/wire/host-probe.ts'
 
 const helpersFor = (t: Test, env: Record<string, string | undefined> = process.env): Helpers => {
-  const helpers = new Helpers({ spawn: helperSpawner(env) })
+  const helpers = new Helpers({ spawn: createSpawner(env) })
   t.teardown(() => helpers.stop())
   return helpers
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isAllowed, targetOf } from '../../../daemon/probes/target.ts'
+import { isAllowed, parseTarget } from '../../../daemon/probes/target.ts'
 
 for (const [asked, entry, allowed] of [
   ['http://example.org/', 'example.org', true],
@@ -22,7 +22,7 @@ for (const [asked, entry, allowed] of [
   ['http://192.0.2.7/', 'nonsense/8', false],
 ] as const)
   t.test(`${entry} ${allowed ? 'allows' : 'does not allow'} ${asked}`, async t => {
-    t.equal(isAllowed(targetOf(asked), [entry]), allowed)
+    t.equal(isAllowed(parseTarget(asked), [entry]), allowed)
   })
 
 t.test('addresses of version 6 and names can be pinged where an entry says so', async t => {

@@ -7,7 +7,8 @@ import { sizes } from '../../units.ts'
 export default defineHostProbe({
   id: 'docker-container-stats',
   call: 'dockerContainerStats',
-  description: 'What containers use: processor and memory in percent, memory and traffic in bytes.',
+  description:
+    'Resource use of containers: processor and memory in percent, memory and traffic in bytes.',
   shape: 'list',
   input: { container: containerId },
   units: sizes('bytes', 'memUsage', 'memLimit', 'rx', 'wx', 'r', 'w'),

@@ -11,5 +11,5 @@ export default defineHostProbe({
   units: sizes('bytes', 'memTotal'),
   removed: [...DOCKER_TEXTS, 'id', 'httpProxy', 'httpsProxy', 'noProxy'],
   needs: [DOCKER],
-  whenEmpty: 'docker did not answer',
+  emptyReason: 'docker did not answer',
 })

@@ -9,5 +9,5 @@ export default defineHostProbe({
   shape: 'list',
   removed: SERIALS,
   needs: [program('lspci', 'aplay')],
-  whenEmpty: 'no sound card was found',
+  emptyReason: 'no sound card was found',
 })

@@ -10,5 +10,5 @@ export default defineHostProbe({
   shape: 'object',
   units: sizes('bytes', 'memMax'),
   removed: SERIALS,
-  whenEmpty: NO_DMI_TABLE,
+  emptyReason: NO_DMI_TABLE,
 })

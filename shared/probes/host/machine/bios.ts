@@ -8,5 +8,5 @@ export default defineHostProbe({
   description: 'Maker, version and date of the firmware.',
   shape: 'object',
   removed: SERIALS,
-  whenEmpty: NO_DMI_TABLE,
+  emptyReason: NO_DMI_TABLE,
 })

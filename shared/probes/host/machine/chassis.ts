@@ -8,5 +8,5 @@ export default defineHostProbe({
   description: 'Maker, model and type of the case.',
   shape: 'object',
   removed: SERIALS,
-  whenEmpty: NO_DMI_TABLE,
+  emptyReason: NO_DMI_TABLE,
 })

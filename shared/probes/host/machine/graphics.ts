@@ -10,5 +10,5 @@ export default defineHostProbe({
   shape: 'object',
   units: sizes('MiB', 'vram', 'memoryTotal', 'memoryUsed', 'memoryFree'),
   removed: SERIALS,
-  whenEmpty: 'no graphics controller was found (lspci, nvidia-smi)',
+  emptyReason: 'no graphics controller was found (lspci, nvidia-smi)',
 })

@@ -5,14 +5,14 @@ import { sizes } from '../../units.ts'
 export default defineHostProbe({
   id: 'mem-layout',
   call: 'memLayout',
-  description: 'Every memory module: size in bytes, type, clock in MHz.',
+  description: 'Memory modules: size in bytes, type, clock in MHz.',
   shape: 'list',
   units: sizes('bytes', 'size'),
   removed: SERIALS,
-  whenEmpty: 'no memory module was found',
-  // without dmidecode the library makes up one module of the size of the whole memory
+  emptyReason: 'no memory module was found',
+  // without dmidecode the library invents one module with the size of the whole memory
   explainInvented: modules =>
     modules.every(({ bank, type, clockSpeed }) => !bank && !type && !clockSpeed)
-      ? 'dmidecode is not installed, or the daemon may not use it'
+      ? 'dmidecode is not installed, or the daemon is not permitted to use it'
       : undefined,
 })

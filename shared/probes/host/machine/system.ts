@@ -8,5 +8,5 @@ export default defineHostProbe({
   description: 'Maker and model of the machine, and whether it is virtual.',
   shape: 'object',
   removed: [...SERIALS, 'uuid'],
-  whenEmpty: NO_DMI_TABLE,
+  emptyReason: NO_DMI_TABLE,
 })

@@ -5,9 +5,9 @@ import { defineHostProbe } from '../../probe.ts'
 export default defineHostProbe({
   id: 'usb',
   call: 'usb',
-  description: 'What is plugged into the USB buses.',
+  description: 'Devices on the USB buses.',
   shape: 'list',
   removed: SERIALS,
   needs: [program('lsusb')],
-  whenEmpty: 'no USB bus was found',
+  emptyReason: 'no USB bus was found',
 })

@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 import { defineHostProbe } from '../../probe.ts'
 
 /**
- * The same machine has the same digest, and nobody learns its id from it: machine-id(5) asks for
- * that where an id leaves its machine.
+ * Hashes an id, so that a machine can be recognised without revealing its id: machine-id(5)
+ * requires that for an id that leaves its machine.
  */
 const digest = (id: unknown): string | null =>
   typeof id === 'string' && id !== ''
@@ -16,6 +16,6 @@ export default defineHostProbe({
   description:
     'Digests of the ids of the operating system and the hardware, and the hardware addresses of the network.',
   shape: 'object',
-  whenEmpty: 'this machine has no ids',
+  emptyReason: 'this machine has no ids',
   arrange: answer => ({ ...answer, os: digest(answer.os), hardware: digest(answer.hardware) }),
 })

@@ -5,7 +5,8 @@ import { defineHostProbe } from '../../probe.ts'
 export default defineHostProbe({
   id: 'inet-latency',
   call: 'inetLatency',
-  description: 'Round trip of a ping, milliseconds. Asks only what the cell allows.',
+  description:
+    'Round-trip time of a ping, milliseconds. Contacts only targets that the cell allows.',
   shape: 'number',
   reach: 'internet',
   input: {
@@ -13,9 +14,9 @@ export default defineHostProbe({
       .string()
       .regex(/^[a-z0-9][a-z0-9.:-]{0,252}$/)
       .max(253)
-      .describe('A name or an address that stands in probes.allowed_targets of the cell.'),
+      .describe('Name or address listed in probes.allowed_targets of the cell.'),
   },
   needs: [program('ping')],
   argumentsFor: ({ host }) => [host],
-  whenEmpty: ({ host }) => `${host} did not answer to ping`,
+  emptyReason: ({ host }) => `${host} did not answer to ping`,
 })

@@ -4,8 +4,8 @@ import { defineHostProbe } from '../../probe.ts'
 export default defineHostProbe({
   id: 'network-gateway-default',
   call: 'networkGatewayDefault',
-  description: 'The address of the default gateway.',
+  description: 'Address of the default gateway.',
   shape: 'text',
   needs: [program('ip')],
-  whenEmpty: 'there is no default route',
+  emptyReason: 'there is no default route',
 })

@@ -4,8 +4,8 @@ import { defineHostProbe } from '../../probe.ts'
 export default defineHostProbe({
   id: 'network-interface-default',
   call: 'networkInterfaceDefault',
-  description: 'The network interface of the default route.',
+  description: 'Network interface of the default route.',
   shape: 'text',
   needs: [program('ip')],
-  whenEmpty: 'there is no default route',
+  emptyReason: 'there is no default route',
 })

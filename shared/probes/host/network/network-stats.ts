@@ -19,11 +19,11 @@ export default defineHostProbe({
       .min(1)
       .max(20)
       .optional()
-      .describe('Only these; that of the default route when absent.'),
+      .describe('Interfaces to report; the one of the default route by default.'),
   },
   units: sizes('bytes/s', 'rx_sec', 'tx_sec'),
   isRate: true,
   needs: [INTERFACES],
   argumentsFor: ({ interfaces }) => (interfaces === undefined ? [] : [interfaces.join(',')]),
-  whenEmpty: 'there is no such network interface',
+  emptyReason: 'there is no such network interface',
 })

@@ -4,7 +4,7 @@ import { defineHostProbe } from '../../probe.ts'
 export default defineHostProbe({
   id: 'wifi-interfaces',
   call: 'wifiInterfaces',
-  description: 'The wifi adapters of the machine.',
+  description: 'Wifi adapters of the machine.',
   shape: 'list',
   needs: [WIFI, program('iw', 'nmcli')],
 })

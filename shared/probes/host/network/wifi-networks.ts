@@ -4,7 +4,7 @@ import { defineHostProbe } from '../../probe.ts'
 export default defineHostProbe({
   id: 'wifi-networks',
   call: 'wifiNetworks',
-  description: 'Wifi networks in reach: frequency in MHz, signal in dBm.',
+  description: 'Wifi networks in range: frequency in MHz, signal in dBm.',
   shape: 'list',
   reach: 'radio',
   deadlineSeconds: 14,

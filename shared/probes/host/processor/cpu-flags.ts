@@ -3,7 +3,7 @@ import { defineHostProbe } from '../../probe.ts'
 export default defineHostProbe({
   id: 'cpu-flags',
   call: 'cpuFlags',
-  description: 'The instruction sets of the processor, with spaces between them.',
+  description: 'Instruction sets of the processor, separated by spaces.',
   shape: 'text',
-  whenEmpty: 'the processor does not tell them',
+  emptyReason: 'the kernel does not report the flags of the processor',
 })

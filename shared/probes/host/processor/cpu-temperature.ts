@@ -7,5 +7,7 @@ export default defineHostProbe({
   description: 'Temperature of the processor and its cores, degrees Celsius.',
   shape: 'object',
   explainInvented: ({ main, cores }) =>
-    main === null && isEmpty(cores) ? 'this machine shows no temperature of it' : undefined,
+    main === null && isEmpty(cores)
+      ? 'this machine does not report a processor temperature'
+      : undefined,
 })

@@ -6,7 +6,7 @@ import { sizes } from '../../units.ts'
 export default defineHostProbe({
   id: 'block-devices',
   call: 'blockDevices',
-  description: 'Disks and partitions: size in bytes, file system, where they are mounted.',
+  description: 'Disks and partitions: size in bytes, file system, mount point.',
   shape: 'list',
   units: sizes('bytes', 'size'),
   removed: [...SERIALS, 'uuid'],

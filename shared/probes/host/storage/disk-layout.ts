@@ -11,5 +11,5 @@ export default defineHostProbe({
   units: sizes('bytes', 'size'),
   removed: [...SERIALS, 'serial_number', 'wwn'],
   needs: [program('lsblk')],
-  whenEmpty: 'no disk tells its maker and model; block-devices lists them',
+  emptyReason: 'no disk reports its maker and model; block-devices lists all disks',
 })

@@ -3,7 +3,7 @@ import { defineHostProbe } from '../../probe.ts'
 export default defineHostProbe({
   id: 'fs-open-files',
   call: 'fsOpenFiles',
-  description: 'How many files are open and how many may be.',
+  description: 'Number of open files, and their limit.',
   shape: 'object',
-  explainInvented: ({ max }) => (max ? undefined : 'the kernel does not tell it'),
+  explainInvented: ({ max }) => (max ? undefined : 'the kernel does not report open files'),
 })

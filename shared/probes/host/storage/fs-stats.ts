@@ -13,5 +13,5 @@ export default defineHostProbe({
   },
   isRate: true,
   needs: [program('lsblk')],
-  whenEmpty: 'no disk was found',
+  emptyReason: 'no disk was found',
 })

@@ -5,7 +5,7 @@ import { defineHostProbe } from '../../probe.ts'
 export default defineHostProbe({
   id: 'process-load',
   call: 'processLoad',
-  description: 'What the processes with these names use together, percent.',
+  description: 'Combined load of the processes with these names, percent.',
   shape: 'list',
   input: { names: names('Parts of names of processes, as `ps -o comm` shows them.') },
   isRate: true,

@@ -8,7 +8,7 @@ export default defineHostProbe({
   description:
     'Services of the machine and whether they run: shares of processor and memory in percent.',
   shape: 'list',
-  input: { names: names('Only these services; all of them by default.').optional() },
+  input: { names: names('Services to report; all by default.').optional() },
   needs: [program('ps')],
   argumentsFor: input => [input.names?.join(',') ?? '*'],
 })

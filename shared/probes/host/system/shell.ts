@@ -3,7 +3,7 @@ import { defineHostProbe } from '../../probe.ts'
 export default defineHostProbe({
   id: 'shell',
   call: 'shell',
-  description: 'The shell of the account that the daemon runs as.',
+  description: 'Shell of the account that the daemon runs as.',
   shape: 'text',
-  whenEmpty: 'the daemon runs without a shell',
+  emptyReason: 'the account of the daemon has no shell',
 })

@@ -5,7 +5,7 @@ import { defineHostProbe } from '../../probe.ts'
 export default defineHostProbe({
   id: 'users',
   call: 'users',
-  description: 'Who is logged in, since when and from where, without what they run.',
+  description: 'Logged-in users, with the time and origin of the login, without their commands.',
   shape: 'list',
   removed: COMMAND_LINE,
   needs: [program('who')],

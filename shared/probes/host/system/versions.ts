@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineHostProbe } from '../../probe.ts'
 
-/** Without a choice the library starts all of them. */
+/** Programs the library knows; without a selection it runs all of them. */
 const PROGRAMS = [
   'bash',
   'bun',
@@ -40,7 +40,7 @@ const PROGRAMS = [
 export default defineHostProbe({
   id: 'versions',
   call: 'versions',
-  description: 'Versions of programs that are installed; an empty one was not found.',
+  description: 'Versions of installed programs; empty for a program that was not found.',
   shape: 'object',
   input: {
     apps: z
@@ -48,7 +48,7 @@ export default defineHostProbe({
       .min(1)
       .max(PROGRAMS.length)
       .optional()
-      .describe('Only these; asking for all starts each of them.'),
+      .describe('Programs to report; all by default, which runs each of them.'),
   },
   deadlineSeconds: 14,
   argumentsFor: ({ apps }) => [apps?.join(',') ?? '*'],

@@ -1,25 +1,25 @@
-import type { HostLook } from './host.ts'
+import type { ProbeResult } from './host.ts'
 
-/** The answer with as many rows as fit into `maxBytes`; `reason` says what was left out. */
-export const fit = (data: unknown, maxBytes: number): HostLook => {
+/** Truncates an answer to the rows that fit into `maxBytes`; `reason` says what was left out. */
+export const truncateAnswer = (data: unknown, maxBytes: number): ProbeResult => {
   if (bytesOf(data) <= maxBytes) return { available: true, reason: null, data }
   const rows = rowsOf(data)
-  if (rows === undefined) return tooLarge(bytesOf(data), maxBytes)
+  if (rows === undefined) return toTooLarge(bytesOf(data), maxBytes)
   const rest = maxBytes - bytesOf(withRows(data, []))
   const kept = rows.slice(0, countThatFits(rows, rest))
-  const reason = `the first ${kept.length} of ${rows.length} rows: more do not fit into ${maxBytes} bytes`
+  const reason = `the answer has only the first ${kept.length} of ${rows.length} rows: more do not fit into ${maxBytes} bytes`
   return { available: true, reason, data: withRows(data, kept) }
 }
 
-const tooLarge = (bytes: number, maxBytes: number): HostLook => ({
+const toTooLarge = (bytes: number, maxBytes: number): ProbeResult => ({
   available: false,
-  reason: `its answer has ${bytes} bytes, and ${maxBytes} are the most`,
+  reason: `the answer has ${bytes} bytes; the limit is ${maxBytes}`,
   data: null,
 })
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
 
-/** A list, or the list of an object that counts its rows beside it. */
+/** Rows of a list, or of an object's `list`. */
 const rowsOf = (data: unknown): unknown[] | undefined => {
   if (Array.isArray(data)) return data
   const { list } = data as { list?: unknown }

@@ -3,12 +3,11 @@ import { type AnswerEvent, type AnswerLine, EVENTS_TYPE } from '../../shared/wir
 import type { HttpResponse } from '../inference/openai/http.ts'
 
 /**
- * Sends events as they come, no faster than the peer reads them. The head waits for the first event,
- * so that a refusal has a status of its own.
- *
- * @param gone aborts when the peer has left; the promise rejects then
+ * Streams events with backpressure. The head waits for the first event, so that a refusal has its
+ * own status.
+ * @param gone aborts when the peer has left; the promise then rejects
  */
-export const sendEvents = async (
+export const streamEvents = async (
   response: HttpResponse,
   events: AsyncIterable<AnswerEvent>,
   gone: AbortSignal,
@@ -21,7 +20,7 @@ export const sendEvents = async (
   response.end()
 }
 
-/** False when the peer has not read what it was sent. */
+/** Returns false when the peer has not read what it was sent. */
 export const writeLine = (response: HttpResponse, line: AnswerLine): boolean => {
   if (!response.headersSent) response.setHeader('content-type', EVENTS_TYPE)
   return response.write(`${JSON.stringify(line)}\n`)

@@ -3,8 +3,8 @@ import { get as getHttps } from 'node:https'
 
 const STATUS_MS = 3000
 
-/** Status that a site answers; null where none answers in time. */
-export const httpStatus = (url: string): Promise<number | null> => {
+/** Fetches the status of a site; null when it does not answer in time. */
+export const fetchStatus = (url: string): Promise<number | null> => {
   const get = url.startsWith('https:') ? getHttps : getHttp
   const options: RequestOptions = { agent: false, signal: AbortSignal.timeout(STATUS_MS) }
   return new Promise(done => {

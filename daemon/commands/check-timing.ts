@@ -1,39 +1,52 @@
 import { type Command, type Hazard, MAX_TTL_SECONDS } from '../../shared/wire/command.ts'
 import type { Bounds } from './clock.ts'
-import { type Refusal, rejected } from './outcome.ts'
+import { type CommandRefusal, toRejection } from './outcome.ts'
 
-/** How far the cell's clock and the coordinator's may be apart for an unsafe command, ms. */
+/**
+ * Most offset between the cell's and the coordinator's clock for an unsafe command, in
+ * milliseconds.
+ */
 export const MAX_OFFSET_MS = 2000
 
-export interface Moment {
-  /** Unix milliseconds by the cell's own clock. */
+interface Moment {
+  /** Unix milliseconds by the cell's wall clock. */
   now: number
-  /** Time since the command came, by a clock that never goes back, milliseconds. */
+  /** Monotonic time since the command arrived, in milliseconds. */
   elapsedMs: number
-  /** Where the coordinator's clock stands; undefined when it was not measured. */
+  /** Bounds of the coordinator's clock; undefined when it was not measured. */
   bounds: Bounds | undefined
 }
 
 type Timed = Pick<Command, 'hazard' | 'issued_at' | 'not_before' | 'expires_at'>
 
-/** Why a command must not be carried out at this moment, or undefined when it may. */
-export const untimely = (command: Timed, moment: Moment): Refusal | undefined => {
+/** Reason why a command must not be executed now; undefined when it may. */
+export const checkTiming = (command: Timed, moment: Moment): CommandRefusal | undefined => {
   const { hazard, issued_at, not_before, expires_at } = command
   const lifeMs = expires_at - issued_at
   if (lifeMs <= 0 || lifeMs > MAX_TTL_SECONDS * 1000)
-    return rejected('invalid_lifetime', `a life of ${lifeMs} ms is not between 0 and an hour`)
+    return toRejection(
+      'invalid_lifetime',
+      `a lifetime of ${lifeMs} ms is not between 0 and one hour`,
+    )
   if (hazard === 'unsafe' && !isTrusted(moment))
-    return rejected('clock_untrusted', 'the clocks of cell and coordinator may be over 2 s apart')
+    return toRejection(
+      'clock_untrusted',
+      'the clocks of cell and coordinator may be over 2 s apart',
+    )
   if (isExpired(hazard, { lifeMs, expires_at }, moment))
-    return { state: 'expired', reason: 'expired', message: `its life of ${lifeMs} ms is over` }
+    return {
+      state: 'expired',
+      reason: 'expired',
+      message: `its lifetime of ${lifeMs} ms has ended`,
+    }
   const latest = Math.max(moment.now, moment.bounds?.latest ?? 0)
-  if (latest + MAX_OFFSET_MS < not_before) return rejected('too_early', 'its time has not come')
+  if (latest + MAX_OFFSET_MS < not_before) return toRejection('too_early', 'it is not valid yet')
   return undefined
 }
 
 /**
- * Over when any clock says so. What acts must surely be in time, so the latest possible time of
- * the coordinator counts; for the others the earliest.
+ * True when any clock says that the command has expired. Commands that act on the world must be
+ * provably in time, so that the latest possible coordinator time counts; for others the earliest.
  */
 const isExpired = (
   hazard: Hazard,

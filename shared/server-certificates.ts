@@ -6,16 +6,16 @@ import { connect, type DetailedPeerCertificate, type TLSSocket } from 'node:tls'
 const HTTPS_PORT = 443
 
 /**
- * The certificates that the server at this address shows, its own first, DER. Nothing but a hello
- * is said to it, and it is not believed: who trusts one of them connects again, with it as the only
- * authority. Throws what the connection throws, or the reason of the signal.
+ * Certificates that the server at this address presents, its own first, DER. Only the TLS handshake
+ * is made, and nothing is trusted: a caller who trusts one of them connects again with it as the
+ * only authority. Throws the connection's error, or the reason of the signal.
  */
-export const shownCertificates = async (target: URL, signal: AbortSignal): Promise<Buffer[]> => {
+export const fetchCertificates = async (target: URL, signal: AbortSignal): Promise<Buffer[]> => {
   const host = target.hostname.replace(/^\[|\]$/g, '')
   const socket = connect({
     host,
     port: Number(target.port || HTTPS_PORT),
-    // whoever answers is looked at, and not believed
+    // the certificate is inspected, not trusted
     rejectUnauthorized: false,
     ...(isIP(host) === 0 && { servername: host }),
   })
@@ -27,8 +27,8 @@ export const shownCertificates = async (target: URL, signal: AbortSignal): Promi
   }
 }
 
-/** The one with this fingerprint (SHA-256, base64url, as join tokens carry it), PEM. */
-export const certificateWith = (
+/** Certificate with this fingerprint (SHA-256, base64url, as in join tokens), PEM. */
+export const findCertificate = (
   certificates: readonly Buffer[],
   fingerprint: string,
 ): string | undefined => {
@@ -36,7 +36,7 @@ export const certificateWith = (
   return found && new X509Certificate(found).toString()
 }
 
-/** A certificate that signed itself is its own issuer. */
+/** Walks the chain up to a self-signed certificate, which is its own issuer. */
 const chainOf = (socket: TLSSocket): Buffer[] => {
   const found: Buffer[] = []
   let next: DetailedPeerCertificate | undefined = socket.getPeerCertificate(true)

@@ -4,39 +4,45 @@ import { ShoalError } from '../../shared/errors.ts'
 import {
   type Ack,
   type Command,
+  type CommandProgress,
   isHarmless,
   MAX_RESULT_BYTES,
   PLAIN_RESULT_BYTES,
-  type Progress,
 } from '../../shared/wire/command.ts'
-import { type DryRun, type Precondition, partHash } from '../../shared/wire/plan-part.ts'
-import { type Outcome, overtakenOutcome, type Refusal, rejected, short } from './outcome.ts'
+import { type DryRun, hashPart, type Precondition } from '../../shared/wire/plan-part.ts'
+import {
+  type CommandOutcome,
+  type CommandRefusal,
+  shorten,
+  toOvertaken,
+  toRejection,
+} from './outcome.ts'
 import type { Planned } from './plan-command.ts'
 
-export interface Circumstances {
+interface Circumstances {
   /** Aborts when the daemon stops. */
   stop: AbortSignal
-  /** Aborts when an urgent command of the same device came. */
+  /** Aborts when an urgent command of the same device overtakes. */
   overtaken: AbortSignal
-  /** Why it may not begin at this moment. */
-  refusal: () => Refusal | undefined
-  report: (progress: Progress) => void
-  /** Milliseconds of a clock that never goes back. */
+  /** Reason why the command must not begin now, if any. */
+  findRefusal: () => CommandRefusal | undefined
+  report: (progress: CommandProgress) => void
+  /** Monotonic clock, in milliseconds. */
   nowMs: () => number
 }
 
-/** At least so long between two reports of one command. */
+/** Shortest interval between two progress reports of one command, in milliseconds. */
 const REPORT_EVERY_MS = 1000
 
 /**
- * Runs a verb within its time. Answers undefined when the daemon stops meanwhile: then the journal
- * says that it was executing, and the next start says what that means.
+ * Runs a verb within its time limit. Returns undefined when the daemon stops meanwhile: the journal
+ * then has the command as executing, and the next start settles it.
  */
-export const carryOut = async (
+export const executeCommand = async (
   planned: Planned,
   command: Command,
   circumstances: Circumstances,
-): Promise<Outcome | undefined> => {
+): Promise<CommandOutcome | undefined> => {
   const { stop, overtaken } = circumstances
   const over = new AbortController()
   const signal = AbortSignal.any([stop, overtaken, over.signal])
@@ -46,12 +52,12 @@ export const carryOut = async (
     const late = sleep(planned.verb.timeout_seconds * 1000, undefined, { signal })
     const outcome = await Promise.race([work, late])
     if (stop.aborted) return undefined
-    return outcome ?? tooLate(planned, command, life.hasBegun)
+    return outcome ?? toTimeout(planned, command, life.hasBegun)
   } catch (error) {
     if (stop.aborted) return undefined
-    if (overtaken.aborted) return overtakenOutcome(command, life.hasBegun)
+    if (overtaken.aborted) return toOvertaken(command, life.hasBegun)
     const reason = error instanceof ShoalError ? error.code : 'error'
-    return { state: 'failed', reason, message: short((error as Error).message) }
+    return { state: 'failed', reason, message: shorten((error as Error).message) }
   } finally {
     over.abort()
   }
@@ -62,62 +68,62 @@ interface Work extends Circumstances {
   life: { hasBegun: boolean }
 }
 
-/** The checks come first, and the last look at the clock after them. */
+/** Runs the checks first, and re-validates time and approval after them. */
 const performWork = async (
   { verb, part }: Planned,
   command: Command,
-  { signal, life, refusal, report, nowMs }: Work,
-): Promise<Outcome> => {
+  { signal, life, findRefusal: refusal, report, nowMs }: Work,
+): Promise<CommandOutcome> => {
   signal.throwIfAborted()
   const checks = (await verb.check?.(part, signal)) ?? []
   if (command.mode === 'dry')
-    return succeeded({ part, part_hash: partHash(part), checks } satisfies DryRun, command)
+    return toSuccess({ part, part_hash: hashPart(part), checks } satisfies DryRun, command)
   const failing = checks.find(({ holds }) => !holds)
-  if (failing !== undefined) return preconditionFailed(failing)
+  if (failing !== undefined) return toFailedPrecondition(failing)
   signal.throwIfAborted()
   const refused = refusal()
   if (refused !== undefined) return refused
   life.hasBegun = true
-  const context = { signal, report: boundedReport(report, signal, nowMs) }
-  return succeeded(await verb.run(part, context), command)
+  const context = { signal, report: limitReports(report, signal, nowMs) }
+  return toSuccess(await verb.run(part, context), command)
 }
 
-const preconditionFailed = ({ name, observed, limit }: Precondition): Refusal =>
-  rejected(
+const toFailedPrecondition = ({ name, observed, limit }: Precondition): CommandRefusal =>
+  toRejection(
     'precondition_failed',
     `${name} is ${JSON.stringify(observed)}, and the limit is ${JSON.stringify(limit)}`,
   )
 
-/** Reports until the signal aborts, which it does before the end is acknowledged. */
-const boundedReport = (
+/** Rate-limits reports. Stops at the abort, which precedes the final ack. */
+const limitReports = (
   report: Circumstances['report'],
   signal: AbortSignal,
   nowMs: () => number,
 ) => {
   let lastMs = Number.NEGATIVE_INFINITY
-  return ({ percent = null, message = null }: Partial<Progress>): void => {
+  return ({ percent = null, message = null }: Partial<CommandProgress>): void => {
     if (signal.aborted || nowMs() - lastMs < REPORT_EVERY_MS) return
     lastMs = nowMs()
     const bounded = percent === null ? null : Math.min(100, Math.max(0, percent))
-    report({ percent: bounded, message: message && short(message).slice(0, 200).toWellFormed() })
+    report({ percent: bounded, message: message && shorten(message).slice(0, 200).toWellFormed() })
   }
 }
 
-const succeeded = (
+const toSuccess = (
   result: Exclude<Ack['result'], undefined>,
   { max_result_bytes = PLAIN_RESULT_BYTES }: Command,
-): Outcome => {
+): CommandOutcome => {
   try {
     const maxBytes = Math.min(max_result_bytes, MAX_RESULT_BYTES)
     if (Buffer.byteLength(canonicalJson(result)) <= maxBytes) return { state: 'succeeded', result }
-    return { state: 'succeeded', message: 'the result is too large to be told' }
+    return { state: 'succeeded', message: 'the result is too large to be sent' }
   } catch {
     return { state: 'succeeded', message: 'the result cannot be signed' }
   }
 }
 
-const tooLate = ({ verb }: Planned, command: Command, hasBegun: boolean): Outcome => ({
+const toTimeout = ({ verb }: Planned, command: Command, hasBegun: boolean): CommandOutcome => ({
   state: isHarmless(command) || !hasBegun ? 'failed' : 'unknown',
   reason: 'timeout',
-  message: `no end within ${verb.timeout_seconds} s`,
+  message: `it did not end within ${verb.timeout_seconds} s`,
 })
