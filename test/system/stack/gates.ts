@@ -104,7 +104,7 @@ export const testGates = async (t: Test, { url, keys, folder }: Stack): Promise<
     )
     const wrong = await shoal(keys.operator, 'audit', 'query', '--last', 'yesterday')
     t.equal(wrong.code, 65)
-    t.match(wrong.error, /last must be a time, or how long ago: 30m/)
+    t.match(wrong.error, /last must be a time or an age: 30m/)
 
     const pages = ['audit', 'export', '--limit', '3', '--as', 'csv']
     const text = await run(keys.operator, 'text', pages)
