@@ -18,8 +18,8 @@ const checkPort = async (flag: string, port: number): Promise<void> => {
     await once(server, 'listening')
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    const why = code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${code})`
-    const message = `port ${port} on 127.0.0.1 ${why}; choose another: npm start -- ${flag} PORT (0 takes a free one)`
+    const why = code === 'EADDRINUSE' ? 'is in use' : `cannot be used (${code})`
+    const message = `port ${port} on 127.0.0.1 ${why}; choose another: npm start -- ${flag} PORT (0 chooses a free one)`
     throw new LaunchError(exitCode('address_in_use'), message, cause)
   }
   server.close()

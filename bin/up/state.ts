@@ -8,6 +8,7 @@ import {
   type DemoName,
   demoKeys,
 } from '../../coordinator/keys/bootstrap.ts'
+import { faultOf } from '../../coordinator/store/faults.ts'
 import { openStore, type Store } from '../../coordinator/store/store.ts'
 import { readIdentity } from '../../daemon/identity.ts'
 import { ShoalError } from '../../shared/errors.ts'
@@ -81,17 +82,15 @@ const readKeys = async (path: string): Promise<Partial<DemoKeys>> => {
   }
 }
 
-const DAMAGED = /^SQLITE_(NOTADB|CORRUPT)/
-
 const withStore = async <R>(folder: string, use: (store: Store) => Promise<R>): Promise<R> => {
   const path = coordinatorFolder(folder)
   try {
     const store = await openStore(path, { pollMilliseconds: 0 })
     return await use(store).finally(() => store.close())
   } catch (cause) {
-    const { code } = ((cause as Error).cause ?? {}) as { code?: string }
-    if (!DAMAGED.test(code ?? '')) throw cause
-    throw new LaunchError(EXIT.data, `a database in ${path} is damaged (${code})`, cause)
+    if (faultOf(cause) !== 'damaged') throw cause
+    const { message } = (cause as Error).cause as Error
+    throw new LaunchError(EXIT.data, `a database in ${path} is damaged (${message})`, cause)
   }
 }
 

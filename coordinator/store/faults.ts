@@ -1,10 +1,18 @@
 import { ShoalError } from '../../shared/errors.ts'
 
 /**
- * What a failure of the database means, whichever engine reports it. `conflict` is a collision
- * with another transaction: the same work may succeed when it is tried again.
+ * Meaning of a failure of the database, whichever engine reports it. `conflict` is a collision with
+ * another transaction: the same work may succeed when it is tried again. `damaged` data must be
+ * restored.
  */
-export type FaultKind = 'unique' | 'reference' | 'conflict' | 'full' | 'read_only' | 'unavailable'
+export type FaultKind =
+  | 'unique'
+  | 'reference'
+  | 'conflict'
+  | 'full'
+  | 'read_only'
+  | 'damaged'
+  | 'unavailable'
 
 /** A failure as an engine has classified it; the error of its driver is the cause. */
 export class StoreFault extends Error {
@@ -39,4 +47,4 @@ export const breaksConstraint = (error: unknown): boolean =>
 
 /** True when the transaction as a whole is lost, not just one statement of it. */
 export const losesTransaction = (error: unknown): boolean =>
-  ['conflict', 'full', 'read_only', 'unavailable'].includes(faultOf(error) ?? '')
+  ['conflict', 'full', 'read_only', 'damaged', 'unavailable'].includes(faultOf(error) ?? '')

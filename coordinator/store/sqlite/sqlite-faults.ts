@@ -7,9 +7,12 @@ const UNUSABLE: readonly [code: string, kind: FaultKind][] = [
   ['SQLITE_READONLY', 'read_only'],
   ['SQLITE_BUSY', 'conflict'],
   ['SQLITE_LOCKED', 'conflict'],
-  ...['IOERR', 'CANTOPEN', 'CORRUPT', 'NOTADB', 'NOMEM', 'PROTOCOL', 'PERM'].map(
-    (name): [string, FaultKind] => [`SQLITE_${name}`, 'unavailable'],
-  ),
+  ['SQLITE_CORRUPT', 'damaged'],
+  ['SQLITE_NOTADB', 'damaged'],
+  ...['IOERR', 'CANTOPEN', 'NOMEM', 'PROTOCOL', 'PERM'].map((name): [string, FaultKind] => [
+    `SQLITE_${name}`,
+    'unavailable',
+  ]),
 ]
 
 /** A row breaks these; the others of SQLITE_CONSTRAINT are faults of the program. */
