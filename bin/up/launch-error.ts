@@ -4,7 +4,7 @@ export class LaunchError extends Error {
 
   constructor(exitCode: number, message: string, cause?: unknown) {
     super(message, { cause })
-    this.name = 'Refusal'
+    this.name = 'LaunchError'
     this.exitCode = exitCode
   }
 }

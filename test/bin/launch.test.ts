@@ -99,11 +99,11 @@ t.test('the error for an unavailable port names the flag of npm start', async t 
   for (const [ports, message] of [
     [
       { port, mqttPort: 0 },
-      `port ${port} on 127.0.0.1 is taken; choose another: npm start -- --port `,
+      `port ${port} on 127.0.0.1 is in use; choose another: npm start -- --port `,
     ],
     [
       { port: 0, mqttPort: port },
-      `port ${port} on 127.0.0.1 is taken; choose another: npm start -- --mqtt-port `,
+      `port ${port} on 127.0.0.1 is in use; choose another: npm start -- --mqtt-port `,
     ],
   ] as const)
     await t.rejects(checkPorts(ports), { exitCode: 69, message: new RegExp(`^${message}`) })
