@@ -74,20 +74,25 @@ export const ALERT_RULES = {
 export type AlertRule = keyof typeof ALERT_RULES
 
 /**
- * What a look at the fleet found; what is in order is not mentioned. `hold` is neither good nor
- * bad, or not known: it raises nothing and clears nothing.
+ * Finding of one look at the fleet; conditions that are in order are not reported. `hold` means
+ * neither good nor bad, or unknown: it raises nothing and clears nothing.
  */
 export interface Observation {
   rule: AlertRule
   /** Id of the cell; undefined for the fleet. */
   cellId: string | undefined
-  /** Which GPU or engine of the cell. */
+  /**
+   * GPU id or engine weights within the cell; undefined when the finding is not about one of them.
+   */
   part: string | undefined
   state: 'bad' | 'hold'
   message: string
 }
 
-/** Below this it is in order again. Between, an alert stays as it is. */
+/**
+ * Thresholds below which a value is in order again. Between these and the limits, alerts stay
+ * unchanged.
+ */
 const CLEAR_BELOW = { vramWarn: 88, vramCritical: 93, disk: 93, clockMs: 1500 }
 const DISK_PERCENT = 95
 const CLOCK_MS = 2000
@@ -145,7 +150,7 @@ export const observeCell = (cell: Cell, around: Surroundings): Observation[] => 
 
 type Judgement = Observation['state'] | 'good'
 
-/** Of every part of the cell. */
+/** Rules that are held, for every part of a cell, while the cell is away. */
 const HELD_WHILE_AWAY: AlertRule[] = [
   'vram_warn',
   'vram_critical',

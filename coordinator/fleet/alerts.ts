@@ -8,7 +8,9 @@ export interface Alert {
   level: AlertLevel
   /** Undefined when it is about the whole fleet. */
   cellId: string | undefined
-  /** Which GPU or engine of the cell. */
+  /**
+   * GPU id or engine weights within the cell; undefined when the alert is not about one of them.
+   */
   part: string | undefined
   message: string
   /** Unix milliseconds. */
@@ -128,7 +130,7 @@ export const createAlerts = ({ nowMs, now, changed }: AlertsParts): Alerts => {
   return { look, list, acknowledge }
 }
 
-/** Neither good nor bad: both begin anew. */
+/** Restarts both durations, because the state is neither good nor bad. */
 const hold = (watch: Watch | undefined): void => {
   if (watch === undefined) return
   watch.badSinceMs = undefined

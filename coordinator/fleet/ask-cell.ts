@@ -8,11 +8,11 @@ export interface CellQuestion {
   path: string
   /** JSON body; with one the question is a POST. */
   body?: object
-  /** What is asked for, at the end of a sentence: `its metrics`. */
+  /** Requested data, worded for the end of a sentence: `its metrics`. */
   what: string
   /** Size of the whole answer. */
   maxBytes: number
-  /** From asking to the end of the answer. */
+  /** Time limit from the request to the end of the answer. */
   maxSeconds: number
 }
 

@@ -14,18 +14,21 @@ import { heldAnswers } from './held-memory.ts'
 import { HeldPieces } from './held-pieces.ts'
 import { PartialUsage } from './partial-usage.ts'
 
-/** What became of one request on one cell. */
+/** Result of one request on one cell. */
 export type Attempt =
   /** `rest` is what was not sent yet: the whole answer, or the last words of a stream. */
   | { kind: 'answered'; usage: Usage | undefined; httpStatus: number; rest: Rest }
   | { kind: 'cancelled'; usage: Usage | undefined }
-  /** Without `rest` it was cut: not all of it came. */
+  /** `rest` is undefined when the answer was cut before its end. */
   | { kind: 'declined'; usage: Usage | undefined; httpStatus: number; rest: Rest | undefined }
   /** Nothing was sent to the client: another cell may be asked. */
   | { kind: 'retry'; error: ShoalError; failed: boolean }
-  /** The client has part of the answer; `error` is what it was not told yet. */
+  /**
+   * Part of the answer was sent to the client; `error` is undefined when the client already has
+   * one.
+   */
   | { kind: 'broken'; error: ShoalError | undefined; httpStatus: number; usage: Usage | undefined }
-  /** There is no room for the answer, whoever makes it. */
+  /** No memory for the answer, whichever cell produces it: no other cell is asked. */
   | { kind: 'tooLarge'; error: ShoalError }
 
 export interface Rest {
@@ -39,7 +42,7 @@ export interface FollowOptions {
   /** True when the client asked for server-sent events. */
   streaming: boolean
   accept: ((status: number, headers: AnswerHeaders) => boolean) | undefined
-  /** From here on no other cell can take over. */
+  /** Called before the first byte is forwarded; from then on no other cell can take over. */
   started: () => void
 }
 
@@ -60,7 +63,7 @@ export class Follower implements AnswerListener {
   readonly #stream: CellStream
   readonly #partial: PartialUsage | undefined
   #settle: (attempt: Attempt) => void = () => {}
-  /** What became of it; always settles. */
+  /** Result of the attempt; always settles. */
   readonly attempt = new Promise<Attempt>(resolve => {
     this.#settle = resolve
   })
@@ -81,7 +84,7 @@ export class Follower implements AnswerListener {
     this.#stream = link.request(request, this)
   }
 
-  /** Told as a stream while it comes. */
+  /** Whether the answer is forwarded to the client as a stream while it arrives. */
   get #isPassedOn(): boolean {
     return this.#options.streaming && this.#status === 200 && !this.#declined
   }
@@ -91,7 +94,7 @@ export class Follower implements AnswerListener {
     this.#status = status
     this.#answer = headers
     this.#declined = !isRetried(status) && accept?.(status, headers) === false
-    // what a stream has told so far is told again by another; a whole answer is there already
+    // a declined stream is requested again when it is needed; a whole answer is kept
     if (this.#declined && streaming && status === 200) this.cancel()
   }
 
@@ -112,7 +115,7 @@ export class Follower implements AnswerListener {
     this.#settle(attempt)
   }
 
-  /** What was held back, then the last of it. */
+  /** Forwards the held bytes followed by `last`, but holds back a final `[DONE]`. */
   #passWith(last: Buffer): void {
     const events = this.#held.whole(last)
     const isDone = endsWith(events, DONE)
@@ -123,8 +126,8 @@ export class Follower implements AnswerListener {
   }
 
   /**
-   * How much of a piece can go on. The beginning of an event waits for its end: what is said when a
-   * stream is cut must not be read as a part of it.
+   * Returns how many bytes of a piece can be forwarded. The beginning of an event is held until its
+   * end: an error sent when the stream is cut must not be parsed as part of the event.
    */
   #wholeEvents(piece: Buffer): number {
     const end = piece.lastIndexOf(EVENT_END)
@@ -134,7 +137,7 @@ export class Follower implements AnswerListener {
   }
 
   #hold(piece: Buffer): void {
-    // passing on what came before it found that the client is gone
+    // forwarding earlier bytes closes the attempt when the client is gone
     if (this.#isClosed) return
     const isTooLarge = this.#held.bytes + piece.length > MAX_HELD_BYTES
     // part of an event is little, and its stream has begun

@@ -3,7 +3,7 @@ import { METRIC_NAMES, METRICS, type Metric } from './metrics.ts'
 /** The samples of one span of time, gathered so that two of the same span can be merged. */
 export interface Bucket {
   samples: number
-  /** By position in METRIC_NAMES. NaN is unknown: arrays of nothing but numbers are compact. */
+  /** Values by position in METRIC_NAMES. NaN means unknown: arrays of numbers alone are compact. */
   values: number[]
   /** Samples in which the value was known, by the same position. */
   known: number[]
@@ -28,7 +28,7 @@ export const mergeInto = (into: Bucket, more: Bucket): void => {
   into.samples += more.samples
 }
 
-/** What a bucket knows of one metric; null is unknown. */
+/** Returns the value of one metric in a bucket; null when unknown. */
 export const metricOf = ({ values }: Bucket, metric: Metric): number | null => {
   const value = values[METRIC_NAMES.indexOf(metric)] ?? Number.NaN
   return Number.isNaN(value) ? null : value
@@ -37,7 +37,7 @@ export const metricOf = ({ values }: Bucket, metric: Metric): number | null => {
 /** Buckets of one row, by the unix milliseconds at which they begin. */
 export type Segment = Map<number, Bucket>
 
-/** Buckets that are told one after the other, each at the time at which it begins. */
+/** Sequence of buckets, each with the time at which it begins. */
 export type Buckets = Iterable<[at: number, bucket: Bucket]>
 
 export const mergeSegment = (into: Segment, more: Buckets): Segment => {

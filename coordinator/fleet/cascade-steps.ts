@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { CatalogueEntry } from '../../shared/catalogue.ts'
 
-/** What clients send as `model` to have the cascade choose one. */
+/** Value of `model` with which clients let the cascade choose a model. */
 export const AUTO_MODEL = 'auto'
 
 const Confidence = z

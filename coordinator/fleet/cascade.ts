@@ -6,9 +6,9 @@ import type { Declined, Dispatch, Ending } from './dispatch.ts'
 export interface CascadeParts {
   steps: readonly CascadeStep[]
   ask: (model: string, how: Asking) => Promise<Ending>
-  /** Whether a cell is there for a model now. */
+  /** Returns whether a cell is available for the model now. */
   serves: (model: string) => boolean
-  /** Told before the client gets a head: all that was asked so far; the last one answers. */
+  /** Called before the client gets a head, with every model asked so far; the last one answers. */
   trail: (steps: readonly Asked[]) => void
   /** Unix time, milliseconds. */
   now: () => number
@@ -84,8 +84,9 @@ class Cascade {
   }
 
   /**
-   * What a model refuses, a larger one may take: its context may be longer. It may be shorter, too,
-   * and then an answer that is there already is better than the refusal.
+   * Returns whether the client gets the answer. A larger model may accept what this one refuses,
+   * because its context may be longer. It may also be shorter, and then an answer that is already
+   * available is better than the refusal.
    */
   #accept(
     asked: Asked,

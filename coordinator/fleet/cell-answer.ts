@@ -13,7 +13,7 @@ export const isRetried = (status: number): boolean =>
 /** Full or starting: not the request's fault, and not a failure of the cell either. */
 export const isBusy = (status: number): boolean => status === 503 || status === 429
 
-/** What a cell said when it did not take a request. */
+/** Returns the error for a request that a cell did not take. */
 export const refusal = (body: Buffer, headers: AnswerHeaders): ShoalError => {
   const seconds = Number(headers['retry-after'])
   const options = Number.isInteger(seconds) && seconds > 0 ? { retryAfterSeconds: seconds } : {}
@@ -29,7 +29,7 @@ export const messageOf = (body: Buffer): string => {
   }
 }
 
-/** Of an error that a cell has answered; undefined when it says none that there is. */
+/** Returns the code of a cell's error answer; undefined when it is missing or not a known code. */
 export const codeOf = (body: Buffer): ErrorCode | undefined => {
   try {
     const { code } = JSON.parse(body.toString('utf8')).error
@@ -39,7 +39,9 @@ export const codeOf = (body: Buffer): ErrorCode | undefined => {
   }
 }
 
-/** What a cell says of an answer's tokens; undefined when it says nothing that can be believed. */
+/**
+ * Parses the token usage a cell reports; undefined when it is missing, malformed or implausible.
+ */
 export const readUsage = (text: string | undefined): Usage | undefined => {
   try {
     const usage = Usage.parse(JSON.parse(String(text)))

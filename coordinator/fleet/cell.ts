@@ -5,10 +5,10 @@ import { capacity, type Engine, noteRoom, resize } from './engine.ts'
 import { rankOf } from './placement.ts'
 import { type Declared, type Presence, takesRequests } from './presence.ts'
 
-/** What the coordinator knows of one enrolled cell; the latest of everything. */
+/** Latest state of one enrolled cell, as known to the coordinator. */
 export interface Cell {
   id: string
-  /** What it said of itself last; undefined until its first birth after a start of ours. */
+  /** State the cell last declared; undefined until it declares one after a coordinator restart. */
   declared: Declared | undefined
   /** The operator wants no new requests on it. */
   drained: boolean
@@ -17,16 +17,18 @@ export interface Cell {
   epoch: number
   /** A lower one that it has come with since: it was set back, and is not heard. */
   staleEpoch?: number | undefined
-  /** When the last packet came, by the monotonic clock, milliseconds. */
+  /** Arrival time of the last packet, in monotonic milliseconds. */
   seenAtMs: number
   /** A standstill of ours was put down to us since then; that is done once. */
   forgiven: boolean
   announce: Announce | undefined
   sample: Sample | undefined
-  /** How far the cell's clock is ahead of ours, transit included; undefined before a sample. */
+  /**
+   * Lead of the cell's clock over the coordinator's, transit included; undefined before a sample.
+   */
   clockAheadMs: number | undefined
   link: CellLink | undefined
-  /** By weights file. They keep their counters while a cell's reports change. */
+  /** Engines by weights file. They keep their counters while the cell's reports change. */
   engines: Map<string, Engine>
 }
 
@@ -52,7 +54,9 @@ export const engineReports = (cell: Cell): EngineReport[] =>
 export const isRoutable = (cell: Cell): boolean =>
   takesRequests(cell.presence) && cell.link !== undefined
 
-/** Which engine serves which model id on this cell now; empty when it must not be asked. */
+/**
+ * Returns the engine that serves each model id on this cell; empty when the cell is not routable.
+ */
 export const servingOf = (cell: Cell): Map<string, Engine> => {
   const serving = new Map<string, Engine>()
   if (!isRoutable(cell)) return serving

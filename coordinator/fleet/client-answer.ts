@@ -24,7 +24,9 @@ const EMPTY = Buffer.alloc(0)
 /** The client's side of one request: whether it is there still, and what it is sent. */
 export class ClientAnswer {
   readonly #response: ServerResponse
-  /** Headers for the client, whoever serves it; they may change until they are sent. */
+  /**
+   * Headers for the client, whichever cell serves the request; they may change until they are sent.
+   */
   readonly #headers: OutgoingHttpHeaders
   readonly #failed: (code: ErrorCode) => void
   /** Pieces of a stream that came in this turn of the event loop. */
@@ -42,13 +44,13 @@ export class ClientAnswer {
     this.#failed = failed
   }
 
-  /** It may have left, or its answer been ended by others (`cutAnswer`), before we came to look. */
+  /** True when the client has left, or other code has already ended its answer (`cutAnswer`). */
   get isGone(): boolean {
     const { writableEnded, destroyed, socket } = this.#response
     return writableEnded || destroyed || socket?.destroyed === true
   }
 
-  /** It takes nothing of what it was sent. */
+  /** Whether the client is not reading what it was sent. */
   get isStalled(): boolean {
     return this.#response.writableNeedDrain
   }
@@ -102,7 +104,7 @@ export class ClientAnswer {
     this.#response.end(pieces === undefined ? last : Buffer.concat([pieces, last]))
   }
 
-  /** The end of a stream that broke off; without an error its client was told of it before. */
+  /** Ends a stream that broke off; `error` is undefined when the client already has one. */
   breakOff(error: ShoalError | undefined): void {
     if (error !== undefined && !this.isGone) this.#failed(error.code)
     this.end(error && Buffer.from(sseError(error)))

@@ -1,7 +1,10 @@
 import type { Bucket } from './bucket.ts'
 import { METRIC_NAMES, METRICS } from './metrics.ts'
 
-/** When it begins, its samples, then its values by position in METRIC_NAMES. */
+/**
+ * Numbers before the values of a bucket: its start time and its sample count. The values follow by
+ * position in METRIC_NAMES.
+ */
 const HEAD = 2
 const WIDTH = HEAD + METRIC_NAMES.length
 const IS_MAX = METRIC_NAMES.map(name => METRICS[name] === 'max')
@@ -12,7 +15,10 @@ const IS_MAX = METRIC_NAMES.map(name => METRICS[name] === 'max')
  */
 export class CompactSegment implements Iterable<[at: number, bucket: Bucket]> {
   #numbers: number[] = []
-  /** How often each value was known, for buckets in which one was known in some samples alone. */
+  /**
+   * Counts of known samples per metric, for buckets in which a metric is known in only some
+   * samples.
+   */
   #partly: Map<number, number[]> | undefined
 
   /** Adds a bucket that begins at `at`, or merges it into the one that does. */

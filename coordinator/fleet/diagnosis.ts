@@ -6,17 +6,17 @@ export interface Check {
   id: string
   title: string
   result: CheckResult
-  /** What was seen, in plain words. */
+  /** Finding, in plain words. */
   observed: string
-  /** What to do; undefined where nothing is to be done. */
+  /** Recommended action; undefined when none is needed. */
   remedy?: string
 }
 
 /** Everything the diagnosis is made of. */
 export interface Observations {
-  /** Why the store cannot be written. */
+  /** Reason the store cannot be written; undefined when it can. */
   storeProblem: string | undefined
-  /** Of the file system under the state folder; undefined when it could not be asked. */
+  /** Space of the file system under the state folder; undefined when it could not be read. */
   disk: { freeBytes: number; totalBytes: number } | undefined
   /** Longest delay of the event loop in the last minutes. */
   loopDelayMs: number
@@ -34,7 +34,7 @@ export interface ObservedCell {
   id: string
   presence: Presence
   linked: boolean
-  /** How far its clock is ahead of ours; undefined before its first sample. */
+  /** Lead of the cell's clock over the coordinator's; undefined before the cell's first sample. */
   clockAheadMs: number | undefined
 }
 

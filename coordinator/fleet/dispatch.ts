@@ -15,31 +15,39 @@ export interface Dispatch {
   body: Buffer
   /** The client's own answer. Nothing was written to it yet. */
   response: ServerResponse
-  /** Headers for the client, whoever serves it. */
+  /** Headers for the client, whichever cell serves the request. */
   answerHeaders: OutgoingHttpHeaders
   /** True when the client asked for server-sent events. */
   stream: boolean
   /** Chooses the next engine; it is given the cells that were tried. */
   pick: (tried: ReadonlySet<string>) => Engine | undefined
-  /** Where it waits for a cell, and who is told how cells served; without it nobody waits. */
+  /**
+   * Queue for the request, notified of how cells served it; without a lane the request does not
+   * wait.
+   */
   lane?: Pick<Lane, 'wait' | 'left'> | undefined
   /** Waited for before the answer ends, so that an answered request is on record. */
   record: (outcome: Outcome) => Promise<void>
-  /** Told of the code of an error that the client is answered. */
+  /** Called with the code of an error that is sent to the client. */
   failed?: ((code: ErrorCode) => void) | undefined
   /** Looks at the head of an answer; false declines it, and the client never sees any of it. */
   accept?: (status: number, headers: AnswerHeaders) => boolean
-  /** When no cell takes it at once, the caller goes on: nothing is written and nothing recorded. */
+  /**
+   * Whether to return `unavailable`, with nothing written or recorded, when no cell takes the
+   * request at once.
+   */
   quiet?: boolean
 }
 
-/** How a dispatch ended. Only `done` has written to the client and made a record. */
+/** Result of a dispatch. Only `done` has written to the client and made a record. */
 export type Ending = { kind: 'done' } | Declined | { kind: 'unavailable' }
 
 export interface Declined {
   kind: 'declined'
   cellId: string
-  /** What the cell has told of it before it was let go. */
+  /**
+   * Usage the cell reported before its answer ended or was cut; undefined when it reported none.
+   */
   usage: Usage | undefined
   httpStatus: number
   /** Gives the client the answer after all. Undefined for a stream, which was cut. */
@@ -50,7 +58,9 @@ export interface Outcome {
   status: 'ok' | 'cancelled' | 'failed' | 'refused'
   /** The last cell that had the request. */
   cellId: string | undefined
-  /** Of a stream that broke off what is known, see `PartialUsage`; undefined when nothing is. */
+  /**
+   * Token usage; partial for a stream that broke off (see `PartialUsage`), undefined when unknown.
+   */
   usage: Usage | undefined
   /** Status the client was sent; undefined when it left before. */
   httpStatus: number | undefined
@@ -150,7 +160,7 @@ class Dispatcher {
     return failures < MAX_FAILURES && this.#refusals.length < MAX_REFUSALS
   }
 
-  /** On an engine whose place is claimed; gives it back. */
+  /** Sends the request to an engine on which a place is claimed, and releases the place. */
   async #attempt(engine: Engine): Promise<Attempt> {
     const atMs = performance.now()
     const attempt = await this.#ask(engine).finally(() => release(engine))
@@ -184,7 +194,9 @@ class Dispatcher {
     this.#request.body = EMPTY
   }
 
-  /** On record first, then the end of the answer: an answered request is never missing. */
+  /**
+   * Records the request before ending the answer, so that no answered request is missing on record.
+   */
   async #finish(attempt: Exclude<Attempt, { kind: 'retry' | 'declined' }>): Promise<void> {
     const { record } = this.#request
     const cellId = this.#cellId
@@ -237,7 +249,7 @@ const endOf = (attempt: Attempt): End => {
   return attempt.failed ? 'failed' : 'busy'
 }
 
-/** What an answer took; undefined when none was made. */
+/** Returns the duration and tokens of an answer; undefined without an answer or its usage. */
 const serviceOf = (attempt: Attempt, startedMs: number): Service | undefined => {
   if (attempt.kind !== 'answered' || attempt.usage === undefined) return undefined
   return { durationMs: performance.now() - startedMs, tokens: attempt.usage.total_tokens }

@@ -1,6 +1,6 @@
 import type { CellLink } from './cell-link.ts'
 
-/** How well a cell suits a model that is wanted; the smallest is best. */
+/** Rank of a cell for a model that is not loaded on it; the smallest is best. */
 export type Rank = readonly [step: number, cost: number]
 
 /** One engine of one cell as the router sees it; ids with the same weights share it. */
@@ -16,20 +16,20 @@ export interface Engine {
   others: number
   /** False while its first request would have to wait for the model to be loaded. */
   ready: boolean
-  /** How well its cell suits the model while it is not loaded; see `placement.ts`. */
+  /** Rank of the engine's cell while the model is not loaded; see `placement.ts`. */
   suits?: Rank | undefined
   /** The cell has refused for want of room: it is not asked before, monotonic milliseconds. */
   fullUntilMs?: number
   /** Times in a row that it refused; each one doubles the time until it is asked again. */
   refusals?: number
-  /** When it was last taken out of routing, monotonic milliseconds. */
+  /** Time at which the engine was last taken out of routing, in monotonic milliseconds. */
   lostAtMs?: number
   trail?: Trail
   /** The sums it is part of, one for each model id. */
   pools?: Sums[]
 }
 
-/** What good service has laid down on an engine; see `trails.ts`. */
+/** Pheromone trail that good service lays on an engine; see `trails.ts`. */
 export interface Trail {
   /** 0 to 1, as of `atMs`. */
   level: number
@@ -37,7 +37,7 @@ export interface Trail {
   atMs: number
 }
 
-/** Of all engines that serve one model. */
+/** Totals over all engines that serve one model. */
 export interface Sums {
   model: string
   slots: number
@@ -73,14 +73,14 @@ export const isFull = (engine: Engine, nowMs: number): boolean =>
 const BUSY_MS = 100
 const MAX_BUSY_MS = 2000
 
-/** It has refused a request for want of room. */
+/** Records that the engine refused a request for lack of room. */
 export const noteRefusal = (engine: Engine, nowMs: number): void => {
   const refusals = engine.refusals ?? 0
   engine.refusals = refusals + 1
   engine.fullUntilMs = nowMs + Math.min(MAX_BUSY_MS, BUSY_MS * 2 ** refusals)
 }
 
-/** It has room again, as far as can be told. */
+/** Records that the engine has room again, as far as the coordinator knows. */
 export const noteRoom = (engine: Engine): void => {
   engine.fullUntilMs = 0
   engine.refusals = 0

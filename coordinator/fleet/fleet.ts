@@ -160,7 +160,7 @@ export class Fleet {
     return this.#cells.values()
   }
 
-  /** Whether at least one routable cell serves the model or can load it. */
+  /** Returns whether at least one routable cell serves the model or can load it. */
   serves(model: string): boolean {
     return this.#router.count(model) > 0
   }

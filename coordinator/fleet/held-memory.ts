@@ -23,5 +23,5 @@ export class HeldMemory {
   }
 }
 
-/** Of this process. Large answers to clients that read slowly are what fills it. */
+/** Memory held for answers in this process, mostly large answers to clients that read slowly. */
 export const heldAnswers = new HeldMemory(512 * 1024 * 1024)

@@ -11,7 +11,10 @@ const EMPTY = Buffer.alloc(0)
 export class HeldPieces {
   #pieces: Buffer[] = []
   #bytes = 0
-  /** Where small pieces are copied to; from `#start` to before `#end` is no piece yet. */
+  /**
+   * Buffer for copies of small pieces; its bytes from `#start` to before `#end` are not in
+   * `#pieces` yet.
+   */
   #block = EMPTY
   #start = 0
   #end = 0

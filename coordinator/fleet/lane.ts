@@ -3,7 +3,7 @@ import type { Router } from './router.ts'
 import type { Service, Trails } from './trails.ts'
 import type { Place, WaitQueue, WaitRequest } from './wait-queue.ts'
 
-/** How a request left an engine; `busy`: refused for want of room. */
+/** Outcome of a request on an engine; `busy` means refused for lack of room. */
 export type End = 'served' | 'busy' | 'failed' | 'cancelled'
 
 /** The way of one request to its cells. */
@@ -11,7 +11,7 @@ export interface Lane {
   pick(tried: ReadonlySet<string>): Engine | undefined
   /** A place in line for when no cell can be asked now; undefined when waiting is of no use. */
   wait(): Place | undefined
-  /** To be told when the request has left an engine, after its place was given back. */
+  /** Reports that the request has left an engine; called after its place was released. */
   left(engine: Engine, end: End, service?: Service): void
 }
 

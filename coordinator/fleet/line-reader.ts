@@ -3,7 +3,7 @@ import type { AnswerListener, CellStream } from './cell-link.ts'
 import { HeldPieces } from './held-pieces.ts'
 
 export interface LineLimits {
-  /** Of the whole answer. */
+  /** Size limit of the whole answer. */
   maxBytes: number
   maxLineBytes: number
 }

@@ -3,7 +3,7 @@ export interface Waiter {
   keyId: string
 }
 
-/** Who waits for one model: in order for each key, and the keys in turn. */
+/** Waiters for one model: in order within each key, round-robin among the keys. */
 export class Line<W extends Waiter> {
   /** The key whose turn it is comes first. */
   readonly #keys = new Map<string, Set<W>>()
