@@ -1,33 +1,40 @@
 import { isPresent, type Presence } from './presence.ts'
 
-/** Told when the fleet becomes degraded, and when it has recovered. */
+/** Listener for the fleet becoming degraded and for its recovery. */
 export type MassLossListener = (degraded: boolean, missing: number, present: number) => void
 
 export interface MassLoss {
-  /** Every change of a cell's presence; `gone` when it was revoked. */
+  /**
+   * Records a change of a cell's presence; `gone` means it was revoked. Must be called for every
+   * change.
+   */
   note(cellId: string, presence: Presence | 'gone'): void
-  /** So many cells were lost at once that the cause is not theirs. */
+  /** Whether so many cells were lost at once that the cause must lie outside them. */
   degraded(): boolean
-  /** Lost while the fleet was degraded, or in the loss that made it so. */
+  /** Whether the cell was lost while the fleet was degraded, or in the loss that made it so. */
   missing(cellId: string): boolean
 }
 
 const WINDOW_MS = 10_000
-/** Fewer are told one by one. */
+/** Minimum number of lost cells for a mass loss; smaller losses are reported one by one. */
 const MINIMUM = 3
 /** Share of the cells that may still be missing when the fleet counts as recovered. */
 const RECOVERED_SHARE = 0.1
 
 /**
- * Over half of the cells lost within 10 s: a switch, a power line or our own network rather than
- * so many machines. They stay in the registry, and one alert stands for all.
+ * Detects the loss of over half of the cells within 10 s, which points to a switch, a power line or
+ * our own network rather than to the machines. The cells stay in the registry, and a single alert
+ * covers all of them.
  */
 export const createMassLoss = (
   nowMs: () => number,
   changed: MassLossListener = () => {},
 ): MassLoss => {
   const present = new Set<string>()
-  /** Lost within the window, by when; once the fleet is degraded, everything that is missing. */
+  /**
+   * Cells lost within the window, with the time of each; while the fleet is degraded, all missing
+   * cells.
+   */
   const lost = new Map<string, number>()
   let degraded = false
 

@@ -1,9 +1,9 @@
 import type { EngineReport, GpuSample, Sample } from '../../shared/wire/telemetry.ts'
 
-/** How the samples of one span become one value. */
+/** Method that reduces the samples of a span to one value. */
 export type Aggregation = 'mean' | 'max'
 
-/** What series are kept of. Rows hold values by position: new ones go to the end. */
+/** Metrics kept as time series. Rows store values by position: append new metrics at the end. */
 export const METRICS = {
   cpu_percent: 'mean',
   memory_used_percent: 'mean',
@@ -12,7 +12,7 @@ export const METRICS = {
   network_sent_bytes_per_second: 'mean',
   /** Mean of the GPUs. */
   gpu_percent: 'mean',
-  /** Of the fullest GPU: the others do not help it. */
+  /** Value of the fullest GPU: free memory on the others does not help it. */
   vram_used_percent: 'max',
   /** Sum of the GPUs. */
   vram_used_bytes: 'max',
@@ -55,7 +55,7 @@ export const ownMemories = (gpus: GpuSample[]): GpuSample[] =>
     (gpu, index) => !gpu.unified_memory || gpus.findIndex(other => other.unified_memory) === index,
   )
 
-/** Busy slots of the engines that are loaded; unknown when none is. */
+/** Percentage of busy slots among the loaded engines; null when none is loaded. */
 export const slotsPercent = (engines: EngineReport[]): number | null => {
   const loaded = engines.filter(engine => engine.state === 'ready')
   const slots = sum(loaded.map(engine => engine.slots))
@@ -69,7 +69,7 @@ export const sum = (values: (number | null)[]): number | null => {
   return present.length === 0 ? null : present.reduce((total, value) => total + value, 0)
 }
 
-/** Of the values that are known; null when none is. */
+/** Mean of the known values; null when there are none. */
 export const mean = (values: (number | null)[]): number | null => {
   const total = sum(values)
   return total === null ? null : total / known(values).length

@@ -11,14 +11,16 @@ import { createThroughput, recallThroughput } from './throughput.ts'
 import { createUtilizationMonitor, type UtilizationMonitor } from './utilization.ts'
 import { createWatch } from './watch.ts'
 
-/** What is derived from the registry: series, utilisation, alerts, and the state of the whole. */
+/**
+ * State derived from the registry: series, utilisation, alerts, and whether the fleet is degraded.
+ */
 export interface Monitor {
   points: Series['points']
   utilization: UtilizationMonitor['read']
-  /** Those that are raised, newest first, then the last ones that were cleared. */
+  /** Active alerts, newest first, followed by the most recently cleared ones. */
   alerts(): Alert[]
   acknowledge: Alerts['acknowledge']
-  /** Over half of the cells were lost at once and are not back yet. */
+  /** Whether the fleet lost over half of its cells at once and has not recovered yet. */
   degraded(): boolean
 }
 
@@ -27,9 +29,9 @@ export interface RunningMonitor extends Monitor {
   forgotten(cellId: string): void
   sampled(cell: Cell, sample: Sample): void
   late: (cell: Cell, samples: Sample[], clockAheadMs: number) => void
-  /** An inference request was completed at this unix time, milliseconds. */
+  /** Counts an inference request that completed at this Unix time, in milliseconds. */
   completed(at: number): void
-  /** Looks for alerts and writes what is due; call it each second. */
+  /** Evaluates the alerts and writes the rows that are due; call it once per second. */
   tick(): void
   close(): Promise<void>
 }
@@ -108,7 +110,7 @@ export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor
   }
 }
 
-/** An alert on the wire. */
+/** Converts an alert to its wire format. */
 export const alertData = (alert: Alert) => ({
   id: alert.id,
   rule: alert.rule,

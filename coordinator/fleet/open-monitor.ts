@@ -8,13 +8,13 @@ import type { Fleet } from './fleet.ts'
 import { createMonitor, type Monitor, type RunningMonitor } from './monitor.ts'
 import type { FleetListeners } from './open.ts'
 
-/** What is derived from the cells. */
+/** Monitor as exposed to operations. */
 export interface MonitorViews {
   monitor: Omit<Monitor, 'acknowledge'> & {
     /**
-     * The person looks after an alert, or, without a note, nobody does any more. Alerts are gone
-     * after a restart, so this is kept in the audit, before it takes effect. Throws `not_found`
-     * and, for an alert that was cleared, `conflict`.
+     * Assigns an alert to a person; without a note, removes the assignment. Alerts do not survive a
+     * restart, so the change is written to the audit before it takes effect. Throws `not_found`,
+     * and `conflict` for an alert that was cleared.
      */
     acknowledge(
       alertId: string,
@@ -63,7 +63,7 @@ export const openMonitor = async (
   return { monitor, views: { monitor: createMonitorView(monitor, store) } }
 }
 
-/** The monitor for operations, whose acknowledgements are audited. */
+/** Returns the monitor for operations, whose acknowledgements are audited. */
 export const createMonitorView = (
   monitor: Monitor,
   store: Pick<Store, 'ledger'>,

@@ -13,7 +13,7 @@ import { Router } from './router.ts'
 import { createTrails } from './trails.ts'
 import { WaitQueue } from './wait-queue.ts'
 
-/** Cells, and where requests go. */
+/** Views of the cells and of request routing. */
 export interface FleetViews {
   fleet: Pick<Fleet, 'cell' | 'cells' | 'serves'>
   /** `nowMs` is monotonic. */
@@ -25,11 +25,11 @@ export interface FleetViews {
   catalogue: Catalogue
 }
 
-/** What happens to cells, for the parts that follow it. */
+/** Events of cells that other domains subscribe to. */
 export interface FleetListeners {
   changed: Listeners<[cell: Cell, from: Presence]>
   forgotten: Listeners<[cellId: string]>
-  /** An enrolled cell sends something before its birth was heard. */
+  /** Event of an enrolled cell that sends a message before its birth was received. */
   unannounced: Listeners<[cellId: string]>
   sampled: Listeners<[cell: Cell, sample: Sample]>
   late: Listeners<[cell: Cell, samples: Sample[], clockAheadMs: number]>
@@ -60,7 +60,7 @@ export interface OpenFleet {
   views: FleetViews
 }
 
-/** Seconds between two looks for silent cells. */
+/** Interval between two checks for silent cells. */
 const SWEEP_SECONDS = 0.25
 const EPOCH_WARNING_MS = 60_000
 

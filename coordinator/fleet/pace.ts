@@ -4,7 +4,7 @@ const LONGEST_MS = 60_000
 
 /** Mean time between two turns of a waiting line, from which Retry-After is estimated. */
 export class Pace {
-  /** Milliseconds; one second before the first turn. */
+  /** Mean interval in milliseconds; one second before the first turn. */
   betweenMs = 1000
   #lastMs: number | undefined
 
@@ -15,6 +15,6 @@ export class Pace {
   }
 }
 
-/** Whole seconds for Retry-After, 1 to 60. */
+/** Converts milliseconds to whole seconds for Retry-After, 1 to 60. */
 export const retryAfterSeconds = (milliseconds: number): number =>
   Math.min(60, Math.max(1, Math.ceil(milliseconds / 1000)))

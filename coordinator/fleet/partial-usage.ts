@@ -4,11 +4,11 @@ import type { AnswerHeaders } from './cell-link.ts'
 
 const EVENT_END = Buffer.from('\n\n')
 /**
- * More tokens than any request has: a cell that tells more is not believed. Sums of what is believed
- * stay far below 2^63, where SQLite's `sum` fails, and with it every reading of usage.
+ * Upper bound of a credible token count; a cell that reports more is not believed. Sums of accepted
+ * counts stay far below 2^63, where SQLite's `sum` fails and with it every reading of usage.
  */
 export const MAX_TOKENS = 1e9
-/** `d`, as in `data:`: comments and the event that tells an error begin otherwise. */
+/** First byte of `data:`; comments and the error event begin with other bytes. */
 const DATA = 0x64
 /** Events of the Responses API have names; those with a piece of the answer end in `.delta`. */
 const NAMED = Buffer.from('event: response.')
@@ -16,13 +16,12 @@ const DELTA = Buffer.from('.delta\n')
 const LONGEST_NAME = 64
 
 /**
- * What a stream that did not come to its end has used, as far as it can be told: the cell's trailer
- * never comes, so the prompt is what the cell said with its headers, and the answer is counted by
- * its events. An event has one token or, rarely, more, so the figure is rather too low than too
- * high.
+ * Estimates the usage of a stream that was cut off. The cell's trailer never arrives, so the prompt
+ * tokens are taken from its response headers and the answer is counted by its events. An event
+ * carries one token or, rarely, more, so the estimate is low rather than high.
  */
 export class PartialUsage {
-  /** The first event has the role and no text. */
+  /** Number of events with text; starts below zero because the first event has only the role. */
   #events = -1
   #isAtStart = true
   #isData = false
@@ -38,7 +37,7 @@ export class PartialUsage {
     }
   }
 
-  /** Undefined when the cell had not begun to answer. */
+  /** Returns undefined when the cell had not begun to answer. */
   usage(headers: AnswerHeaders): Usage | undefined {
     const prompt_tokens = Number(headers[HEADER_PROMPT_TOKENS] ?? Number.NaN)
     if (!Number.isSafeInteger(prompt_tokens) || prompt_tokens < 0 || prompt_tokens > MAX_TOKENS)

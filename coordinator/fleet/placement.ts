@@ -1,15 +1,15 @@
 import type { EngineReport, Sample } from '../../shared/wire/telemetry.ts'
 import type { Rank } from './engine.ts'
 
-/** Above this share of its memory a cell loads nothing, when it does not say otherwise. */
+/** Default memory limit in percent, above which a cell loads no model. */
 const LIMIT_PERCENT = 95
 
 export const STEP = { loading: 1, fits: 2, unknown: 3, evicts: 4, refused: 5 } as const
 
 /**
- * How well a cell suits a model that it has not loaded: best where it will be ready soonest, then
- * where most memory stays free beside it, where nobody knows, where others would have to go for it,
- * and at last where it found no room before.
+ * Ranks a cell for a model that it has not loaded. Best is a cell that is loading it, soonest ready
+ * first; then one with room, most free memory first; then one whose memory is unknown; then one
+ * that must evict other models; last one that found no room before.
  */
 export const rankOf = (report: EngineReport, sample: Sample | undefined): Rank => {
   const { state, memory_bytes, remaining_seconds, reason } = report
@@ -24,7 +24,10 @@ export const rankOf = (report: EngineReport, sample: Sample | undefined): Rank =
 
 export const compareRanks = (a: Rank, b: Rank): number => a[0] - b[0] || a[1] - b[1]
 
-/** Of the GPUs, or of the host where there is none with memory of its own; as the cell counts it. */
+/**
+ * Free memory of the GPUs, or of the host when no GPU has its own, computed as the cell computes
+ * it.
+ */
 const freeBytesOf = ({ gpus, host }: Sample, limitPercent: number): number | undefined => {
   const own = gpus.filter(gpu => !gpu.unified_memory && gpu.vram_total_bytes !== null)
   const parts =

@@ -3,21 +3,29 @@ import { compareRanks, STEP } from './placement.ts'
 import { Ring } from './ring.ts'
 import { trailOf } from './trails.ts'
 
-/** More than any queue: a model that is loaded somewhere is not loaded anew elsewhere. */
+/**
+ * Weight added to an engine that is not ready. It exceeds any queue, so that a model loaded on one
+ * cell is not loaded on another.
+ */
 const NOT_READY_LOAD = 1e6
-/** More still: a cell that would refuse. */
+/** Weight added to a full engine, which would refuse; exceeds `NOT_READY_LOAD`. */
 const FULL_LOAD = 1e9
-/** What a full trail is worth, in requests per slot: it decides between cells of like load. */
+/** Value of a full trail in requests per slot; decides between cells of similar load. */
 const TRAIL_WORTH = 0.25
-/** One draw in so many does not look at trails, so that a cell without one can lay one again. */
+/** One draw in this many ignores trails, so that a cell without a trail can earn one. */
 const BLIND_EVERY = 4
-/** Pairs that are drawn in a large fleet before all count as full. */
+/** Maximum number of pairs drawn in a large fleet before all engines count as full. */
 const DRAWS = 32
-/** How long it is remembered which engines are loaded, milliseconds. */
+/** Time for which the lists of loaded and loading engines are reused, in milliseconds. */
 const SORT_MS = 250
-/** Up to so many engines are all looked at instead. */
+/**
+ * Largest pool in which all engines are compared when the first draw fails; in larger pools, the
+ * number of cold engines that are drawn.
+ */
 const SMALL = 16
-/** How far above the mean load prefix affinity may go (consistent hashing with bounded loads). */
+/**
+ * Factor by which prefix affinity may exceed the mean load (consistent hashing with bounded loads).
+ */
 const BOUND = 1.25
 
 /**
@@ -28,7 +36,7 @@ export class Pool implements Sums {
   readonly model: string
   slots = 0
   inFlight = 0
-  /** When the last engine left, monotonic milliseconds. */
+  /** Time at which the last engine left, in monotonic milliseconds. */
   emptySinceMs = Number.NEGATIVE_INFINITY
   readonly engines: Engine[] = []
   readonly #places = new Map<Engine, number>()
@@ -37,7 +45,7 @@ export class Pool implements Sums {
   #ring: Ring<Engine> | undefined
   #loaded: readonly Engine[] = []
   #waking: readonly Engine[] = []
-  /** The cold one that was chosen last. */
+  /** Cold engine that was chosen last. */
   #woken: Engine | undefined
   #sortedAtMs = Number.NEGATIVE_INFINITY
 
@@ -73,7 +81,10 @@ export class Pool implements Sums {
     if (this.engines.length === 0) this.emptySinceMs = this.#nowMs()
   }
 
-  /** An engine that has room and was not tried. With `affinity`, where its kind went before. */
+  /**
+   * Returns an engine that has room and was not tried. With `affinity`, prefers the engine that
+   * earlier requests with this number went to.
+   */
   pick(tried: ReadonlySet<string>, affinity: number | undefined): Engine | undefined {
     const { engines } = this
     if (engines.length === 0) return undefined
@@ -90,7 +101,7 @@ export class Pool implements Sums {
     return this.#draw(engines, isOpen, nowMs) ?? this.#fromFew(isOpen, nowMs)
   }
 
-  /** The less loaded of two, again and again, until one is loaded and has room. */
+  /** Draws the less loaded of two engines repeatedly until one is loaded and has room. */
   #draw(
     engines: readonly Engine[],
     isOpen: (engine: Engine) => boolean,
@@ -104,9 +115,9 @@ export class Pool implements Sums {
   }
 
   /**
-   * In a large fleet of which few have the model loaded: one of these; else one that is on its way;
-   * else the one of a few cold ones that suits it best. A model is not loaded on two cells at once
-   * for want of looking.
+   * Picks an engine in a large fleet in which few have the model loaded: a loaded one, else one
+   * that is loading, else the best suited of a few cold ones. Loading engines come before cold ones
+   * so that two cells do not load the same model needlessly.
    */
   #fromFew(isOpen: (engine: Engine) => boolean, nowMs: number): Engine | undefined {
     this.#sort(nowMs)
@@ -120,7 +131,7 @@ export class Pool implements Sums {
     return this.#woken
   }
 
-  /** Which are loaded and which on their way: looked through a few times a second at most. */
+  /** Refreshes the lists of loaded and loading engines, a few times a second at most. */
   #sort(nowMs: number): void {
     if (nowMs - this.#sortedAtMs < SORT_MS) return
     this.#sortedAtMs = nowMs
@@ -143,14 +154,17 @@ export class Pool implements Sums {
     )
   }
 
-  /** Made when the first long prompt comes: most models never need it. */
+  /** Builds the ring on the first long prompt; most models never need one. */
   #makeRing(): Ring<Engine> {
     const ring = new Ring<Engine>(this.#nowMs)
     for (const engine of this.engines) ring.add(engine.cellId, engine)
     return ring
   }
 
-  /** The less loaded of two different random ones (power of two choices), trails considered. */
+  /**
+   * Returns the less loaded of two different random engines (power of two choices), trails
+   * considered.
+   */
   #lessLoaded(engines: readonly Engine[], nowMs: number): Engine {
     const first = Math.floor(this.#random() * engines.length)
     const step = 1 + Math.floor(this.#random() * (engines.length - 1))
@@ -167,7 +181,10 @@ const weight = (engine: Engine, nowMs: number, trailWorth: number): number =>
   (isFull(engine, nowMs) ? FULL_LOAD : 0) -
   trailWorth * trailOf(engine, nowMs)
 
-/** Loaded before cold; of the loaded the least busy, of the cold the one that suits best. */
+/**
+ * Returns a loaded engine before a cold one; the least busy of the loaded, the best suited of the
+ * cold.
+ */
 const best = (engines: readonly Engine[]): Engine | undefined => {
   let found: Engine | undefined
   for (const engine of engines) if (found === undefined || isBetter(engine, found)) found = engine
@@ -176,7 +193,7 @@ const best = (engines: readonly Engine[]): Engine | undefined => {
 
 const isBetter = (a: Engine, b: Engine): boolean => {
   if (a.ready !== b.ready) return a.ready
-  // somebody has asked for it there already
+  // requests in flight have already asked for the model there
   if (!a.ready && a.inFlight > 0 !== b.inFlight > 0) return a.inFlight > 0
   const order = a.ready ? 0 : compareRanks(a.suits ?? UNKNOWN, b.suits ?? UNKNOWN)
   return order < 0 || (order === 0 && load(a) < load(b))

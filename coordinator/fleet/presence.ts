@@ -1,27 +1,27 @@
-/** What a cell said of itself last; `lost` is its last will. */
+/** State that the cell last reported; `lost` is its last will. */
 export type Declared = 'ready' | 'draining' | 'lost'
 
 /**
- * `unknown` until the cell has proven itself since the coordinator started; `degraded` is ready
- * with an engine that failed.
+ * Presence of a cell. `unknown` until the cell has proven itself since the coordinator started;
+ * `degraded` is ready with an engine that failed.
  */
 export type Presence = 'unknown' | 'ready' | 'degraded' | 'draining' | 'suspect' | 'dead'
 
 export interface PresenceLimits {
   /** Silence after which a cell is taken out of routing. */
   suspectAfterMs: number
-  /** Silence after which it counts as dead. */
+  /** Silence after which a cell counts as dead. */
   deadAfterMs: number
 }
 
-/** Everything presence follows from. */
+/** Inputs from which presence is derived. */
 export interface Signs {
   declared: Declared | undefined
-  /** Since the last packet; any packet ends it. */
+  /** Time since the last packet of any kind. */
   silentMs: number
-  /** The operator wants no new requests on it. */
+  /** Whether the operator wants no new requests on the cell. */
   drained: boolean
-  /** At least one of its engines has failed. */
+  /** Whether at least one engine of the cell has failed. */
   failing: boolean
 }
 
@@ -36,10 +36,10 @@ export const presenceOf = (
   return failing ? 'degraded' : 'ready'
 }
 
-/** Its control connection is alive: it is up, whether or not it takes requests. */
+/** Whether the cell's control connection is alive, even if the cell accepts no requests. */
 export const isPresent = (presence: Presence): boolean =>
   presence === 'ready' || presence === 'degraded' || presence === 'draining'
 
-/** New requests may be sent to it. */
+/** Whether new requests may be sent to the cell. */
 export const takesRequests = (presence: Presence): boolean =>
   presence === 'ready' || presence === 'degraded'

@@ -1,39 +1,39 @@
-/** Points of one member; more of them share evenly, at the cost of memory. */
+/** Number of points per member; more points share evenly, at the cost of memory. */
 const POINTS = 32
-/** Points that a search looks at before it gives up: by then nearly everybody is over the bound. */
+/** Maximum number of points that a search visits; by then nearly every member is over the bound. */
 const MAX_STEPS = 64
-/** Members that join are taken in together at most this often: that costs one pass over all points. */
+/** Minimum interval between merges of new members; a merge costs one pass over all points. */
 const MERGE_EVERY_MS = 100
 
 /**
- * Consistent hashing: a number belongs to the next point on a ring, and so to the same member as
- * long as that one is there, whoever else comes and goes. Sorted arrays, because a search among
- * three hundred thousand points must cost less than a microsecond.
+ * Consistent hash ring: a number belongs to the next point, and so to the same member for as long
+ * as that member exists, whichever others join or leave. The points are in sorted arrays because a
+ * search among 300,000 points must take less than a microsecond.
  */
 export class Ring<T> {
   readonly #nowMs: () => number
   #hashes = new Uint32Array(0)
   #owners = new Uint32Array(0)
-  /** By the number in `owners`; a place is used once, until the next merge. */
+  /** Members by the number in `owners`; a number is not reused before the next merge. */
   #members: (T | undefined)[] = []
   readonly #numbers = new Map<T, number>()
   #joined: { hash: number; owner: number }[] = []
   #goneSinceMerge = 0
   #mergedAtMs = Number.NEGATIVE_INFINITY
 
-  /** `nowMs`: monotonic. */
+  /** Creates an empty ring; `nowMs` is monotonic. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs
   }
 
-  /** `name` decides the member's points: the same after a restart. */
+  /** Adds a member; `name` determines its points, which are the same after a restart. */
   add(name: string, member: T): void {
     const owner = this.#members.push(member) - 1
     this.#numbers.set(member, owner)
     for (let i = 0; i < POINTS; i++) this.#joined.push({ hash: hash32(name, i), owner })
   }
 
-  /** Its points lead nowhere from now on. */
+  /** Removes a member; searches skip its points from now on. */
   remove(member: T): void {
     const owner = this.#numbers.get(member)
     if (owner === undefined) return
@@ -42,7 +42,7 @@ export class Ring<T> {
     this.#goneSinceMerge++
   }
 
-  /** The first acceptable member from a place on the ring on, an unsigned 32-bit number. */
+  /** Returns the first acceptable member from a place on the ring on, an unsigned 32-bit number. */
   find(place: number, isAcceptable: (member: T) => boolean): T | undefined {
     this.#mergeWhenDue()
     const count = this.#hashes.length
@@ -54,7 +54,10 @@ export class Ring<T> {
     return undefined
   }
 
-  /** Points lie evenly, so that the search begins near its end and stays in few lines of cache. */
+  /**
+   * Returns the index of the first point at or after a place. Points lie evenly, so the search
+   * begins near its end and touches few cache lines.
+   */
   #firstFrom(place: number): number {
     const hashes = this.#hashes
     const guess = Math.floor((place / 2 ** 32) * hashes.length)
@@ -78,7 +81,7 @@ export class Ring<T> {
     this.#mergedAtMs = this.#nowMs()
   }
 
-  /** Old points of those who are still there, and new ones, in one pass. */
+  /** Merges the points of the remaining and the new members in one pass. */
   #merge(): void {
     const renumbered = this.#renumber()
     const joined = this.#joined
@@ -107,7 +110,7 @@ export class Ring<T> {
     this.#joined = []
   }
 
-  /** Old number to new one, without gaps. */
+  /** Renumbers the members without gaps; returns the new numbers by old number. */
   #renumber(): (number | undefined)[] {
     const members: (T | undefined)[] = []
     const renumbered = this.#members.map(member => {

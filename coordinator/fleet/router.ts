@@ -6,14 +6,18 @@ export type { Engine } from './engine.ts'
 /** Tenant that a cell is dedicated to. */
 export interface Owner {
   tenantId: string
-  /** The tenant's requests go to no other cells, also when its own are full or away. */
+  /**
+   * Whether the tenant's requests stay on its own cells, even when those are full or disconnected.
+   */
   exclusive: boolean
 }
 
 /** Facts of a request that decide where it may go. */
 export interface Asker {
   tenantId?: string | undefined
-  /** Unsigned 32-bit number of the beginning of a long prompt: the same goes to the same cell. */
+  /**
+   * Unsigned 32-bit number of the beginning of a long prompt; equal numbers go to the same cell.
+   */
   affinity?: number | undefined
 }
 
@@ -56,9 +60,9 @@ export class Router {
   }
 
   /**
-   * The engine to try next, or undefined when none has room or all were tried. Takes the less
-   * loaded of two different random ones (power of two choices), so that it costs the same for ten
-   * cells and for ten thousand. A tenant's own cells come first.
+   * Returns the engine to try next, or undefined when none has room or all were tried. Takes the
+   * less loaded of two different random ones (power of two choices), so that the cost is the same
+   * for ten cells and for ten thousand. A tenant's own cells come first.
    */
   pick(
     model: string,
@@ -71,7 +75,7 @@ export class Router {
     return this.#shared.get(model)?.pick(tried, affinity)
   }
 
-  /** The pools a request may be served from, those of its tenant's own cells first. */
+  /** Returns the pools that may serve a request, those of its tenant's own cells first. */
   pools(model: string, tenantId: string | undefined): Pool[] {
     const dedicated = tenantId === undefined ? undefined : this.#dedicated.get(tenantId)?.get(model)
     const common = this.#exclusive.has(tenantId ?? '') ? undefined : this.#shared.get(model)
@@ -129,7 +133,10 @@ const getOrMake = <K, V>(map: Map<K, V>, key: K, make: () => V): V => {
   return made
 }
 
-/** Most reports change only counters inside the engines; the index then stays as it is. */
+/**
+ * Whether the engines are the same. Most reports change only counters inside the engines, and the
+ * index then stays as it is.
+ */
 const isSame = (
   before: ReadonlyMap<string, Engine> | undefined,
   after: ReadonlyMap<string, Engine>,

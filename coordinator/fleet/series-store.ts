@@ -11,17 +11,20 @@ export interface SegmentKey {
   at: number
 }
 
-/** How series lie in the records. */
+/** Storage of time series in the records. */
 export interface SeriesStore {
   /**
-   * Adds to what is kept, in one transaction, with the newest late sample of some cells: it tells
-   * after a restart which ones were counted.
+   * Merges rows into the stored ones in one transaction, with the time of the newest late sample of
+   * some cells, which shows after a restart which samples were counted.
    */
   add(rows: [SegmentKey, Buckets][], lateUntil: Map<string, number>): Promise<void>
-  /** Rows that begin at `from` or later. */
+  /** Returns the rows that begin at `from` or later. */
   read(cellId: string, resolutionSeconds: number, from: number): Promise<Segment[]>
   lateUntil(): Promise<Map<string, number>>
-  /** Forgets the old rows of the first cells after `cellId`; answers the last of them. */
+  /**
+   * Deletes the expired rows of the next `cells` cells after `cellId`. Returns the last of these
+   * cells, or undefined when no cells are left.
+   */
   prune(
     cellId: string,
     cells: number,
@@ -31,7 +34,7 @@ export interface SeriesStore {
 
 export const createSeriesStore = (records: Records): SeriesStore => {
   const add: SeriesStore['add'] = (rows, lateUntil) =>
-    // sealed, because a row that is there is read, merged and written back
+    // sealed because existing rows are read, merged and written back
     records.sealed.write(async trx => {
       for (const [key, segment] of await insertNew(trx, rows)) await mergeRow(trx, key, segment)
       for (const [cell_id, late_until] of lateUntil)
@@ -80,7 +83,10 @@ export const createSeriesStore = (records: Records): SeriesStore => {
   return { add, read, lateUntil, prune }
 }
 
-/** Writes the rows that are new; answers the others. Most are new: a row is held until it is full. */
+/**
+ * Inserts the rows that are new and returns the others. Most are new, because a row is held until
+ * it is full.
+ */
 const insertNew = async (
   trx: Transaction<RecordTables>,
   rows: [SegmentKey, Buckets][],

@@ -87,7 +87,9 @@ export class Series {
     this.#add(cellId, atOf(sample, clockAheadMs), sample, false)
   }
 
-  /** Adds samples from a cell's spool, oldest first; one that came before is not counted again. */
+  /**
+   * Adds samples from a cell's spool, oldest first; samples that were counted before are skipped.
+   */
   late(cellId: string, samples: Sample[], clockAheadMs: number): void {
     for (const sample of samples) {
       if (sample.taken_at <= this.#countedUntil(cellId, clockAheadMs)) continue
@@ -119,7 +121,7 @@ export class Series {
     })
   }
 
-  /** Writes everything. */
+  /** Writes all pending rows. */
   flush(): Promise<void> {
     return this.#inTurn(() => this.#writeAll([...this.#pending.values()]))
   }
@@ -144,14 +146,17 @@ export class Series {
     }
   }
 
-  /** A time in the future stems from a wrong clock of the cell, and is void once that is right. */
+  /**
+   * Time of the newest late sample that was counted. A time in the future stems from a wrong clock
+   * of the cell and is void once the clock is right.
+   */
   #countedUntil(cellId: string, clockAheadMs: number): number {
     const until = this.#lateUntil.get(cellId) ?? -1
     const isRight = Math.abs(clockAheadMs) <= CLOCK_TOLERANCE_MS
     return isRight && until > this.#now() + CLOCK_TOLERANCE_MS ? -1 : until
   }
 
-  /** False when the disk did not take the rows; they stay pending. */
+  /** Returns false when the disk did not accept the rows; they stay pending. */
   async #write(rows: Pending[]): Promise<boolean> {
     const late = this.#changedLate
     if (rows.length === 0 && late.size === 0) return true
@@ -210,7 +215,7 @@ export class Series {
 
 const floor = (at: number, seconds: number): number => at - (at % (seconds * 1000))
 
-/** Time of a sample by our clock. */
+/** Time of a sample by the coordinator's clock. */
 const atOf = ({ taken_at }: Sample, clockAheadMs: number): number =>
   Math.abs(clockAheadMs) > CLOCK_TOLERANCE_MS ? taken_at - clockAheadMs : taken_at
 

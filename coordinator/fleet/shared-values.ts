@@ -1,16 +1,18 @@
 import type { Announce } from '../../shared/wire/announce.ts'
 import type { EngineReport, Sample } from '../../shared/wire/telemetry.ts'
 
-/** Texts that are remembered; a fleet has far fewer names of models, drivers and processors. */
+/**
+ * Maximum number of shared texts; a fleet has far fewer names of models, drivers and processors.
+ */
 const MAX_REMEMBERED = 4096
-/** What is longer is hardly the same on two cells. */
+/** Maximum length of a shared text; longer ones are rarely the same on two cells. */
 const MAX_LENGTH = 256
-/** The same for lists, as JSON: what a cell invents must stay small. */
+/** Maximum number of shared lists; bounds the memory that a cell can fill with invented lists. */
 const MAX_LISTS = 256
 const MAX_LIST_LENGTH = 16 * 1024
 
 /**
- * One copy of what many cells say in the same words: a parsed message brings a new copy of each
+ * Keeps one copy of values that many cells report alike: a parsed message brings a new copy of each
  * text, and a fleet keeps the newest message of every cell.
  */
 export class SharedValues {
@@ -25,7 +27,7 @@ export class SharedValues {
     return text
   }
 
-  /** A list that is not changed by anybody. */
+  /** Returns the shared copy of a list, which callers must not modify. */
   list<T>(list: T[]): T[] {
     const text = JSON.stringify(list)
     const known = this.#lists.get(text)

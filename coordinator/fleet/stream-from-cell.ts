@@ -14,11 +14,11 @@ import type { Fleet } from './fleet.ts'
 import { LineReader } from './line-reader.ts'
 
 /**
- * The events of a cell's answer as they come. The question is sent with the first read; the cell
- * waits while the reader does, and stops when the reader leaves or the signal aborts. Throws
- * `not_found` for a cell that is not enrolled, `invalid_request` for input that the cell refuses,
- * `cell_unavailable` for one that is away, busy or too old, or whose answer was cut off, late or
- * too long.
+ * Streams the events of a cell's answer. The question is sent with the first read; the cell waits
+ * while the reader does, and stops when the reader leaves or the signal aborts. Throws `not_found`
+ * for a cell that is not enrolled, `invalid_request` for input that the cell refuses,
+ * `cell_unavailable` for a cell that is disconnected, busy or too old, or whose answer was cut off,
+ * late or too long.
  */
 export async function* streamFromCell(
   fleet: Pick<Fleet, 'cell'>,
@@ -71,7 +71,7 @@ const readLine = async (lines: LineReader): Promise<AnswerLine> => {
   }
 }
 
-/** The cell's own reason for no answer, or for no more of it. */
+/** Reason that the cell gave for refusing or ending its answer. */
 class Refusal extends Error {
   readonly code: string | undefined
 

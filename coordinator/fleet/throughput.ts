@@ -1,9 +1,9 @@
 import { count as countRows } from '../store/count.ts'
 import type { Records } from '../store/store.ts'
 
-/** Counts what was completed within the last hour, in steps of a minute. */
+/** Counts the items completed within the last hour, in steps of a minute. */
 export interface Throughput {
-  /** `at`: unix milliseconds. */
+  /** Counts items completed at `at`, in Unix milliseconds. */
   count(at: number, items?: number): void
   lastHour(): number
 }
@@ -31,7 +31,7 @@ export const createThroughput = (now: () => number): Throughput => {
   return { count, lastHour }
 }
 
-/** What was completed before a restart. */
+/** Restores the counts of requests completed before a restart. */
 export const recallThroughput = async (
   records: Pick<Records, 'read'>,
   throughput: Throughput,

@@ -5,30 +5,33 @@ import type { Engine } from './engine.ts'
  * time. Nothing runs for it: a trail is brought up to date when it is looked at.
  */
 
-/** A trail that nothing is added to is half as strong after this time. */
+/** Time after which a trail without new deposits is half as strong. */
 export const HALF_LIFE_MS = 60_000
-/** Part of what is missing to a full trail that one very good answer adds. */
+/** Share of the gap to a full trail that one very good answer closes. */
 const SHARE = 0.1
-/** Part of the old figure that a new answer leaves of what is usual for a model. */
+/** Weight of the previous value in the moving average of a model's time per token. */
 const MEMORY = 0.95
-/** What is left of a trail after a failure. */
+/** Fraction of a trail that remains after a failure. */
 const AFTER_FAILURE = 0.5
 
-/** Strength now, 0 to 1; 0 without any. */
+/** Strength of the engine's trail now, 0 to 1; 0 without a trail. */
 export const trailOf = ({ trail }: Engine, nowMs: number): number =>
   trail === undefined ? 0 : trail.level * 2 ** ((trail.atMs - nowMs) / HALF_LIFE_MS)
 
-/** What one answer took, by the tokens in it. */
+/** Duration of one answer and its number of tokens. */
 export interface Service {
-  /** From the moment it was sent to the cell, milliseconds. */
+  /** Time since the request was sent to the cell, in milliseconds. */
   durationMs: number
-  /** Read and generated. */
+  /** Number of tokens read and generated. */
   tokens: number
 }
 
-/** Time per token that is usual for each model, so that big models are not taken for slow cells. */
+/**
+ * Deposits and weakens trails. Answers are compared with the model's usual time per token, so that
+ * large models are not taken for slow cells.
+ */
 export interface Trails {
-  /** `model`: as the client named it. */
+  /** Strengthens the engine's trail after an answer; `model` is the name that the client sent. */
   deposit(engine: Engine, model: string, service: Service): void
   wash(engine: Engine): void
 }
@@ -51,6 +54,6 @@ export const createTrails = (nowMs: () => number): Trails => {
   }
 }
 
-/** 0 for twice the usual time and more, a half for the usual, 1 for no time at all. */
+/** Returns 0 for twice the usual time or more, 0.5 for the usual time and 1 for no time at all. */
 const quality = (ms: number, usual: number): number =>
   usual <= 0 ? 0.5 : Math.max(0, 1 - ms / (2 * usual))

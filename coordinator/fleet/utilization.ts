@@ -2,15 +2,15 @@ import type { Cell } from './cell.ts'
 import { mean, ownMemories, percentOf, slotsPercent, sum } from './metrics.ts'
 import { isPresent } from './presence.ts'
 
-/** How busy the fleet is. Percentages are null while nothing is known of them. */
+/** Utilisation of the fleet. Percentages are null while unknown. */
 export interface Utilization {
   /** Mean of the three percentages below that are known. */
   compositePercent: number | null
   /** Mean over the GPUs whose utilisation is known. */
   gpuPercent: number | null
-  /** Used of all, over the memories of which both are known. */
+  /** Percentage of GPU memory in use, over the memories whose use and size are known. */
   vramPercent: number | null
-  /** Busy of all slots of the loaded engines. */
+  /** Percentage of busy slots among the loaded engines. */
   slotsPercent: number | null
   /** Inference requests that were completed within the last hour. */
   itemsPerHour: number
@@ -44,13 +44,13 @@ export const utilizationOf = (cells: Iterable<Seen>, itemsPerHour: number): Util
   }
 }
 
-/** How long an answer is good while no cell joins or leaves. */
+/** Time for which a reading is reused while no cell joins or leaves. */
 const REFRESH_MS = 60_000
 
 export interface UtilizationMonitor {
-  /** `refreshedAt`: unix milliseconds. */
+  /** Returns the latest reading; `refreshedAt` is in Unix milliseconds. */
   read(): Utilization & { refreshedAt: number }
-  /** A cell joined or left: the next reading is made anew. */
+  /** Discards the latest reading; call it when a cell joins or leaves. */
   changed(): void
 }
 

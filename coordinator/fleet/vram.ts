@@ -5,7 +5,7 @@ import { vramPercent } from './metrics.ts'
 export const VRAM_WARN_PERCENT = 90
 export const VRAM_CRITICAL_PERCENT = 95
 
-/** `unknown` is not `ok`: nobody can tell whether there is room. */
+/** Level of memory use. `unknown` is not `ok`: there may be no room. */
 export type VramLevel = 'ok' | 'warn' | 'critical' | 'unknown'
 
 export const vramLevel = (usedPercent: number | null): VramLevel => {
@@ -21,7 +21,7 @@ export interface GpuVram {
   totalBytes: number | null
   usedPercent: number | null
   level: VramLevel
-  /** The memory is the host's, shared with everything else that runs there. */
+  /** Whether the memory is the host's, shared with everything else that runs there. */
   unifiedMemory: boolean
 }
 
@@ -40,6 +40,6 @@ export const gpuVram = (gpu: GpuSample): GpuVram => {
 
 const ORDER: readonly VramLevel[] = ['critical', 'warn', 'unknown', 'ok']
 
-/** The worst level of a cell's GPUs; without any it is unknown. */
+/** Worst level of a cell's GPUs; `unknown` when it has none. */
 export const worstLevel = (gpus: readonly Pick<GpuVram, 'level'>[]): VramLevel =>
   ORDER.find(level => gpus.some(gpu => gpu.level === level)) ?? 'unknown'

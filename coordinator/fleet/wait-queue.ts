@@ -20,8 +20,9 @@ export interface WaitRequest extends Asker {
 /** A place in a line. */
 export interface Place {
   /**
-   * The engine whose turn it is, claimed already; undefined after `leave`. Rejects with
-   * `cell_unavailable` when there is no place or it took too long.
+   * Engine whose turn it is, claimed already; undefined after `leave`. Rejects with
+   * `cell_unavailable` when the line is full or the wait took too long, and with `draining` when
+   * the coordinator stops.
    */
   turn: Promise<Engine | undefined>
   leave: () => void
@@ -45,9 +46,9 @@ interface Waiting extends Waiter, WaitRequest {
 /** Interval at which cells that were full with requests of other coordinators are tried again. */
 const LOOK_AGAIN_MS = 100
 /**
- * Requests that no cell has room for wait here, for each model in a line of its own, fair between
- * keys. A place that becomes free is handed to exactly one of them, so that no request is woken in
- * vain and a later one is never served before an earlier one of the same key.
+ * Holds requests that no cell has room for, in one line per model, fair between keys. A place that
+ * becomes free is handed to exactly one of them, so that no request is woken in vain and a later
+ * one is never served before an earlier one of the same key.
  */
 export class WaitQueue {
   readonly #parts: WaitQueueParts
@@ -60,7 +61,10 @@ export class WaitQueue {
     this.#parts = parts
   }
 
-  /** Undefined when waiting is of no use: no cell serves the model, or waiting is switched off. */
+  /**
+   * Adds a request to its line. Returns undefined when waiting is of no use: no cell serves the
+   * model, or waiting is switched off.
+   */
   enter(request: WaitRequest): Place | undefined {
     const { limits, router } = this.#parts
     if (limits.length === 0 || !this.#isExpected(request)) return undefined
@@ -74,13 +78,13 @@ export class WaitQueue {
     return this.#join(line, request)
   }
 
-  /** One request left the engine. */
+  /** Offers the place of a request that left the engine. */
   freed(engine: Engine): void {
     noteRoom(engine)
     this.offer(engine, 1)
   }
 
-  /** The engine is new, or was reported with room: `places` of them. */
+  /** Offers the free places of an engine that is new or was reported with room. */
   offer(engine: Engine, places = capacity(engine)): void {
     for (let place = 0; place < places && this.#waiting > 0; place++) {
       if (isFull(engine, this.#parts.nowMs())) return
@@ -95,7 +99,7 @@ export class WaitQueue {
     return new Map([...this.#lines].map(([model, line]) => [model, line.size]))
   }
 
-  /** Refuses every request that waits. */
+  /** Refuses every waiting request. */
   close(): void {
     this.#stopLooking?.()
     for (const [model, line] of [...this.#lines])
@@ -146,7 +150,10 @@ export class WaitQueue {
     }
   }
 
-  /** In a full line, the key with most places gives up its newest one to a key with fewer. */
+  /**
+   * Makes room in a full line: the key with the most places gives up its newest one to a key with
+   * fewer.
+   */
   #makeRoom(line: Line<Waiting>, { model, keyId }: WaitRequest): boolean {
     if (line.size < this.#parts.limits.length) return true
     const greedy = line.greediest(keyId)
@@ -169,7 +176,7 @@ export class WaitQueue {
     this.#stopLooking = undefined
   }
 
-  /** Of all lines that the engine can serve, the request that has waited longest. */
+  /** Returns the request that has waited longest in any line that the engine can serve. */
   #findNextFor(engine: Engine): Waiting | undefined {
     const { router } = this.#parts
     let first: Waiting | undefined
@@ -192,7 +199,10 @@ export class WaitQueue {
     waiter.settle(engine)
   }
 
-  /** Requests of other coordinators leave a cell without a report or an end that is seen here. */
+  /**
+   * Schedules another look at all lines, because requests of other coordinators leave a cell
+   * without a report or an end that is seen here.
+   */
   #lookLater(): void {
     const { after = runLater } = this.#parts
     this.#stopLooking ??= after(LOOK_AGAIN_MS, () => {

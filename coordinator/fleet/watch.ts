@@ -11,12 +11,15 @@ export interface WatchParts {
   quarantined?: () => Iterable<string>
 }
 
-/** Looks over the whole fleet for what should be told; call the result about once a second. */
+/** Returns a function that checks the whole fleet for alerts; call it about once a second. */
 export const createWatch = (parts: WatchParts): (() => void) => {
   const { cells, massLoss, alerts, quarantined = () => [] } = parts
   const dropped = new WeakMap<Cell, number>()
 
-  /** A cell that is seen for the first time has dropped nothing while we looked. */
+  /**
+   * Increase of the cell's `spool_dropped` since the last look; 0 for a cell that is seen for the
+   * first time.
+   */
   const newlyDropped = (cell: Cell): number => {
     const total = cell.sample?.spool_dropped
     if (total === undefined) return 0

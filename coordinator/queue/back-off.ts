@@ -1,4 +1,4 @@
-/** How the wait before the next attempt grows. */
+/** Parameters of the exponential back-off between attempts. */
 export interface BackOff {
   firstSeconds: number
   factor: number
@@ -6,8 +6,8 @@ export interface BackOff {
 }
 
 /**
- * Milliseconds to wait after attempt n (from 1): between half of and the whole step, so that what
- * failed together does not come back together. `random` is in [0, 1).
+ * Returns the milliseconds to wait after attempt n (from 1), between half of and the whole step, so
+ * that jobs that failed together are not retried together. `random` is in [0, 1).
  */
 export const backOffMs = (
   { firstSeconds, factor, maxSeconds }: BackOff,

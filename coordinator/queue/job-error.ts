@@ -1,14 +1,17 @@
 export interface JobErrorOptions {
-  /** Trying again does not help: the job is given up at once. */
+  /** Whether a retry is of no use; the job is then given up at once. */
   final?: boolean
-  /** Not before this time has passed, whatever the back-off says. */
+  /** Minimum delay before the next attempt, even when the back-off is shorter. */
   retryAfterSeconds?: number
-  /** The attempt does not count: it was too early, not wrong. */
+  /** Whether the attempt was only too early; it then does not count. */
   early?: boolean
   cause?: unknown
 }
 
-/** Why an attempt failed. The message is shown to operators: no secret, nothing of an answer. */
+/**
+ * Failure of an attempt. The message is shown to operators: it must not contain secrets or any part
+ * of a response.
+ */
 export class JobError extends Error {
   readonly final: boolean
   readonly retryAfterSeconds: number

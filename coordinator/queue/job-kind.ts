@@ -3,57 +3,59 @@ import type { SealedTrx } from '../store/store.ts'
 import type { BackOff } from './back-off.ts'
 import type { Job } from './job.ts'
 
-/** What an attempt may know of itself. */
+/** Context of one attempt. */
 export interface Attempt {
   job: Job
   /** Aborts when the time is up, the lease is lost, the job was cancelled or the process ends. */
   signal: AbortSignal
 }
 
-/** What a job is booked under. */
+/** Project, team and cost that a job is accounted under. */
 export interface JobAccount {
   /** Part of the service or project that the work belongs to. */
   project: string
-  /** Team that answers for it. */
+  /** Team that is responsible for the work. */
   team?: string
   /** Expected cost in hundredths of a euro; 0 when absent. */
   costCents?: number
 }
 
 /**
- * A kind of work for the queue: one file each. An attempt may run twice, when a process dies in the
- * middle: it must bear that.
+ * Kind of work for the queue; one file each. An attempt may run twice, when a process dies in the
+ * middle, and must tolerate that.
  */
 export interface JobKind<P extends z.ZodType = z.ZodType> {
-  /** `webhook-delivery`: the name of its file. */
+  /** Name of the kind and of its file, such as `webhook-delivery`. */
   kind: string
-  /** Kept as JSON; what an older version wrote must still pass. */
+  /** Schema of the payload, which is stored as JSON; must accept what older versions wrote. */
   payload: P
-  /** What the queue board and the cost reports count a job of this payload under. */
+  /**
+   * Returns the account that the queue board and the cost reports use for a job with this payload.
+   */
   account(payload: z.output<P>): JobAccount
-  /** Attempts before it is given up. */
+  /** Number of attempts before a job is given up. */
   maxAttempts: number
   backOff: BackOff
-  /** Attempts at once in one process. */
+  /** Maximum number of simultaneous attempts in one process. */
   concurrency: number
   /** Longest time of one attempt. */
   timeoutSeconds: number
-  /** So long after its worker was last heard of, another one takes the job. */
+  /** Time without a sign of its worker after which another worker takes the job. */
   leaseSeconds: number
-  /** How long it is kept after it ended. */
+  /** Retention of a job after it has ended. */
   keptDays: number
-  /** False: that it was given up is no event of its own. */
+  /** Whether giving up a job publishes an event; true when absent. */
   announced?: boolean
-  /** Throws a `JobError`, or anything else, which counts as worth another attempt. */
+  /** Performs one attempt. Throws a `JobError`; any other error counts as worth another attempt. */
   run(payload: z.output<P>, attempt: Attempt): Promise<void>
   /**
-   * Runs in the transaction in which the job is done or given up, and returns what is to be called
+   * Runs in the transaction in which the job is done or given up, and returns a function to call
    * after the commit.
    */
   ended?(payload: z.output<P>, job: Job, trx: SealedTrx): Promise<(() => void) | undefined>
 }
 
-/** A kind with its payload checked against its schema by the compiler. */
+/** Defines a kind whose payload the compiler checks against its schema. */
 export const defineJobKind = <P extends z.ZodType>(kind: JobKind<P>): JobKind =>
   kind as unknown as JobKind
 

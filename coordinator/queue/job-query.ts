@@ -15,12 +15,12 @@ export interface JobFilter {
   states?: readonly JobState[]
   project?: string
   team?: string
-  /** The last id of the page before. */
+  /** Id of the last job on the previous page. */
   before?: string
   limit: number
 }
 
-/** Throws `not_found`, also for a job of another tenant. */
+/** Reads a job. Throws `not_found`, also for a job of another tenant. */
 export const readJob = async (
   db: Kysely<LedgerTables>,
   id: string,
@@ -31,7 +31,7 @@ export const readJob = async (
   throw new ShoalError('not_found', `no job ${id}`)
 }
 
-/** Newest first. */
+/** Returns the matching jobs, newest first. */
 export const readJobs = async (
   db: Kysely<LedgerTables>,
   { kind, states, project, team, before, limit }: JobFilter,
@@ -55,7 +55,7 @@ export interface BoardLine {
   costCents: number
 }
 
-/** Sums by project, team, kind and state. */
+/** Returns the number and cost of jobs by project, team, kind and state. */
 export const readBoard = async (
   db: Kysely<LedgerTables>,
   scope: JobScope,
@@ -83,7 +83,7 @@ const visible = (db: Kysely<LedgerTables>, { tenantId }: JobScope) =>
     .selectFrom('jobs')
     .where(({ or, eb }) => or([eb('tenant_id', '=', tenantId), eb('tenant_id', 'is', null)]))
 
-/** Whether there is anything to take: asked often, so it must not write. */
+/** Returns whether a job can be claimed. Called often, so it must not write. */
 export const isDue = async (
   db: Kysely<LedgerTables>,
   kind: string,
@@ -98,7 +98,7 @@ export const isDue = async (
   return found !== undefined
 }
 
-/** How many there are, by kind and state. */
+/** Counts the jobs by kind and state. */
 export const countJobs = (
   db: Kysely<LedgerTables>,
 ): Promise<{ kind: string; state: string; jobs: number }[]> =>

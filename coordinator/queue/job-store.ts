@@ -14,20 +14,23 @@ export interface NewJob {
   kind: string
   payload: unknown
   tenantId?: string
-  /** 0 to 9, 5 when absent; higher ones go first. */
+  /** Priority from 0 to 9, 5 when absent; higher ones go first. */
   priority?: number
   lane?: string
-  /** Unix milliseconds; at once when absent. */
+  /** Earliest start in Unix milliseconds; at once when absent. */
   notBefore?: number
-  /** Of one kind and key there is one job: the second is the first one's. */
+  /** Idempotency key, unique per kind: adding a second job with it returns the first one. */
   onceKey?: string
 }
 
-/** The largest time there is (ECMA-262, 21.4.1.1): another one of the lane goes before. */
+/**
+ * Largest valid time (ECMA-262, 21.4.1.1); due time of a job that waits for another one of its
+ * lane.
+ */
 const NEVER = 8_640_000_000_000_000
 const OPEN = ['queued', 'running']
 
-/** Adds a job inside the transaction of what it follows from. */
+/** Adds a job inside the transaction of the change that causes it. */
 export const addJob = async (
   trx: SealedTrx,
   kind: JobKind,
@@ -97,14 +100,16 @@ export const openInLane = async (trx: Trx, lane: string, limit: number): Promise
 
 export interface ClaimedJobs {
   taken: Job[]
-  /** Every worker that began them was lost; to be ended by `endJob`. */
+  /**
+   * Jobs without attempts left because their workers were lost; the caller ends them with `endJob`.
+   */
   givenUp: Job[]
 }
 
 /**
- * Takes due jobs of one kind, the most urgent first, in one conditional UPDATE: of several workers
- * one gets each. A job whose lease ran out is due again; one that has used up its attempts that way
- * is given up.
+ * Claims due jobs of one kind, the most urgent first, in one conditional UPDATE, so that only one
+ * of several workers gets each. A job whose lease expired is due again; one that has used up its
+ * attempts that way is given up.
  */
 export const claimJobs = async (
   trx: Trx,
@@ -125,13 +130,15 @@ export const claimJobs = async (
   }
 }
 
-/** Answers false when the lease is lost: another worker has the job, or it was cancelled. */
+/** Returns false when the lease is lost: another worker has the job, or it was cancelled. */
 export const renewLease = async (trx: Trx, job: Job, until: number): Promise<boolean> => {
   const { numUpdatedRows } = await held(trx, job).set({ due_at: until }).executeTakeFirst()
   return numUpdatedRows > 0n
 }
 
-/** Only who holds the job as it was claimed may say what became of it. */
+/**
+ * Update that applies only while the claim is current, so that only its worker can change the job.
+ */
 const held = (trx: Trx, { id, fence }: Job) =>
   trx
     .updateTable('jobs')
@@ -146,9 +153,9 @@ export interface JobEnd {
 }
 
 /**
- * Ends a job; the next one of its lane is due. Returns what is to be called after the commit,
- * undefined when the lease was lost before. Sealed, as all that moves a lane: whether another job
- * of the lane runs is read first.
+ * Ends a job and makes the next one of its lane due. Returns a function to call after the commit,
+ * or undefined when the lease was lost before. Sealed, like every change of a lane, because it
+ * first reads whether another job of the lane runs.
  */
 export const endJob = async (
   trx: SealedTrx,
@@ -167,7 +174,10 @@ export const endJob = async (
   return committed || (() => {})
 }
 
-/** Back into the line; `counts` says whether the attempt was one. False when the lease was lost. */
+/**
+ * Returns a job to the queue; `counts` is whether the attempt counts. Returns false when the lease
+ * was lost.
+ */
 export const putBack = async (
   trx: SealedTrx,
   job: Job,
@@ -189,14 +199,16 @@ export const putBack = async (
   return true
 }
 
-/** The oldest of the lane may go, unless one of it runs. */
+/** Makes the oldest queued job of a lane due, unless a job of the lane is running. */
 const wakeLane = async (trx: SealedTrx, lane: string): Promise<void> => {
   if (await runsInLane(trx, lane)) return
   await sql`update jobs set due_at = not_before where seq = (
     select min(seq) from jobs where lane = ${lane} and state = 'queued')`.execute(trx)
 }
 
-/** One that is older than those that wait has come back: it goes before them. */
+/**
+ * Restores the order of a lane after a job returned to it, which may be older than those that wait.
+ */
 const sortLane = async (trx: SealedTrx, lane: string): Promise<void> => {
   await trx
     .updateTable('jobs')
@@ -213,7 +225,7 @@ const runsInLane = async (trx: Trx, lane: string): Promise<boolean> => {
   return (await query.where('state', '=', 'running').executeTakeFirst()) !== undefined
 }
 
-/** Everything of a lane that waits is called off. Answers how many. */
+/** Cancels the queued jobs of a lane; returns their number. */
 export const cancelLane = async (
   trx: Trx,
   lane: string,
@@ -229,7 +241,7 @@ export const cancelLane = async (
   return Number(numUpdatedRows)
 }
 
-/** An operator calls it off; a worker that has it notices with its next renewal. */
+/** Cancels a job for an operator; a worker that runs it notices at its next lease renewal. */
 export const cancelJob = async (trx: SealedTrx, row: JobRow, now: number): Promise<JobRow> => {
   requireState(row, OPEN)
   const values = { state: 'cancelled', reason: 'cancelled', changed_at: now, ended_at: now }
@@ -239,7 +251,7 @@ export const cancelJob = async (trx: SealedTrx, row: JobRow, now: number): Promi
   return after
 }
 
-/** Once more from the start, before what came later in its lane. */
+/** Retries a job from the beginning, ahead of later jobs in its lane. */
 export const retryJob = async (trx: SealedTrx, row: JobRow, now: number): Promise<JobRow> => {
   requireState(row, ['dead', 'cancelled'])
   const values = { state: 'queued', attempts: 0, worker: null, ended_at: null, not_before: now }
@@ -253,7 +265,7 @@ const replace = async (trx: Trx, { seq, ...values }: JobRow): Promise<void> => {
   await trx.updateTable('jobs').set(values).where('seq', '=', seq).execute()
 }
 
-/** A dead letter that nobody needs any more. */
+/** Deletes a job that has ended, such as a dead letter. */
 export const discardJob = async (trx: SealedTrx, row: JobRow): Promise<void> => {
   requireState(row, ['dead', 'cancelled', 'done'])
   await trx.deleteFrom('jobs').where('seq', '=', row.seq).execute()
@@ -264,7 +276,7 @@ const requireState = ({ id, state }: JobRow, wanted: readonly string[]): void =>
   throw new ShoalError('conflict', `job ${id} is ${state}`)
 }
 
-/** Those of one kind that ended before. */
+/** Deletes the jobs of one kind that ended before a time. */
 export const forgetEnded = async (trx: Trx, kind: string, before: number): Promise<void> => {
   await trx
     .deleteFrom('jobs')

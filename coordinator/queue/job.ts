@@ -1,35 +1,37 @@
 import type { JobRow } from '../store/delivery-tables.ts'
 
-/** `dead` was given up; it stays until somebody looks, or for its time. */
+/**
+ * States of a job. `dead` was given up; the job stays until it is discarded or its retention ends.
+ */
 export const JOB_STATES = ['queued', 'running', 'done', 'dead', 'cancelled'] as const
 /** States that a job does not leave by itself. */
 export const FINAL_JOB_STATES: readonly JobState[] = ['done', 'dead', 'cancelled']
 export type JobState = (typeof JOB_STATES)[number]
 
-/** Something to be done later, at least once. Times are unix milliseconds. */
+/** Unit of work to be done later, at least once. Times are Unix milliseconds. */
 export interface Job {
   id: string
   kind: string
-  /** Undefined for what belongs to the whole service. */
+  /** Tenant of the job; absent for a job of the whole service. */
   tenantId?: string
   project?: string
   team?: string
   payload: unknown
-  /** 0 to 9; higher ones go first. */
+  /** Priority from 0 to 9; higher ones go first. */
   priority: number
-  /** What it is expected to cost, in hundredths of a euro. */
+  /** Expected cost in hundredths of a euro. */
   costCents: number
-  /** Jobs of one lane are done one after another, in their order. */
+  /** Lane whose jobs are done one after another, in their order. */
   lane?: string
   state: JobState
   notBefore: number
-  /** Begun so far; the one that runs counts. */
+  /** Number of attempts begun, including the one in progress. */
   attempts: number
   maxAttempts: number
   worker?: string
-  /** Which claim this is. */
+  /** Fencing token, incremented by each claim and by cancellation. */
   fence: number
-  /** Why the last attempt failed, or why it was given up or cancelled. */
+  /** Reason for which the last attempt failed, or the job was given up or cancelled. */
   reason?: string
   createdAt: number
   changedAt: number

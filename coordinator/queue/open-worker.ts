@@ -19,7 +19,7 @@ export interface WorkerDomainParts extends Pick<Base, 'stack' | 'schedules' | 'l
 
 const COUNT_SECONDS = 15
 
-/** Runs the work of every kind that was added before, in this process. */
+/** Starts the worker of this process; every kind must have been added before. */
 export const openWorker = async (parts: WorkerDomainParts): Promise<object> => {
   const { store, work, events, figures, stack, schedules, logger, now } = parts
   const { ledger } = store

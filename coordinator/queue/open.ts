@@ -4,18 +4,18 @@ import type { Store } from '../store/store.ts'
 import type { JobKind, JobKinds } from './job-kind.ts'
 import { createQueue, type Queue } from './queue.ts'
 
-/** Work that waits, runs or has ended. */
+/** Queue for operations, which cannot add jobs. */
 export interface QueueViews {
   queue: Omit<Queue, 'add' | 'addWithin' | 'wake'>
 }
 
-/** The queue, for the parts that put work into it. */
+/** Queue for the domains that add jobs and kinds. */
 export interface OpenQueue {
   queue: Queue
   kinds: JobKinds
-  /** Adds a kind of work; the worker must not run yet. Throws TypeError for a name that is taken. */
+  /** Adds a kind of work; the worker must not run yet. Throws TypeError when the name is taken. */
   addKind(kind: JobKind): void
-  /** Reports that there may be work. Returns how to stop that. */
+  /** Adds a listener that is called when there may be work. Returns a function that removes it. */
   onWork(listener: () => void): () => void
 }
 
@@ -23,7 +23,7 @@ export interface QueueDomainParts extends Pick<Base, 'now'> {
   store: Pick<Store, 'ledger'>
 }
 
-/** Work can be put into the queue at once; `openWorker` runs it when every kind is known. */
+/** Opens the queue. Jobs can be added at once; `openWorker` runs them when every kind is known. */
 export const openQueue = ({
   store,
   now,

@@ -15,26 +15,33 @@ import {
 } from './job-query.ts'
 import { addJob, cancelJob, discardJob, findJob, type NewJob, retryJob } from './job-store.ts'
 
-/** What is to be done later: kept on the disk, done at least once, by whichever process is free. */
+/** Durable job queue; each job is done at least once, by any process that is free. */
 export interface Queue {
-  /** Resolves when it is on the disk. Throws for a payload that is not the kind's. */
+  /**
+   * Adds a job and resolves when it is on the disk. Throws when the payload does not fit the kind.
+   */
   add(job: NewJob): Promise<Job>
-  /** The same inside the transaction of what it follows from; call `wake` after it. */
+  /**
+   * Adds a job inside the transaction of the change that causes it; call `wake` after the commit.
+   */
   addWithin(trx: SealedTrx, job: NewJob): Promise<Job>
-  /** Reads a job inside a transaction, whatever its tenant; undefined once it was forgotten. */
+  /** Reads a job of any tenant inside a transaction; undefined once the job was deleted. */
   findWithin(trx: Transaction<LedgerTables>, id: string): Promise<Job | undefined>
-  /** There is something new to do. */
+  /** Signals that there may be new work. */
   wake(): void
-  /** Throws `not_found`, as all of these, also for a job of another tenant. */
+  /**
+   * Reads a job. Throws `not_found`, like every method that takes an id, also for a job of another
+   * tenant.
+   */
   get(id: string, scope: JobScope): Promise<Job>
-  /** Newest first. */
+  /** Returns the matching jobs, newest first. */
   list(filter: JobFilter, scope: JobScope): Promise<Job[]>
   board(scope: JobScope): Promise<BoardLine[]>
-  /** Once more from the start. Throws `conflict` unless it was given up or cancelled. */
+  /** Retries a job from the beginning. Throws `conflict` unless it was given up or cancelled. */
   retry(id: string, scope: JobScope, by: Actor): Promise<Job>
-  /** Throws `conflict` when it has ended. */
+  /** Cancels a job. Throws `conflict` when it has ended. */
   cancel(id: string, scope: JobScope, by: Actor): Promise<Job>
-  /** Throws `conflict` unless it has ended. */
+  /** Deletes a job. Throws `conflict` unless it has ended. */
   discard(id: string, scope: JobScope, by: Actor): Promise<Job>
 }
 
@@ -55,7 +62,7 @@ export const createQueue = ({ ledger, kinds, now, wake = () => {} }: QueueParts)
   const addWithin: Queue['addWithin'] = async (trx, job) =>
     (await addJob(trx, kindOf(job.kind), job, now())).job
 
-  /** A change by a person, with its row in the audit. */
+  /** Applies a person's change to a job, with its row in the audit. */
   const change = async (
     verb: string,
     [id, scope, by]: [string, JobScope, Actor],

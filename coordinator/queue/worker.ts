@@ -58,7 +58,7 @@ export class Worker {
     return worker
   }
 
-  /** Looks for work now, or as soon as the present look ends. */
+  /** Looks for work now, or as soon as the current look ends. */
   wake(): void {
     this.#looksAgain = true
     if (this.#closing.signal.aborted) return
@@ -75,7 +75,7 @@ export class Worker {
     return this.#counts
   }
 
-  /** Takes nothing new; attempts in progress are aborted and return to the queue. */
+  /** Stops claiming jobs; attempts in progress are aborted and return to the queue. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#closing.abort()
@@ -218,7 +218,10 @@ const untilAborted = async (work: Promise<void>, signal: AbortSignal): Promise<v
   }
 }
 
-/** What a kind did not foresee is told by its name alone: its message may quote anything. */
+/**
+ * Converts a failure to a `JobError`. An unexpected error is reported by its name alone, because
+ * its message may quote anything.
+ */
 const asJobError = (failure: unknown): JobError =>
   failure instanceof JobError
     ? failure
