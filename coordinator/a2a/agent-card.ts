@@ -24,10 +24,10 @@ const DESCRIPTION =
   'AI Act (Regulation (EU) 2024/1689), evidence at links.documentation.'
 
 /**
- * The agent card: the fields of A2A 0.1 to 1.0 and our own in one document. Counts, booleans and
- * the bindings follow from what is registered. The 0.1 form has `authentication`, 0.2 and 0.3
- * `security` with `protocolVersion`, 1.0 `supportedInterfaces` with `securityRequirements`; readers
- * skip what they do not know (A2A specification 1.0, section 5.7).
+ * The agent card, with the fields of A2A 0.1 to 1.0 and shoal's own in one document. Counts,
+ * booleans and bindings are derived from the registered parts. Version 0.1 has `authentication`,
+ * 0.2 and 0.3 have `security` with `protocolVersion`, 1.0 has `supportedInterfaces` with
+ * `securityRequirements`; readers ignore unknown fields (A2A specification 1.0, section 5.7).
  */
 export const agentCard = (parts: CardParts): Record<string, unknown> => {
   const { addresses, provider, skills } = parts
@@ -75,8 +75,8 @@ export const agentCard = (parts: CardParts): Record<string, unknown> => {
 }
 
 /**
- * The same in the words of a2a.proto 1.0 alone: what is ours stands in the extensions. One reader may
- * be shown fewer skills; what the agent can do is the same for all.
+ * The card with the fields of a2a.proto 1.0 only; shoal's additions are in the extensions. The list
+ * of skills can be shorter for some readers; the capabilities of the agent are the same for all.
  */
 export const pureCard = (
   parts: CardParts,
@@ -163,5 +163,7 @@ export const cardSkill = ({ id, name, description, tags, publishesInput, input, 
   ...(publishesInput ? { input_schema: fieldsOf(jsonSchema(input)) } : {}),
 })
 
-/** The card has the fields alone; that no others are taken stands in `GET /v1/skills/{id}`. */
+/**
+ * Fields of the schema only; `GET /v1/skills/{id}` states that additional properties are rejected.
+ */
 const fieldsOf = ({ additionalProperties: _, ...fields }: JsonSchema): JsonSchema => fields

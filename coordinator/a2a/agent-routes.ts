@@ -67,7 +67,7 @@ export const agentRoutes: FastifyPluginAsync<AgentParts> = async (
 export const portOf = (app: FastifyInstance, { http }: CoordinatorConfig): number =>
   (app.server.address() as AddressInfo | null)?.port ?? http.port
 
-/** Parts of the card, for everybody or for one caller's skills. */
+/** Parts of the card, with all skills or with those of one caller. */
 export const cardParts = (
   config: CoordinatorConfig,
   registered: Registered,

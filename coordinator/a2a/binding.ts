@@ -17,11 +17,11 @@ export interface BindingParts {
   handler(call: Call): A2ARequestHandler
   /** Counts the call; throws `rate_limited`. */
   admit(call: Call): Admission | Promise<Admission>
-  /** Gives back what a refused call took. */
+  /** Refunds the admission of a refused call. */
   refunding<T>(admission: Admission, work: () => Promise<T>): Promise<T>
   /** Called with every error that is answered. */
   failed(failure: Failure, thrown: unknown, request: FastifyRequest): void
-  /** An error of Fastify, or one of ours on the way here, in our words. */
+  /** Converts an error of Fastify or of the steps before the method. */
   known(error: unknown): unknown
   /** Ends calls whose key has ended. */
   hold?: Keys['hold'] | undefined
@@ -46,7 +46,7 @@ export const parseBodies = (app: FastifyInstance): void => {
   })
 }
 
-/** Only a syntax error has a cause. */
+/** Converts a parser error; only syntax errors have a cause. */
 const asMalformed = (error: Error): Error =>
   error instanceof ShoalError && error.cause !== undefined
     ? new MalformedBody(-32700, error.message)
@@ -57,7 +57,7 @@ export const knownError = (error: unknown): unknown => {
   return isFastifys(error) ? toShoalError(error) : error
 }
 
-/** A key that was shown and does not hold is told as such, and not as one that is missing. */
+/** Reports a key that was presented but is invalid as such, not as a missing key. */
 export const keyTold = (error: unknown, { key, headers }: FastifyRequest): unknown =>
   error instanceof ShoalError &&
   error.code === 'auth_required' &&

@@ -57,7 +57,7 @@ export const callOf = (
     over.abort()
   }
   reply.raw.once('close', close)
-  // gone before this: that is not told twice
+  // the client disconnected earlier, and `close` is not emitted again
   if (reply.raw.destroyed) close()
   const key = own ?? fallback
   const extensions = activated(

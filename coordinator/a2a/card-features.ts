@@ -35,7 +35,7 @@ const DISCOVERY_PATHS = {
 /** Modules that listen to a radio; the card does not count their skills. */
 const RADIO_SCANS = ['mdns-scan', 'wifi-scan', 'ble-scan']
 
-/** True is what is there, not what is planned. */
+/** A capability is true if it is implemented, not if it is planned. */
 export const capabilities = ({ skills, built }: Registered) => ({
   streaming: built.has('a2a-streaming'),
   pushNotifications: built.has('a2a-push'),

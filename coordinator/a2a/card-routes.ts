@@ -6,7 +6,10 @@ import type { RouteDocs } from '../http/route-docs.ts'
 export interface CardRouteParts {
   /** Creates the cards at the first request, when the port is known. */
   cards: () => { hybrid: object; pure: object }
-  /** What a reader gets at the standard path who names no version; undefined: there is no such path. */
+  /**
+   * Card at the standard path for readers that name no version; undefined if the path does not
+   * exist.
+   */
   standard: 'hybrid' | 'v1' | undefined
   /** Unix time, milliseconds. */
   now: () => number
@@ -41,7 +44,10 @@ export const cardRoutes = (
   })
 }
 
-/** 1.0 has its own words; before that, and where nothing is said, everybody's. */
+/**
+ * Whether the reader gets the 1.0 card. Older versions get the hybrid card; without a version
+ * `standard` decides.
+ */
 const isPure = (header: string | string[] | undefined, standard: 'hybrid' | 'v1'): boolean => {
   const version = String(header ?? '').trim()
   return version === '' ? standard === 'v1' : version.startsWith('1')

@@ -7,7 +7,7 @@ import {
   ShoalError,
 } from '../../shared/errors.ts'
 
-/** One failure in the words of both bindings. */
+/** One failure, with its codes in both bindings. */
 export interface Failure {
   /** JSON-RPC. */
   code: number
@@ -49,7 +49,7 @@ const STATUS: Record<number, string> = {
   503: 'UNAVAILABLE',
 }
 
-/** A body that is not what the protocol has; the JSON-RPC code says how. */
+/** A body that violates the protocol; the JSON-RPC code gives the kind of violation. */
 export class MalformedBody extends Error {
   readonly code: -32700 | -32600 | -32601
   constructor(code: -32700 | -32600 | -32601, message: string) {
@@ -73,7 +73,10 @@ const TRANSPORT: readonly ErrorCode[] = [
   ...(['audit_broken', 'internal', 'host_not_allowed', 'request_timeout'] as const),
 ]
 
-/** Anything that was thrown. What is not ours or the protocol's is `internal`, without its words. */
+/**
+ * Converts anything thrown. Errors from neither shoal nor the protocol become `internal`, without
+ * their message.
+ */
 export const failureOf = (thrown: unknown): Failure => {
   if (thrown instanceof MalformedBody) return malformed(thrown)
   if (thrown instanceof A2AError) {

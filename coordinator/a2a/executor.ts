@@ -22,5 +22,5 @@ export interface Incoming {
   previous?: { task: Task; run: TaskRun } | undefined
 }
 
-/** Throws for what cannot be asked; then there is no task. */
+/** Throws for messages that cannot be executed; no task is created then. */
 export type Executor = (incoming: Incoming) => Answer | Promise<Answer>

@@ -5,9 +5,9 @@ import { parseJsonBody } from '../http/json-body.ts'
 /** Content of a message; `skill` is undefined unless the message names it explicitly. */
 export interface Invocation {
   skill: string | undefined
-  /** Undefined when there is none. */
+  /** Undefined if the message has no input. */
   input: Record<string, unknown> | undefined
-  /** Text of the message; empty when there is none. */
+  /** Text of the message, or an empty string. */
   text: string
   /** The cell to run on. */
   cell: string | undefined

@@ -25,7 +25,7 @@ const envelope = (id: Id, body: { result: unknown } | { error: object }) => ({
   ...body,
 })
 
-/** A request of JSON-RPC 2.0. Throws for a batch and for what is none. */
+/** Parses a JSON-RPC 2.0 request. Throws for batches and invalid requests. */
 export const rpcRequest = (body: unknown): Request => {
   if (Array.isArray(body))
     throw new MalformedBody(-32600, 'batches are not supported; send one request at a time')
@@ -42,7 +42,9 @@ export const rpcRequest = (body: unknown): Request => {
 const isId = (id: unknown): id is Id =>
   id === null || typeof id === 'string' || Number.isInteger(id)
 
-/** Also what could not be read as a request is answered with its id, where it has one. */
+/**
+ * Id of the request, or null; invalid requests are answered with their id too, if they have one.
+ */
 const idOf = (body: unknown): Id => {
   const id = (body as { id?: unknown } | null | undefined)?.id
   return id !== undefined && isId(id) ? id : null
@@ -125,8 +127,8 @@ async function* wrap(results: AsyncGenerator<unknown, void, undefined>, id: Id) 
 }
 
 /**
- * Errors of the call itself are answers (200); those of getting there have a status beside. Clients
- * of before 1.0 read the answer to a method that streams as a stream, whatever it says.
+ * Errors of the method have status 200; transport errors have an HTTP status. Clients older than
+ * 1.0 read the answer to a streaming method as a stream, whatever its content type.
  */
 const sendFailure = (
   { body }: FastifyRequest,

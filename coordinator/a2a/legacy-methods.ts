@@ -29,8 +29,8 @@ interface Envelope {
 }
 
 /**
- * One method of before 1.0: the library translates the params and the result. Throws what our
- * handler threw, in place of what the library made of it.
+ * Calls a method of a version before 1.0; the library translates the params and the result. Throws
+ * the error of our handler, not the library's translation of it.
  */
 export const callLegacy = async (
   handler: A2ARequestHandler,
@@ -88,7 +88,7 @@ async function* results(envelopes: Stream, thrown: () => unknown): Stream {
   }
 }
 
-/** Nothing of ours has failed: what came could not be translated. */
+/** Error for params that the library could not translate: a client error, not an internal one. */
 const malformed = (error: unknown): Error =>
   error instanceof Error && error.name === 'RequestMalformedError'
     ? error

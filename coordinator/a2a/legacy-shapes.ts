@@ -74,7 +74,8 @@ export const sendParamsIn = (body: Fields): Fields => {
       ),
       // the .proto form cannot tell 0 from absent
       ...without({ historyLength: length === 0 ? undefined : length }),
-      // not said is not waited for in the .proto form; here as in its JSON Schema form
+      // an omitted field means non-blocking in the .proto form; the JSON Schema form is read the
+      // same way
       blocking: configuration.blocking ?? false,
       ...without({ pushNotificationConfig: hook }),
     },

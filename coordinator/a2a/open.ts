@@ -33,7 +33,7 @@ export interface TaskDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> 
   work: Pick<OpenQueue, 'queue'>
 }
 
-/** Tasks: what they run, what operations see of them, and who is notified. */
+/** Opens tasks: their execution, their views for operations, and their notifications. */
 export const openTasks = (
   parts: TaskDomainParts,
 ): { tasks: Tasks; operationTasks: OperationTasks; views: TaskViews } => {
@@ -69,7 +69,7 @@ export const openTasks = (
   return { tasks, operationTasks, views: { tasks: seen } }
 }
 
-/** Goes on with the tasks of a process that is gone; every view is there by now. */
+/** Resumes the tasks of a terminated process; every view is available by now. */
 export const recoverTasks = async ({
   operationTasks,
 }: {

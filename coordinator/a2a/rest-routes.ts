@@ -182,7 +182,7 @@ async function* shapes(events: AsyncGenerator<unknown, void, undefined>) {
 
 const LEGACY_TYPE = 'application/json; charset=utf-8'
 
-/** Clients before 1.0.1 know only application/json; who takes the newer type says so. */
+/** Clients before 1.0.1 accept only application/json; newer clients name the newer type. */
 const typeFor = ({ headers }: FastifyRequest): string =>
   headers.accept?.includes('application/a2a+json') === true
     ? 'application/a2a+json'

@@ -56,7 +56,7 @@ export const skillExecutor = ({ skills, tasks }: SkillExecutorParts): Executor =
     }
   }
 
-  /** What the message brings is laid over what there was. */
+  /** Continues a task; the input of the message overrides the previous input. */
   const goOn = (invocation: Invocation, incoming: Incoming): Answer => {
     const { run } = incoming.previous as NonNullable<Incoming['previous']>
     const { skill: id, text, cell = run.cellId } = invocation

@@ -12,10 +12,13 @@ export interface Routed {
   candidates: Candidate[]
 }
 
-/** As much of a text is looked at: a longer one is no question any more, and would hold up others. */
+/**
+ * Number of characters of a text that are matched; a longer text is not a question, and matching it
+ * would delay other requests.
+ */
 const MAX_CHARS = 4000
 
-/** Words that say nothing of what is wanted. */
+/** Words that do not help to identify a skill. */
 const STOP = new Set(
   'a an and are at be by can do for from give how i in is it me my of on or please show tell that the to us was we what which who with you your'.split(
     ' ',
@@ -30,9 +33,10 @@ const stem = (word: string): string =>
   word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word
 
 /**
- * Which skill a sentence is about, by its words alone: the same text always goes the same way.
- * Certain is the name or the id of exactly one skill, or a score of at least 5 that is twice the
- * next one's. Only skills that look are ever chosen by a guess; what acts must be named.
+ * Selects a skill for a sentence by its words alone: the same text always yields the same result. A
+ * match is certain when the text has the name or the id of exactly one skill, or with a score of at
+ * least 5 that is twice the second best. Only read-only skills are selected by a guess; skills that
+ * act must be named.
  */
 export const routeText = (whole: string, skills: readonly Skill[]): Routed => {
   const text = whole.slice(0, MAX_CHARS)

@@ -10,13 +10,15 @@ import {
 } from '../../shared/wire/sse.ts'
 import { type Call, whileCallLasts } from './call.ts'
 
-/** A client that does not read must not keep what it has lost. */
+/**
+ * Time for the last event to be flushed; a client that does not read must not keep the connection.
+ */
 const FLUSH_MS = 250
 
 /**
- * Sends what comes as server-sent events. The first one is awaited before anything is sent, so
- * that a refusal is an ordinary answer; a failure later, and the end of the caller's key, is the
- * last event. `failed` words it.
+ * Sends the source as server-sent events. The first event is awaited before anything is sent, so
+ * that a refusal is an ordinary response; a later failure, and the end of the caller's key, is the
+ * last event, built by `failed`.
  */
 export const sendStream = async (
   reply: FastifyReply,
@@ -28,7 +30,7 @@ export const sendStream = async (
   const leave = call.takePlace?.()
   const first = await next().catch(error => {
     leave?.()
-    // the first event may still come: then nobody asks for the next
+    // the first event may still arrive; nothing reads the next one
     source.return().catch(() => {})
     throw error
   })
@@ -48,7 +50,7 @@ export const sendStream = async (
       for (let item = first; !item.done; item = await next()) {
         if (lines.destroyed) return
         if (lines.push(sseData(item.value)) || lines.destroyed) continue
-        // a slow reader: the source is asked for more when this was read
+        // a slow reader: the next event is requested after this one was read
         const read = new Promise<void>(resolve => {
           waiting = resolve
         })

@@ -35,7 +35,10 @@ interface Streaming {
   stream(params: Params, context: Context): AsyncGenerator<unknown, void, undefined>
 }
 
-/** What a decoder makes of a value that it was not written for is not its caller's fault. */
+/**
+ * Decodes the params. Decoders throw arbitrary errors on values of unexpected types; these are
+ * reported as malformed requests.
+ */
 const read = <T>(codec: { fromJSON(value: unknown): T }, params: Params): T => {
   try {
     return codec.fromJSON(params)
@@ -44,7 +47,7 @@ const read = <T>(codec: { fromJSON(value: unknown): T }, params: Params): T => {
   }
 }
 
-/** Tasks without artifacts say so when artifacts were asked for. */
+/** Tasks without artifacts have an empty list if the request includes artifacts. */
 const listed = (page: ListTasksResponse, { includeArtifacts }: ListTasksRequest): object => ({
   ...(ListTasksResponseCodec.toJSON(page) as object),
   tasks: page.tasks.map(task => ({

@@ -3,7 +3,9 @@ import type { Printable } from '../../shared/print.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { Store } from '../store/store.ts'
 
-/** Runs a command on the store and prints its answer; a store that is not there is only made when asked. */
+/**
+ * Runs a command on the store and prints its answer; a missing store is created only with `make`.
+ */
 export type OnStore = (
   run: (store: Store, by: Actor) => Promise<Printable>,
   make?: boolean,
@@ -12,5 +14,5 @@ export type OnStore = (
 /** Audit name of a user who runs a program on the coordinator's machine. */
 export const localActor = (): Actor => ({ actor: `local:${userInfo().username}` })
 
-/** Only `authenticate` and enrolment say something to a log, and no command calls them. */
+/** A silent logger: only `authenticate` and enrolment log anything, and no command calls them. */
 export const logger = { warn: () => {} }

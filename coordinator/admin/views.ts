@@ -23,7 +23,7 @@ export const keyView = (key: Key) => ({
   last_used_at: isoOrNull(key.lastUsedAt),
 })
 
-/** What the retention has ended, beside what was verified. */
+/** Part of the chain that retention has deleted, reported beside the verified part. */
 export const purgedView = ({ seq, first_at, last_at, retention_days }: Checkpoint) => ({
   purged_up_to: seq,
   purged_from: isoOrNull(first_at),

@@ -62,7 +62,7 @@ export interface AppParts {
   views: Views
   pipeline: Pipeline
   events: EventParts['events']
-  /** Tasks and what is built on them; without it there are no A2A bindings. */
+  /** Tasks and the parts built on them; without it there are no A2A bindings. */
   a2a?: A2aParts
   /** Additional skills, for tests. */
   moreSkills?: readonly Skill[]
@@ -73,7 +73,7 @@ export interface AppParts {
 
 const A2A_PARTS = ['a2a-bindings', 'a2a-streaming', 'a2a-push', 'a2a-history'] as const
 
-/** What the card is derived from. There are no discovery modules yet. */
+/** Parts from which the card is derived. There are no discovery modules yet. */
 const registeredBy = ({ a2a, lanes, config, moreSkills = [] }: AppParts): Registered => ({
   skills: [...skills, ...moreSkills],
   operations,

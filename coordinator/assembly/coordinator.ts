@@ -30,7 +30,7 @@ export interface CoordinatorOptions {
   env?: Record<string, string | undefined>
 }
 
-/** What the first part is opened with. */
+/** Creates the parts that the first opened part depends on. */
 const createBeginning = (
   config: CoordinatorConfig,
   logger: Logger,

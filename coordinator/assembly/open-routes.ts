@@ -32,12 +32,12 @@ export interface RouteParts
   views: Views
 }
 
-/** Every route on the server; what is still missing is a port. */
+/** Registers every route on the server, which does not listen yet. */
 export const openRoutes = async (
   parts: RouteParts,
 ): Promise<{ storeProblem: () => string | undefined }> => {
   const { app, running, admission, cells, signing, monitor, bus, audit, probe, now } = parts
-  // an audit that was tampered with stops all writing, and nothing else
+  // an audit log that was tampered with stops all writes, but nothing else
   const storeProblem = () => (audit.trouble() === undefined ? probe.trouble() : undefined)
   const { tasks, operationTasks, readerOf, push, fixture } = parts
   await addRoutes(app, {

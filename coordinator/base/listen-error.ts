@@ -1,6 +1,9 @@
 import { ShoalError } from '../../shared/errors.ts'
 
-/** Why a port cannot be had, in words for whoever chose it, or the cause itself when it is another; `key` is where that was done. */
+/**
+ * Error for a port that cannot be opened, for the operator who configured it under `key`; other
+ * causes are returned unchanged.
+ */
 export const listenError = (
   cause: unknown,
   { host, port, key }: { host: string; port: number; key: string },

@@ -1,9 +1,9 @@
-/** Opens one part with those before it; what it gives is there for those after it. */
+/** Opens one part with those before it; the parts it returns are available to those after it. */
 export type Open = (parts: never) => object | Promise<object>
 
 /**
- * Everything there is after the parts of a list have been opened in its order. An entry that needs
- * what none before it gives makes it `{ unmet: … }`, which nothing accepts.
+ * Parts available after all of a list were opened in order. If an entry needs a part that none
+ * before it provides, the type is `{ unmet: … }`, which nothing accepts.
  */
 export type Opened<Parts, List extends readonly Open[]> = List extends readonly [
   infer First,
@@ -14,7 +14,7 @@ export type Opened<Parts, List extends readonly Open[]> = List extends readonly 
     : { unmet: First extends (parts: infer Needs) => unknown ? Unmet<Needs, Parts> : never }
   : Parts
 
-/** Members of what a part needs that are not there, or are of another type. */
+/** Members of a part's needs that are missing or have another type. */
 type Unmet<Needs, Parts> = {
   [Name in keyof Needs as Parts extends Pick<Needs, Name> ? never : Name]: Needs[Name]
 }

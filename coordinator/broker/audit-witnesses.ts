@@ -10,7 +10,7 @@ export interface WitnessParts {
   logger: Pick<Logger, 'debug'>
 }
 
-/** Cells that are given each new head; over time it is everybody's turn. */
+/** Number of cells that receive each new head; over time every cell receives one. */
 const CELLS_A_HEAD = 8
 
 /** Gives new heads of the audit to the cells, a few at a time and all in turn. */

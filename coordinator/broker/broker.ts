@@ -41,7 +41,7 @@ export const ENGINE = {
 // its table of all two-byte numbers takes 8 MiB, and saves a small allocation for each packet
 mqtt.writeToStream.cacheNumbers = false
 
-/** Until it is checked. */
+/** Passwords of connecting clients, kept until they are checked. */
 const passwords = new WeakMap<object, string>()
 
 /**
@@ -65,7 +65,7 @@ const proven = new WeakMap<object, string>()
 /** Reports a refusal and returns the error that aedes sends. */
 type Refuse = (client: Client | null, reason: string, details: object) => Error
 
-/** Which connections, publishes and subscriptions the broker accepts. */
+/** Rules that decide which connections, publishes and subscriptions the broker accepts. */
 const accessRules = (parts: BusParts, connections: Connections, refuse: Refuse): AedesOptions => ({
   preConnect: (client, packet, done) => {
     const cellId = proven.get(client.conn)

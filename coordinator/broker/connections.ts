@@ -4,7 +4,10 @@ import { MAX_PACKET_BYTES } from '../../shared/wire/topics.ts'
 import type { BusParts } from './bus.ts'
 import { type GuardLimits, guardSocket } from './guard.ts'
 
-/** Far above what a daemon sends; what is beyond it is slowed down, and a flood is cut off. */
+/**
+ * Limits far above the traffic of a daemon; a peer beyond them is slowed down, and a flood is cut
+ * off.
+ */
 const GUARD: GuardLimits = {
   maxPacketBytes: MAX_PACKET_BYTES,
   bytes: { perSecond: 1024 * 1024, burst: 2 * 1024 * 1024 },

@@ -43,10 +43,10 @@ export interface ExternalParts extends BusParts {
 }
 
 /**
- * A broker outside, for instance mosquitto. The coordinator is one client of it; its session is
- * kept by the broker, so that what a cell got acknowledged waits here while the connection is
- * away. Cells still dial the coordinator: each of their sockets is checked packet by packet and
- * carried to the broker.
+ * Bus over an external broker, such as mosquitto. The coordinator is one client of it; the broker
+ * keeps its session, so that messages it acknowledged to a cell are stored there while the
+ * connection is down. Cells still dial the coordinator: each of their sockets is checked packet by
+ * packet and forwarded to the broker.
  */
 export const createExternalBus = (parts: ExternalParts): Bus => {
   const { logger, broker, epoch } = parts

@@ -143,7 +143,7 @@ export const guardSocket = (socket: Socket, options: GuardOptions): Duplex => {
     guarded.destroy()
   }
 
-  /** Milliseconds that the peer is ahead of what it may send. */
+  /** Milliseconds by which the peer exceeds its allowed rate. */
   const ahead = (chunk: Buffer, packetsBefore: number): number => {
     const now = options.nowMs()
     const forBytes = bytes.take(chunk.length, now)

@@ -24,8 +24,8 @@ export interface InboxParts {
 type Handler = (cellId: string, message: Envelope) => void
 
 /**
- * Reads what cells say. Everything is checked: JSON, envelope, sender, body. What does not fit is
- * logged and dropped; it never reaches the registry.
+ * Reads the messages of cells. JSON, envelope, sender and body are checked; an invalid message is
+ * logged and dropped, and never reaches the registry.
  */
 export const createInbox = (parts: InboxParts) => {
   const { fleet, logger, born, control, dropped, now = Date.now } = parts

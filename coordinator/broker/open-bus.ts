@@ -5,7 +5,7 @@ import type { Bus, BusParts } from './bus.ts'
 import { createExternalBus } from './external.ts'
 import { brokerLogins } from './logins.ts'
 
-/** The bus the configuration asks for. An outside broker need not be there yet. */
+/** Opens the configured bus. An external broker need not be reachable yet. */
 export const openBus = async (config: CoordinatorConfig, parts: BusParts): Promise<Bus> => {
   const { mode, url } = config.broker
   if (mode === 'embedded' || url === undefined) return createEmbeddedBus(parts)

@@ -26,7 +26,7 @@ export interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
   }
 }
 
-/** Hears the cells, and gives them each new head of the audit. */
+/** Receives the messages of cells, and sends them each new head of the audit log. */
 export const openInbox = (parts: InboxDomainParts): object => {
   const { arrivals, bus, fleet, identity, audit, epochs, ears, figures, stack, logger } = parts
   const { heard, dropped } = figures.broker

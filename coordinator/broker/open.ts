@@ -11,7 +11,7 @@ import { openBus } from './open-bus.ts'
 
 type Receive = BusParts['receive']
 
-/** Messages of cells. Those that arrive before somebody listens are kept in their order. */
+/** Messages of cells, queued in order until a listener is set. */
 export class Arrivals {
   #kept: [TopicName, string, Buffer][] = []
   #receive: Receive = (...message) => void this.#kept.push(message)

@@ -7,7 +7,7 @@ import { type Hearer, isWanted, mayHear } from './topics.ts'
 export interface Outlet {
   /** False when nothing more should be written before `drained`. */
   write(text: string): boolean
-  /** False when the reader did not take what was written in time. */
+  /** Resolves to false if the reader did not take the written data in time. */
   drained(): Promise<boolean>
   end(): void
 }
@@ -63,7 +63,7 @@ export const openEventStream = (parts: StreamParts): EventStream => {
     cut()
   }
 
-  /** Writes what there is until there is no more. */
+  /** Writes events until none are left. */
   const pump = async (): Promise<void> => {
     while (open && at < events.position()) {
       const { events: found, missed } = events.read(at)
@@ -121,5 +121,5 @@ export const openEventStream = (parts: StreamParts): EventStream => {
   }
 }
 
-/** Sent without an event name, so that every client's default handler receives it. */
+/** Events are sent without a name, so that every client's default handler receives them. */
 const frame = (event: CloudEvent): string => `id: ${event.id}\n${sseData(event)}`

@@ -1,9 +1,9 @@
 import { hash32 } from '../fleet/ring.ts'
 
 /**
- * Where a long prompt belongs: a number of its first characters, so that a conversation comes back
- * to the cell that has read its beginning already. Undefined for a shorter one. The model is no
- * part of it: ids with the same weights share an engine and what it has read.
+ * Number derived from the first characters of a long prompt, so that a conversation returns to the
+ * cell that has already read its beginning; undefined for a shorter prompt. The model is not
+ * included: ids with the same weights share an engine and its cache.
  */
 export const affinityOf = (body: unknown, prefixChars: number): number | undefined => {
   if (prefixChars === 0) return undefined
@@ -15,7 +15,7 @@ export const affinityOf = (body: unknown, prefixChars: number): number | undefin
   return undefined
 }
 
-/** Everything of a request that an engine reads, in its order; bodies are valid here. */
+/** Yields every text of a request that an engine reads, in order; the body must be valid. */
 function* textsOf(body: unknown): Generator<string> {
   const { system, messages, prompt, instructions, input } = body as Record<string, unknown>
   for (const text of [system, prompt, instructions, input]) if (typeof text === 'string') yield text

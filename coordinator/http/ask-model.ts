@@ -29,8 +29,8 @@ export type AskModel = (question: ModelQuestion) => Promise<ModelAnswer>
 const CHAT = '/v1/chat/completions'
 
 /**
- * Asks a model as `POST /v1/chat/completions` does, for a key: its tier, quota, usage and cells are
- * the same, because it takes the same way with an answer of our own at its end.
+ * Asks a model as `POST /v1/chat/completions` does, on behalf of a key: its tier, quota, usage and
+ * cells are the same, because the call takes the same path and ends in an internal answer.
  */
 export const createAskModel =
   (inference: Pick<Inference, 'infer'>): AskModel =>

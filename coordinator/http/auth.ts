@@ -5,7 +5,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { actsFor, type Key } from '../keys/key.ts'
 import { outcome } from './outcome.ts'
 
-/** Access rule of a route: `none` admits everybody, `key` any valid key. */
+/** Access rule of a route: `none` admits every client, `key` any valid key. */
 export type Access = 'none' | 'key'
 
 declare module 'fastify' {

@@ -11,5 +11,8 @@ export const callerOf = ({ headers, socket }: IncomingMessage): CellCaller => {
   return { bootId, address: socket.remoteAddress ?? '' }
 }
 
-/** It only looks whether it could, as `shoald doctor` does, and says nothing of who runs where. */
+/**
+ * Whether the request is a probe, as `shoald doctor` sends it: it only checks access, and does not
+ * register the caller as a running daemon.
+ */
 export const isProbe = ({ headers }: IncomingMessage): boolean => HEADER_PROBE in headers

@@ -51,8 +51,8 @@ const LEAVE: RouteDocs = {
 const own = (docs: RouteDocs) => ({ config: { access: 'none' as const, docs } })
 
 /**
- * What a cell asks for itself, with its own credential. As with the upgrades, each question is one
- * of some start of its daemon; a look at itself without a boot id or with a probe is of none.
+ * Routes that a cell calls with its own credential. As with upgrades, each request belongs to one
+ * start of the daemon; a request without a boot id, or a probe, belongs to none.
  */
 export const cellSelfRoutes: FastifyPluginAsync<CellSelfParts> = async (app, parts) => {
   const { arrived, renew, leave, trust, now } = parts

@@ -2,12 +2,14 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { errorBody, httpStatus, type ShoalError } from '../../shared/errors.ts'
 import { sseError } from '../../shared/wire/sse.ts'
 
-/** A client that does not read must not keep what it has lost. */
+/**
+ * Time for the last event to be flushed; a client that does not read must not keep the connection.
+ */
 const FLUSH_MS = 250
 
 /**
- * Ends an answer from outside of who writes it: as an error with a status of its own when nothing
- * was sent, else, in a stream, as its last event. Who writes it finds it ended (`writableEnded`).
+ * Ends a response from outside its writer: with an error status if nothing was sent, otherwise, in
+ * a stream, with a last event. The writer finds the response ended (`writableEnded`).
  */
 export const cutAnswer = (
   response: ServerResponse,

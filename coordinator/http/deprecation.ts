@@ -1,8 +1,8 @@
 import type { Deprecation } from '../operations/declaration.ts'
 
 /**
- * What every answer of an operation says that will go away: `Deprecation` (RFC 9745), `Sunset`
- * (RFC 8594) and what takes its place.
+ * Headers on every response of a deprecated operation: `Deprecation` (RFC 9745), `Sunset` (RFC
+ * 8594) and its successor.
  */
 export const deprecationHeaders = ({
   since,

@@ -62,7 +62,7 @@ const navigation = ({ name, own }: { name: string; own: Route[] }): string => {
   return `<b>${html(name)}</b>${links.join('\n')}`
 }
 
-/** A path that is too long for its line goes on in the next one, behind a slash. */
+/** Allows a path that is too long for its line to wrap after a slash. */
 const breakable = (words: string): string => html(words).replaceAll('/', '/<wbr>')
 
 const howToAsk = (baseUrl: string): string => `<p>The address is ${code(baseUrl)}. Send your key as

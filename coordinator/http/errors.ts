@@ -12,7 +12,7 @@ import {
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-/** Fastify's own failures in our words. */
+/** Codes for Fastify's own errors. */
 const fastifyCodes: Record<string, ErrorCode> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
   FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
@@ -21,7 +21,9 @@ const fastifyCodes: Record<string, ErrorCode> = {
   FST_ERR_BAD_URL: 'invalid_request',
 }
 
-/** Anything that was thrown, as the error the client may see. What is not ours stays in the log. */
+/**
+ * Converts anything thrown to the error for the client. Details of foreign errors stay in the log.
+ */
 export const toShoalError = (error: FastifyError | ShoalError): ShoalError => {
   if (error instanceof ShoalError) return error
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
@@ -29,7 +31,7 @@ export const toShoalError = (error: FastifyError | ShoalError): ShoalError => {
       'unsupported_media_type',
       'content-type must be application/json in UTF-8',
     )
-  // its own message has the whole path
+  // Fastify's message contains the whole path
   if (error.code === 'FST_ERR_MAX_PARAM_LENGTH')
     return new ShoalError('invalid_request', 'a path segment is too long', { cause: error })
   const issue = error.validation?.[0]
@@ -112,7 +114,7 @@ export const errors = fp(async (app: FastifyInstance, { failed }: ErrorParts) =>
 
 const ROUTES = 'the API is under /v1, and /docs lists every route'
 
-/** The address of the service alone, or one without `/v1`, is what people try first. */
+/** Hint for the bare address of the service, or one without `/v1`, which people try first. */
 const nothingAt = (path: string): string =>
   path === '/v1' || path.startsWith('/v1/')
     ? `no route at ${path}; /docs lists every route`

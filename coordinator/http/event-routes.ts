@@ -109,7 +109,7 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
         hearer: () => hearer,
         cut: figures.cut,
       })
-      /** What cannot be looked up now is looked up with the next. */
+      /** Checks the key of the stream again; if the lookup fails, the next check repeats it. */
       const recheck = async (): Promise<void> => {
         const found = await Promise.resolve(
           keys.authenticate(presentedKey(request.headers) ?? ''),

@@ -26,7 +26,7 @@ export interface Call {
 
 const EMPTY = Buffer.alloc(0)
 
-/** The bytes, for the one time that they are asked for; then they can leave the memory. */
+/** Returns the bytes once, so that the memory can be released afterwards. */
 export const once = (bytes: Buffer): Call['body'] => {
   let held = bytes
   return () => {

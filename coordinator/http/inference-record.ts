@@ -20,7 +20,7 @@ interface Used extends Pick<Outcome, 'cellId' | 'usage'> {
   durationMs: number
 }
 
-/** Puts on record what became of requests. */
+/** Records the outcome of requests. */
 export const createInferenceRecord = ({
   answerHeaders,
   usage,
@@ -61,7 +61,10 @@ export const createInferenceRecord = ({
     } else await write(call, { model, status, cellId, usage, durationMs: now() - call.startedAt })
   }
 
-  /** Its tokens were made; the request is counted once, by the row of the model that answered. */
+  /**
+   * Records an answer that was discarded after its tokens were generated; the request itself is
+   * counted once, by the row of the model that answered.
+   */
   const recordDiscarded = async (
     call: Call,
     { model, answer, durationMs }: Discarded,

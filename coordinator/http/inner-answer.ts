@@ -3,11 +3,11 @@ import { Writable } from 'node:stream'
 import { isErrorCode, ShoalError } from '../../shared/errors.ts'
 
 /**
- * Takes an answer inside the process where a client's response is expected: it has what those who
- * write answers use of one, and gives its bytes to a reader instead of a wire.
+ * Stands in for a client's response within the process: it has the members that writers of
+ * responses use, and passes the bytes to a reader instead of a socket.
  */
 export class InnerAnswer extends Writable {
-  /** A wire that could be cut; there is none. */
+  /** Null, since there is no socket to close. */
   readonly socket = null
   headersSent = false
   statusCode = 0
@@ -20,7 +20,7 @@ export class InnerAnswer extends Writable {
     this.#take = take
   }
 
-  /** This stream in the role of a server response. */
+  /** Returns this stream as a server response. */
   get response(): ServerResponse {
     return this as unknown as ServerResponse
   }

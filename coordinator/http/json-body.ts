@@ -67,7 +67,10 @@ export const parseJsonBody = (bytes: Buffer, maxDepth = MAX_DEPTH): unknown => {
 const reasonOf = (cause: unknown): string =>
   cause instanceof TypeError ? 'it is not UTF-8' : position((cause as Error).message)
 
-/** Of a short body the parser tells no position, but quotes the whole. */
+/**
+ * Position from a parser message. For a short body the parser gives no position, but quotes it
+ * whole.
+ */
 const position = (message: string): string => {
   if (message.startsWith('Unexpected end')) return 'it ends too early'
   return /at position \d+/.exec(message)?.[0] ?? 'it has an unexpected character'

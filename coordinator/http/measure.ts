@@ -25,7 +25,7 @@ export const watchAnswer = (
 
 /** Counts and times every request. It must be the first plugin, so that refused ones are seen. */
 export const measure = fp(async (app: FastifyInstance, { figures }: { figures: HttpFigures }) => {
-  /** By the configuration of a route, which is the same object for all its requests. */
+  /** Metrics by the configuration of a route, which is the same object for all its requests. */
   const known = new WeakMap<object, RouteFigures>()
 
   const routeOf = ({ routeOptions, method, is404 }: FastifyRequest) => {

@@ -4,8 +4,8 @@ import { AUTO_MODEL } from '../fleet/cascade-steps.ts'
 import { tierRank } from '../quota/tier-models.ts'
 
 /**
- * The entry a request names, if the tier may use it for this. A model that is not there and one
- * of a higher tier are told apart by nothing but the message.
+ * Entry of the requested model, if the tier may use it this way. A missing model and one of a
+ * higher tier differ only in the message.
  */
 export const requireModel = (
   byId: ReadonlyMap<string, CatalogueEntry>,

@@ -29,7 +29,7 @@ interface Show {
   Params: { '*': string }
 }
 
-/** `GET /v1/models` and `GET /v1/models/{id}`: what the key's tier may use. */
+/** `GET /v1/models` and `GET /v1/models/{id}`: models that the key's tier may use. */
 export const modelRoutes: FastifyPluginAsync<ModelParts> = async (
   app,
   { catalogue, createdAt },

@@ -48,7 +48,7 @@ export const createServer = ({ config, logger, shown }: ServerParts): FastifyIns
   return app
 }
 
-/** Fastify's own words are of no use to an operator; failures are. */
+/** Passes on warnings only: Fastify's own messages are of no use to an operator, failures are. */
 const warningsOnly = (logger: Logger): Logger =>
   logger.isLevelEnabled('info') ? logger.child({}, { level: 'warn' }) : logger
 

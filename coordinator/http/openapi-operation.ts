@@ -18,7 +18,7 @@ export interface OpenApiOperation {
   [extension: `x-${string}`]: unknown
 }
 
-/** One route in the words of OpenAPI; undefined for one that says nothing of itself. */
+/** OpenAPI description of a route; undefined for a route without documentation. */
 export const describeRoute = (route: DocumentedRoute): OpenApiOperation | undefined => {
   if (route.operation !== undefined) return ofOperation(route.operation, route)
   return route.docs === undefined ? undefined : ofRoute(route.docs, route)
@@ -150,7 +150,10 @@ const wholeContent = (answer: RouteDocs['answer']): object => {
   return { [answer === 'html' ? 'text/html' : 'text/plain']: { schema: { type: 'string' } } }
 }
 
-/** OpenAPI 3.1 has no words for an event stream: the text, and what one event's data is. */
+/**
+ * Description of an event stream, for which OpenAPI 3.1 has no form: the text, and the data of one
+ * event.
+ */
 const sse = (events: z.ZodType): object => ({
   type: 'string',
   contentMediaType: 'text/event-stream',

@@ -73,7 +73,9 @@ const invocationOf = (
   }
 }
 
-/** On refusals too: who is not let in should hear of it as well. */
+/**
+ * Deprecation headers are set on refusals too, so that a client without access sees them as well.
+ */
 const deprecates = (deprecation: Deprecation): onRequestHookHandler => {
   const headers = deprecationHeaders(deprecation)
   return (_request, reply, done) => {
@@ -82,7 +84,7 @@ const deprecates = (deprecation: Deprecation): onRequestHookHandler => {
   }
 }
 
-/** JSON, text, or 202 for a task that goes on and for a plan that waits for approval. */
+/** JSON or text, or 202 for a running task or a plan that awaits approval. */
 const shownAs = (
   outcome: Outcome,
   operation: Operation,
@@ -99,7 +101,7 @@ const shownAs = (
   return bodyOf(outcome)
 }
 
-/** The next page is told as RFC 8288 has it: `link: </path?…>; rel="next"`. */
+/** The next page is linked as in RFC 8288: `link: </path?…>; rel="next"`. */
 const sendText = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -131,7 +133,7 @@ const CALL_SKILL: RouteDocs = {
   answer: z.record(z.string(), z.unknown()),
 }
 
-/** Skills have paths of their own; here is what asks for one that is not there. */
+/** Answers calls of skills that do not exist; existing skills have their own paths. */
 const missingSkillRoute = (app: FastifyInstance): void => {
   app.post('/v1/skills/:skill_id', { config: { docs: CALL_SKILL } }, async request => {
     const { skill_id } = request.params as { skill_id: string }

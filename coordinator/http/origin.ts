@@ -2,8 +2,8 @@ import { ShoalError } from '../../shared/errors.ts'
 import { isLoopback } from '../config.ts'
 
 /**
- * A page of somebody else's must not speak through the browser of a user (MCP 2026-07-28, streamable
- * HTTP, security). Programs send no Origin. Throws `origin_not_allowed`.
+ * Rejects requests that a page of another origin sends through a user's browser (MCP 2026-07-28,
+ * streamable HTTP, security). Programs send no Origin. Throws `origin_not_allowed`.
  */
 export const requireOwnOrigin = (origin: string | undefined, hosts: ReadonlySet<string>): void => {
   if (origin === undefined) return

@@ -1,5 +1,5 @@
 /**
- * Runs a hook that calls back instead of answering a promise, and calls back with what it throws:
+ * Runs a hook with a callback instead of a promise, and passes an error it throws to the callback:
  * Fastify does not catch that. For hooks on every request's path, where a promise costs more than
  * the work.
  */

@@ -27,7 +27,7 @@ const bare = (url: string): string => url.replace(/\/+$/, '')
 
 const ANY_ADDRESS = /^(0\.0\.0\.0|::|\[::\])$/
 
-/** Only loopback may be plain HTTP: see the configuration. */
+/** URL of the listener. Plain HTTP is allowed only on loopback; see the configuration. */
 const listenerUrl = ({ http }: CoordinatorConfig, port: number): string => {
   const name = ANY_ADDRESS.test(http.host) ? (http.allowed_hosts[0] ?? hostname()) : http.host
   const plain = isLoopback(http.host) && http.tls_cert_file === undefined

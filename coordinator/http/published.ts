@@ -7,8 +7,9 @@ const MAX_AGE_SECONDS = 60
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 /**
- * A document that is the same for everybody and as long as the process lives: made at the
- * first request, when every route is there and the port is known, and told apart by its ETag.
+ * Serves a document that is the same for every reader and for the life of the process: created at
+ * the first request, when every route is registered and the port is known, and identified by its
+ * ETag.
  */
 export const publishedRoute = (
   app: FastifyInstance,

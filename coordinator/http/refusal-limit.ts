@@ -5,9 +5,9 @@ export const REFUSALS_PER_MINUTE = 30
 const CAPACITY = 10_000
 
 /**
- * Runs what an address asks for, unless so much was refused to it within 60 seconds that it is
- * guessing: then `rate_limited`. What is granted does not count, so that a whole fleet behind one
- * address can join at once. `ticks` never goes back.
+ * Runs the work of an address, unless so many of its requests were refused within 60 seconds that
+ * it is guessing: then throws `rate_limited`. Granted requests do not count, so that a whole fleet
+ * behind one address can join at once. `ticks` must be monotonic.
  */
 export const createRefusalLimit = (ticks: () => number = () => performance.now()) => {
   const windows = new Map<string, MinuteWindow>()

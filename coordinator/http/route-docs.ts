@@ -31,7 +31,7 @@ declare module 'fastify' {
   }
 }
 
-/** A route as it is registered, and what describes it. */
+/** A registered route and its documentation. */
 export interface DocumentedRoute {
   method: string
   /** Path template: `/v1/cells/{cell_id}`. */

@@ -48,7 +48,7 @@ export const allowedHosts = (config: CoordinatorConfig): ReadonlySet<string> =>
 
 const hostName = (host: string): string => host.replace(/:\d+$/, '').toLowerCase()
 
-/** Counts a header in what came over the wire; a second one is dropped silently by Node. */
+/** Whether a header occurs more than once in the raw request; Node silently drops a second one. */
 const repeats = ({ rawHeaders }: IncomingMessage, name: string): boolean => {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2)
@@ -56,7 +56,7 @@ const repeats = ({ rawHeaders }: IncomingMessage, name: string): boolean => {
   return count > 1
 }
 
-/** One Host of ours, against DNS rebinding, and one Authorization. Throws. */
+/** Checks for one allowed Host, against DNS rebinding, and one Authorization. Throws. */
 export const headerCheck = (config: CoordinatorConfig): ((request: IncomingMessage) => void) => {
   const hosts = allowedHosts(config)
   return request => {
@@ -69,7 +69,7 @@ export const headerCheck = (config: CoordinatorConfig): ((request: IncomingMessa
   }
 }
 
-/** The address the request came to: no page of somebody else's can make a name of it. */
+/** Local address of the connection; a page of another origin cannot make a name point to it. */
 const ownAddress = ({ socket }: IncomingMessage): string | undefined => {
   const address = socket.localAddress?.replace(/^::ffff:/, '')
   return address?.includes(':') ? `[${address}]` : address || undefined

@@ -19,9 +19,8 @@ const MAX_CACHED = 256
 const MAX_CACHED_BYTES = 512
 
 /**
- * Decodes a header block (RFC 7541). The peer has been told to keep no dynamic table, so no block
- * depends on another.
- *
+ * Decodes a header block (RFC 7541). The peer's dynamic table is disabled by our settings, so no
+ * block depends on another.
  * @throws StreamFault for a head that is not valid, SessionFault for a block that cannot be decoded
  */
 export const readAnswerHead = (bytes: Buffer, start: number, end: number): DecodedHead => {

@@ -4,7 +4,9 @@ import { FLAG, FRAME, MAX_FRAME_BYTES } from './frames.ts'
 import { FIRST_WINDOW_BYTES, SETTING } from './peer-settings.ts'
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-/** There is no dynamic table, so no header block depends on another; pushes are refused. */
+/**
+ * Settings without a dynamic table, so that no header block depends on another, and without pushes.
+ */
 const SETTINGS = [
   [SETTING.headerTableBytes, 0],
   [SETTING.enablePush, 0],

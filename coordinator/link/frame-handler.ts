@@ -6,7 +6,7 @@ import { FLAG, FRAME, type FrameSink, readUint31, stripPadding } from './frames.
 import { HeaderBlock } from './header-block.ts'
 import type { LinkStream } from './link-stream.ts'
 
-/** What a frame handler needs of its session. Every method may throw a SessionFault. */
+/** Session methods that a frame handler calls. Every method may throw a SessionFault. */
 export interface FrameHandlerOwner {
   /** Returns undefined for a stream that has ended; throws for one that was never opened. */
   findStream(id: number): LinkStream | undefined

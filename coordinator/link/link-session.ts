@@ -32,7 +32,10 @@ export interface LinkSessionEvents {
 const MAX_ID = 2 ** 31 - 1
 /** Limit of frames that carry nothing between two beats; more of them are a flood. */
 const MAX_IDLE_FRAMES = 10_000
-/** Such frames that one request explains: empty data before trailers, a reset after an early answer. */
+/**
+ * Number of such frames that one request accounts for: empty data before trailers, a reset after an
+ * early answer.
+ */
 const IDLE_FRAMES_OF_A_REQUEST = 4
 
 /**

@@ -4,7 +4,7 @@ import type { SendingStream } from './body-sender.ts'
 import { ERROR_CODE } from './fault.ts'
 import { FIRST_WINDOW_BYTES, MAX_WINDOW_BYTES } from './peer-settings.ts'
 
-/** What a stream needs of its session. */
+/** Session methods that a stream calls. */
 export interface LinkStreamOwner {
   /** Answered pings so far; the clock by which silence is measured. */
   readonly beats: number

@@ -27,7 +27,7 @@ export const toolCall = (
   progress: progressTo(operation, mcpReq),
 })
 
-/** The input alone, and the cell that stands beside it. */
+/** Separates the input from the cell, which is a field beside it. */
 const askedIn = ({ onCell }: Operation, given: unknown): Asked => {
   if (!onCell || typeof given !== 'object' || given === null) return { input: given }
   const { [CELL]: cellId, ...input } = given as Record<string, unknown>
@@ -35,7 +35,10 @@ const askedIn = ({ onCell }: Operation, given: unknown): Asked => {
   throw new ShoalError('invalid_request', 'cell must be a string', { param: CELL })
 }
 
-/** For clients that gave a token (MCP 2026-07-28, progress): the number grows with each notification. */
+/**
+ * Sends progress to clients that gave a token (MCP 2026-07-28, progress): the number grows with
+ * each notification.
+ */
 const progressTo = (
   { mode }: Operation,
   { _meta, notify }: ServerContext['mcpReq'],
@@ -49,7 +52,7 @@ const progressTo = (
     last = progress
     const more = { ...(total === undefined ? {} : { total }), ...(message && { message }) }
     const params = { progressToken, progress, ...more }
-    // who has left is not told
+    // a client that has disconnected gets no notification
     notify({ method: 'notifications/progress', params }).catch(() => {})
   }
 }

@@ -19,15 +19,15 @@ import { CARD_URI, readingOf } from './resource.ts'
 import type { Shown } from './shown.ts'
 import { answered, refused, waiting } from './tool-answer.ts'
 
-/** One request of somebody: what may be used, and how it is called. */
+/** Caller of one request: the operations it may use, and how they are called. */
 export interface Caller {
   key: Key
   shown: Shown
-  /** Counts what is answered from the lists alone, as a read over REST is. Throws `rate_limited`. */
+  /** Counts a request answered from the lists alone as a read over REST. Throws `rate_limited`. */
   count: () => unknown
   /** Throws `ShoalError`. */
   call: (operation: Operation, call: ToolCall) => Promise<Outcome>
-  /** The agent card, for everybody. */
+  /** The agent card, available to every caller. */
   card: () => object
   /** Page on which a person can approve; undefined without a portal. */
   approvalUrl: (requestId: string) => string | undefined
@@ -62,8 +62,8 @@ const OpensPages = z.looseObject({
 })
 
 /**
- * A client that can open a page is asked once to open that of the request (MCP 2026-07-28, URL
- * mode elicitation). What it answers is not looked at: the next call sees whether it is approved.
+ * Asks a client that can open a page once to open that of the request (MCP 2026-07-28, URL mode
+ * elicitation). Its answer is ignored: the next call checks whether the request is approved.
  */
 const askToApprove = (
   { view, isApproved }: Pending,
@@ -78,7 +78,7 @@ const askToApprove = (
   return inputRequired({ inputRequests: { approval: inputRequired.elicitUrl({ message, url }) } })
 }
 
-/** Throws a protocol error: a resource is there and may be read, or it is not. */
+/** Reads a resource. Throws a protocol error if it is missing or cannot be read. */
 export const readResource = async (
   caller: Caller,
   uri: string,
@@ -98,7 +98,10 @@ export const readResource = async (
   }
 }
 
-/** What is not there is a wrong parameter to MCP (2026-07-28, resources, error handling). */
+/**
+ * Codes that MCP reports as a wrong parameter, such as a missing resource (2026-07-28, resources,
+ * error handling).
+ */
 const PARAMETERS: readonly ErrorCode[] = ['not_found', 'forbidden', 'tenant_forbidden']
 
 /** A failure where there is no result to tell it in. */

@@ -2,14 +2,14 @@ import type { CloudEvent } from '../events/bus.ts'
 import { topicOf } from '../events/topics.ts'
 
 interface Place {
-  /** The resource that lists such things, and where one of them is. */
+  /** Resource that lists such items, and the prefix of a single item's address. */
   list: string
   one?: string
-  /** The list has those of its reader alone, who is named in the event. */
+  /** Set if the list has only the items of its reader, whose id is in the event. */
   isOwn?: true
 }
 
-/** Resources that show what an event of a kind is about. */
+/** Resources that show the subject of an event, by the kind of event. */
 const PLACES: Readonly<Record<string, Place>> = {
   cell: { list: 'shoal://cells', one: 'shoal://cells/' },
   alert: { list: 'shoal://alerts' },
@@ -20,7 +20,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   session: { list: 'shoal://sessions', one: 'shoal://sessions/', isOwn: true },
 }
 
-/** Who listens. That they may read the resource at all was checked when they began. */
+/** Reader of a subscription. Its access to the resource was checked when the subscription began. */
 export interface Listener {
   tenantId: string
   personId: string

@@ -47,7 +47,7 @@ const FLUSH_MS = 250
  */
 export const mcpEndpoint = (app: FastifyInstance, parts: EndpointParts): void => {
   const { factory, failed: onerror } = parts
-  // a stream has a handler of its own: it hears what its reader may hear
+  // each stream has its own handler, which receives only the changes its reader may see
   const handler = createMcpHandler(factory, { onerror, maxSubscriptions: 0 })
   const streams = new Set<McpHttpHandler>()
   app.addHook('onClose', async () => {
@@ -100,7 +100,10 @@ const methodRefusal = (body: unknown): object | undefined => {
   return { jsonrpc: '2.0', id: isId ? id : null, error: { code: -32600, message } }
 }
 
-/** Its head alone, since the body is read already; it is aborted when the client leaves. */
+/**
+ * Web request with the head alone, since the body is already read; aborted when the client
+ * disconnects.
+ */
 const webRequest = (
   { method, url, raw }: FastifyRequest,
   reply: FastifyReply,
@@ -113,7 +116,7 @@ const webRequest = (
     left.abort()
   }
   reply.raw.once('close', over)
-  // gone while it was looked at: that is not told twice
+  // the client disconnected during the check, and `close` is not emitted again
   if (reply.raw.destroyed) over()
   const headers = new Headers()
   for (const [name, value] of Object.entries(raw.headers))
@@ -122,7 +125,10 @@ const webRequest = (
   return new Request(`http://coordinator${url}`, { method, headers, signal: left.signal })
 }
 
-/** Who takes any type, as curl says by itself, takes both that the protocol has (RFC 9110, 12.5.1). */
+/**
+ * Clients that accept any type, as curl does by default, accept both types of the protocol (RFC
+ * 9110, 12.5.1).
+ */
 const ANYTHING = /(^|,)\s*\*\/\*\s*(,|$)/
 const BOTH_TYPES = 'application/json, text/event-stream'
 

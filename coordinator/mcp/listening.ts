@@ -4,11 +4,11 @@ import { sseEvent } from '../../shared/wire/sse.ts'
 import type { Events } from '../events/bus.ts'
 import { changedFor, type Listener } from './changes.ts'
 
-/** One stream of changes: what is put into it, and how it is read. */
+/** One stream of changes, with its input and its reader. */
 export interface Listening {
   /** Source of the stream's changes. */
   bus: ServerEventBus
-  /** The stream as its reader gets it: nothing is made before it is asked for. */
+  /** The stream for its reader: nothing is generated before it is read. */
   paced(source: ReadableStream<Uint8Array>): ReadableStream<Uint8Array>
   /** Ends it with the reason, as the answer of the request that opened it. */
   end(error: ShoalError): void
@@ -28,8 +28,8 @@ export interface ListeningParts {
 }
 
 /**
- * A change says no more than that a resource is to be read anew, so of one resource there waits at
- * most one: a reader that is slow, or a thousand cells that change at once, cost no memory.
+ * A change only states that a resource must be read again, so at most one per resource is queued: a
+ * slow reader, or a thousand cells that change at once, cost no memory.
  */
 export const createListening = (parts: ListeningParts): Listening => {
   const { events, listener, uris, id, stallMs, stalled } = parts
@@ -109,7 +109,7 @@ export const createListening = (parts: ListeningParts): Listening => {
 
 type Controller = ReadableStreamDefaultController<Uint8Array>
 
-/** The end of a request that went on until now, as MCP has the failure of any other. */
+/** Error that ends a running subscription, in the form MCP uses for other requests. */
 const reasonOf = (error: ShoalError, id: string | number): string => {
   const { code, message } = error
   const told = { code: rpcCode(code), message, data: { code } }

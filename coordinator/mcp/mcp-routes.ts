@@ -29,7 +29,7 @@ export interface McpParts {
   /** The agent card. */
   card: () => object
   logger: Pick<Logger, 'error' | 'debug'>
-  /** Ends what is open under a key that has ended. */
+  /** Ends the open streams of a key when the key ends. */
   hold?: Keys['hold'] | undefined
   /** Names that a page may come from, besides loopback. */
   hosts: ReadonlySet<string>
@@ -92,7 +92,7 @@ export const mcpRoutes: FastifyPluginAsync<McpParts> = async (app, parts) => {
     docs: DOCS,
     access: 'key',
     admit,
-    // a call ends by itself: it may have to say what it did
+    // a call is not cut off here: its response may have to report its effects
     whenEnded: (request, end) => {
       if (listenOf(request.body) === undefined) return () => {}
       const key = keyOf(request)

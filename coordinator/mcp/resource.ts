@@ -10,7 +10,8 @@ const SCHEME = 'shoal://'
 export const CARD_URI = `${SCHEME}card`
 
 /**
- * Whether an address alone suffices to read: a reading operation whose input is all in its path.
+ * Whether an address suffices to read the operation: a read-only operation whose input is all in
+ * its path.
  */
 export const isReadable = ({ method, effect, input, path }: Operation): boolean => {
   const named = pathFields(path)
@@ -23,7 +24,10 @@ export const isReadable = ({ method, effect, input, path }: Operation): boolean 
   )
 }
 
-/** Asked of an object: some fields may be absent and still refuse `undefined`. */
+/**
+ * Whether the field may be absent. The whole object is parsed, since some optional fields reject
+ * `undefined`.
+ */
 const mayBeAbsent = (name: string, field: z.ZodType): boolean =>
   z.object({ [name]: field }).safeParse({}).success
 
@@ -50,7 +54,7 @@ const CARD = 'The agent card: identity and skills of this agent.'
 export const templatesOf = (operations: readonly Operation[]): ResourceTemplateType[] =>
   operations.filter(isTemplate).map(each => ({ uriTemplate: uriOf(each), ...described(each) }))
 
-/** Operation and input that an address stands for; undefined when there is none. */
+/** Operation and input for an address; undefined if there is none. */
 export const readingOf = (
   uri: string,
   operations: readonly Operation[],

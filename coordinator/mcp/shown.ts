@@ -29,8 +29,9 @@ export interface Shown {
 const CAPACITY = 64
 
 /**
- * The lists follow from what is registered, which stays as it is while the process lives, and from
- * the roles of a key: they are made once for each. Throws what `chosenTools` throws.
+ * Creates the lists once per combination of toolsets and roles: apart from these they depend only
+ * on the registered operations, which do not change while the process lives. Throws the errors of
+ * `chosenTools`.
  */
 export const createShown = (
   operations: readonly Operation[],
@@ -63,7 +64,7 @@ const shownOf = (chosen: readonly Operation[], key: Pick<Key, 'roles'>): Shown =
   }
 }
 
-/** Schemas are large and the same for everybody. */
+/** Cache of tools by operation: schemas are large and the same for every caller. */
 const definitions = new WeakMap<Operation, Tool>()
 const definitionOf = (operation: Operation): Tool => {
   const known = definitions.get(operation) ?? toolOf(operation)

@@ -27,7 +27,7 @@ const descriptionOf = ({ description, mode }: Operation): string =>
     ? `${description} Returns the id of a task immediately; the tool tasks-show returns its state.`
     : description
 
-/** The cell to run on stands beside the input. */
+/** Schema of the input, with the cell to run on as a field beside it. */
 const inputOf = ({ input, onCell }: Operation): z.ZodObject =>
   onCell
     ? input.extend({

@@ -4,9 +4,9 @@ import type { Operation } from '../operations/operation.ts'
 const PARAM = 'toolsets'
 
 /**
- * Which tools a client asked for: `?toolsets=fleet,gates` narrows the list to groups, named by the
- * folder of their declarations; `skills` are those of the agent card. Every tool without it.
- * Throws `invalid_request` for a group that is not there.
+ * Returns the tools that a client requested: `?toolsets=fleet,gates` narrows the list to groups,
+ * named by the folder of their declarations; `skills` is the group of the agent card. Returns every
+ * tool without the parameter. Throws `invalid_request` for an unknown group.
  */
 export const chosenTools = (
   query: unknown,

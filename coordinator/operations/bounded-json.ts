@@ -4,8 +4,8 @@ import type * as z from 'zod'
 const MAX_DEPTH = 24
 
 /**
- * A value that may be any JSON, or what the schema says, of at most so many bytes as text. JSON
- * Schema has no words for that: it is published as `x-max-bytes` and `x-max-depth`.
+ * Any JSON value, or one of the schema, of at most `maxBytes` bytes as text. JSON Schema cannot
+ * express that: the limits are published as `x-max-bytes` and `x-max-depth`.
  */
 export const bounded = <T extends z.ZodType>(schema: T, maxBytes: number): T =>
   schema

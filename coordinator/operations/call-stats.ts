@@ -18,7 +18,7 @@ export const KEPT_DURATIONS = 256
 interface Tally {
   calls: number
   errors: number
-  /** A ring: the newest stands at `calls` modulo its length. */
+  /** Ring buffer: the newest entry is at `calls` modulo its length. */
   durationsMs: number[]
 }
 

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { SizeUnit } from '../../shared/probes/units.ts'
 import type { Role } from '../keys/key.ts'
 
-/** Callers that are let in: everybody, any key, or a key with one of the roles. */
+/** Callers that are admitted: everyone, any key, or a key with one of the roles. */
 export type Access = 'none' | 'key' | 'operator'
 
 /** Effect of a call: it reads, changes data of the coordinator, or acts on the world by a plan. */

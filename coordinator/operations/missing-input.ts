@@ -9,8 +9,8 @@ export interface Missing {
 }
 
 /**
- * Missing fields of an input whose only fault they are: required fields, or the one that the
- * operation itself asks for. Undefined for any other fault.
+ * Missing fields of an input that is otherwise valid: required fields, or the one that the
+ * operation itself requires. Undefined for any other fault.
  */
 export const missingInput = (
   { input: schema }: Pick<Declaration, 'input'>,

@@ -26,13 +26,16 @@ export interface OperationTasks {
     more?: Pick<NewTask, 'message' | 'contextId' | 'metadata' | 'prepare'>,
   ): Promise<Begun>
   /**
-   * One call as a turn of a task that others make, with the facts that the task keeps. Input that
-   * is missing is asked for; throws for any other that is wrong, and without access.
+   * Prepares one call as a turn of a task created over A2A, with the facts that the task keeps.
+   * Missing input opens with a question; throws for invalid input, and without access.
    */
   prepare(ask: Ask): { run: ReturnType<typeof runOf>; opening: Opening }
-  /** Cancels the task and takes back what it asks of people. */
+  /** Cancels the task and withdraws its pending approval requests. */
   cancel(taskId: string, by: TaskCaller): Promise<Task>
-  /** Goes on with what a process that is gone has left, or ends it with the reason `coordinator_restarted`. */
+  /**
+   * Resumes the tasks that a terminated process left behind, or ends them with the reason
+   * `coordinator_restarted`.
+   */
   recover(): Promise<void>
   close(): void
 }
@@ -88,7 +91,10 @@ export const createOperationTasks = (parts: OperationTaskParts): OperationTasks 
     return task
   }
 
-  /** Only its requester can withdraw a request; a task that others cancel leaves it as it is. */
+  /**
+   * Withdraws a request, which only its requester can do; if another caller cancels the task, the
+   * request is unchanged.
+   */
   const withdraw = async (requestId: string, by: TaskCaller): Promise<void> => {
     try {
       await views().gates.withdraw(requestId, callerOf({ ...by, actor: actorOf(by) }))

@@ -54,7 +54,7 @@ const waitsFor = (operation: Operation, answer: unknown): string | undefined =>
     : operation.waitsFor?.(answer as never) || undefined
 
 const complete = (turn: Turn, operation: Operation, output: unknown): void => {
-  // one artifact for each result: a task that went on has more than one
+  // one artifact for each result: a resumed task has more than one
   turn.artifact(artifactOf('result', [dataPart(output)], { skill: operation.id }))
   turn.status(TaskState.TASK_STATE_COMPLETED)
 }
@@ -73,7 +73,10 @@ const wait = async (
   })
 }
 
-/** Missing input is asked for; a refusal by access or policy is an end of its own; others failed. */
+/**
+ * Ends a turn that threw a `ShoalError`: missing input becomes a question, `forbidden` rejects the
+ * task, other codes fail it.
+ */
 const refuse = (turn: Turn, operation: Operation, input: object, thrown: unknown): void => {
   if (!(thrown instanceof ShoalError)) throw thrown
   const missing = missingInput(operation, input, thrown)
@@ -89,7 +92,7 @@ const refuse = (turn: Turn, operation: Operation, input: object, thrown: unknown
   })
 }
 
-/** The task stops until a message brings what is missing. */
+/** Stops the task until a message provides the missing input. */
 export const questionFor = (
   operation: Pick<Operation, 'id'>,
   missing: { names: string[]; schema: object },

@@ -38,7 +38,7 @@ export interface Gated<I extends z.ZodObject, O extends z.ZodType, P> {
 
 export type Behaviour<I extends z.ZodObject, O extends z.ZodType, P> = Direct<I, O> | Gated<I, O, P>
 
-/** Anything the coordinator can be asked, the OpenAI routes aside. */
+/** Any call the coordinator accepts, except for the OpenAI routes. */
 export type Operation<
   I extends z.ZodObject = z.ZodObject,
   O extends z.ZodType = z.ZodType,

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { Caller } from '../gates/asking.ts'
 import type { GateRequest } from '../gates/request.ts'
 
-/** A plan of an operation, with what its gate needs to know. */
+/** Plan of an operation, with the facts that its gate needs. */
 export interface Planned<P> {
   plan: P
   /** One line for approvers. */
@@ -12,8 +12,8 @@ export interface Planned<P> {
   /** A newer request with the same subject supersedes an older one; the plan itself by default. */
   subject?: string
   /**
-   * JSON that the approval covers, where that is not the whole plan: what is resolved and bounded,
-   * without readings that change from call to call.
+   * JSON that the approval covers, if not the whole plan: resolved and bounded values, without
+   * readings that change from call to call.
    */
   covers?: unknown
   /** Supporting evidence for approvers. */
@@ -28,6 +28,6 @@ export interface Planned<P> {
   next?: (request: GateRequest) => string
   /** Lets a requester without a key come back; part of the answer while the request is pending. */
   claimToken?: string
-  /** Takes back what planning has reserved, when the request could not be made. */
+  /** Releases what planning has reserved, if the request could not be created. */
   abandon?: () => Promise<void>
 }

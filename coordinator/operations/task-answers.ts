@@ -41,7 +41,10 @@ export const taskAnswers = ({ views, operations, open }: TaskAnswerParts): Answe
       : endWith(`gate_${state}`, refusalOf(request, state))
   }
 
-  /** Without its owner, a message that named no operation leads to the same question again. */
+  /**
+   * Answers a message to a task. Without an operation, a message that names none leads to the same
+   * question again.
+   */
   const answerMessage = async ({ run, task, mail }: Delivery): Promise<Opening> => {
     const asked = { ...run, ...mail.sent?.run }
     return asked.operationId === undefined

@@ -11,7 +11,10 @@ export interface TaskUpkeepParts {
   now: () => number
 }
 
-/** Other processes decide without an event here, or die in the middle of a task. */
+/**
+ * Interval of checks for tasks that can continue: other processes decide without an event here, or
+ * terminate in the middle of a task.
+ */
 const LOOK_EVERY_MS = 5000
 const DROP_EVERY_MS = 600_000
 const DAY_MS = 86_400_000
@@ -26,7 +29,7 @@ export class TaskUpkeep {
 
   constructor(parts: TaskUpkeepParts) {
     this.#parts = parts
-    // the turn that asked a gate has just ended: its task is free a moment later
+    // the turn that asked a gate has only just ended: its task is released a moment later
     const lookSoon = (): void => void setImmediate(() => this.look())
     this.#stops = ['shoal.gate.', 'shoal.task.auth-required'].map(type =>
       parts.events.subscribe(type, lookSoon),
@@ -38,7 +41,7 @@ export class TaskUpkeep {
     for (const timer of this.#timers) timer.unref()
   }
 
-  /** Resolves after a look that began no earlier than this call; never rejects. */
+  /** Resolves after a check that started no earlier than this call; never rejects. */
   look(): Promise<void> {
     this.#lookAgain = true
     this.#looking ??= this.#lookUntilDone()

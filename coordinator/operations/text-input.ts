@@ -21,7 +21,7 @@ const isOfItsKind = (schema: z.core.$ZodType, value: unknown): boolean => {
   return issues.every(issue => issue.code !== 'invalid_type' || issue.expected === 'int')
 }
 
-/** The fault of a list of one is in its member: that is what the caller should hear of. */
+/** Whether the fault of a list with one item is in that item, and should be reported instead. */
 const isList = (schema: z.core.$ZodType, value: string): boolean =>
   z.safeParse(schema, [value]).error?.issues[0]?.path.length === 1
 

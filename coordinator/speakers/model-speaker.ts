@@ -11,9 +11,15 @@ import type { Context } from '../operations/context.ts'
 import type { Quota } from '../quota/quota.ts'
 import { modelsOfTier } from '../quota/tier-models.ts'
 
-/** Characters of a token: fewer than texts have, so that what is sent mostly fits at once. */
+/**
+ * Characters per token; lower than in real texts, so that a prompt mostly fits at the first
+ * attempt.
+ */
 const CHARS_PER_TOKEN = 3
-/** Attempts with half of the text each, where a model says that it is too long. */
+/**
+ * Maximum number of attempts, each with half the text of the previous one, if a model rejects it as
+ * too long.
+ */
 const ATTEMPTS = 4
 const RETRY_AFTER_SECONDS = 15
 

@@ -23,8 +23,8 @@ const CONVERSATION_SKILL = 'multi-agent-conversation'
 const AGENT_TEXT_CHARS = 64_000
 
 /**
- * How participants are brought to speak: a model by the inference plane, a skill as on any surface,
- * an agent of others over A2A. All of it is done with the key of who sent the message.
+ * Creates the speakers of a conversation: models over the inference plane, skills as on any
+ * surface, external agents over A2A. All calls use the key of the message's sender.
  */
 export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
   const { agents } = parts

@@ -2,12 +2,12 @@ import { type CoordinatorConfig, isLoopback } from '../config.ts'
 import type { ServerIdentity } from './own-certificate.ts'
 import { loadServerIdentity } from './server-identity.ts'
 
-/** Where the coordinator listens, and whether with TLS. */
+/** Properties of the listener: loopback only, and encrypted. */
 export interface ListenerViews {
   listens: { loopbackOnly: boolean; encrypted: boolean }
 }
 
-/** What the listener proves itself with; undefined on plain loopback. */
+/** Opens the server identity; undefined on plain loopback. */
 export const openTls = async ({
   config,
 }: {

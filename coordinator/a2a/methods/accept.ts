@@ -86,7 +86,7 @@ const beginTask = (
     work: workOf(opening),
   })
 
-/** The task becomes one of this key: it may do what the key may do. */
+/** Transfers the task to the key of this message, whose rights apply from now on. */
 const continueTask = (
   { call, tasks }: TaskScope,
   message: Message,

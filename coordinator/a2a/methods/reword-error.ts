@@ -1,6 +1,6 @@
 import { type ErrorCode, ShoalError } from '../../../shared/errors.ts'
 
-/** Throws an error of this code in the words of the protocol. */
+/** Rethrows an error of this code with the wording of the protocol. */
 export const rewordError = async <T>(
   answer: Promise<T>,
   code: ErrorCode,

@@ -15,9 +15,9 @@ export interface PushParts {
   config: Pick<WebhooksConfig, 'max_attempts' | 'retry_first_seconds'>
   configs: Pick<PushConfigs, 'forSending'>
   sender: Pick<Sender, 'send'>
-  /** Whether the creator of the webhook may see its task now. */
+  /** Whether the creator of the webhook can currently see its task. */
   isSeen: (hook: HookPlace) => Promise<boolean>
-  /** Whether a tenant is disabled now. */
+  /** Whether the tenant is currently disabled. */
   isShut: (tenantId: string) => Promise<boolean>
   /** Unix time, milliseconds. */
   now: () => number
@@ -51,9 +51,9 @@ export const a2aPush = ({ config, configs, sender, isSeen, isShut, now }: PushPa
       const hook = (await configs.forSending(task_id, tenant_id)).find(({ id }) => id === config_id)
       // it was taken away, or its task was: nobody waits for this any more
       if (hook === undefined) return
-      // what waits goes out when the tenant comes back
+      // waiting notifications are sent when the tenant is enabled again
       if (await isShut(tenant_id)) throw new JobError('the tenant is disabled', LATER)
-      // it tells no more than who made it may ask for
+      // a notification reveals no more than the creator of the webhook can read
       if (!(await isSeen({ taskId: task_id, tenantId: tenant_id, configId: config_id }))) return
       const timestampSeconds = Math.floor(now() / 1000)
       const headers = {

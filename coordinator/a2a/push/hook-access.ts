@@ -18,8 +18,8 @@ export interface HookAccessParts {
 }
 
 /**
- * Whether the key that made a hook sees its task now: a key that was revoked, or that lost its
- * roles or its tenant, must not go on hearing through what it has left behind.
+ * Whether the key that created a webhook currently sees its task: a key that was revoked, or that
+ * lost its roles or its tenant, must not receive events through webhooks it created before.
  */
 export const hookAccess = ({ ledger, keys, readerOf }: HookAccessParts) => {
   const makerOf = async ({ taskId, tenantId, configId }: HookPlace) => {

@@ -13,7 +13,7 @@ import type { Version } from '../call.ts'
 export const MAX_CONFIGS_PER_TASK = 10
 const MAX_TEXT = 4096
 
-/** Where the clients of tasks want their events. What is shown has no whole secret in it. */
+/** Webhooks of task clients. Returned configurations never contain a whole secret. */
 export interface PushConfigs {
   /** Throws `invalid_request` for an address that is not sent to, and for one config too many. */
   save(
@@ -89,7 +89,7 @@ export const createPushConfigs = ({ ledger, sealing, sender }: PushConfigParts):
   }
 }
 
-/** What a sealed secret belongs to: a copy of its row elsewhere does not open. */
+/** Identity to which a sealed secret is bound: a copy of its row elsewhere cannot be opened. */
 const placeOf = ({ taskId, id }: TaskPushNotificationConfig): string => `push:${taskId}/${id}`
 
 const storeOn = (db: Kysely<LedgerTables>): DatabasePushNotificationStore<LedgerTables> =>
@@ -120,7 +120,7 @@ const shown = (config: TaskPushNotificationConfig): TaskPushNotificationConfig =
 /** Enough to tell two secrets apart, where they are long enough for that. */
 const masked = (secret: string): string => (secret.length < 16 ? '***' : `***${secret.slice(-4)}`)
 
-/** They become headers: short, and nothing that could begin another one. */
+/** Throws unless the fields, which become headers, are short and cannot start another header. */
 const requireShort = ({ id, url, token, authentication }: TaskPushNotificationConfig): void => {
   const { scheme = '', credentials = '' } = authentication ?? {}
   for (const [param, text] of Object.entries({ id, url, token, scheme, credentials })) {

@@ -21,9 +21,9 @@ const V1 = new V1PushNotificationSerializer()
 const V03 = new V03PushNotificationSerializer()
 
 /**
- * What happens to a task, put into the queue for its hooks in the transaction that stores it: to a
- * hook that was registered in 1.0 a StreamResponse, to one from before the bare task. A lane for
- * each hook: it gets its events in order, and one that does not answer holds up no other.
+ * Queues the events of a task for its webhooks, in the transaction that stores the event. Webhooks
+ * registered in 1.0 receive a StreamResponse, older ones the bare task. Each webhook has its own
+ * lane: it receives its events in order, and one that does not answer delays no other.
  */
 export const pushQueue = ({ configs, queue, logger }: PushQueueParts): TaskHooks => ({
   put: async (trx, changes, { taskId, tenantId }) => {

@@ -4,7 +4,7 @@ import { curlOf } from './example.ts'
 import { code, html } from './html.ts'
 import { type Row, rowsOf, typeOf } from './schema-rows.ts'
 
-/** One route: what it does, who may ask, what it takes, an example, what it answers. */
+/** Section of a route: description, access, parameters, an example and the response. */
 export const routeSection = (
   baseUrl: string,
   method: string,
@@ -66,7 +66,10 @@ const table = (title: string, rows: readonly Row[], none = ''): string => {
   return `<h4>${title}</h4>\n${rowsTable(rows, 'required')}\n`
 }
 
-/** `marked`: of what is sent what must be there, of what is answered what may be missing. */
+/**
+ * `marked` is the kind of field to label: the required ones in a request, the optional ones in a
+ * response.
+ */
 const rowsTable = (rows: readonly Row[], marked: 'required' | 'optional'): string => {
   const lines = rows.map(
     ({ name, type, required, note }) =>

@@ -2,7 +2,7 @@ import type { JsonSchema } from '../../operations/json-schema.ts'
 
 /** One field of a body or answer, or one parameter, as a line of a table. */
 export interface Row {
-  /** Full path of the field: `document.log.level`; `[]` stands for every item of a list. */
+  /** Full path of the field, such as `document.log.level`; `[]` represents every item of a list. */
   name: string
   type: string
   required: boolean
@@ -29,7 +29,7 @@ export const rowsOf = (schema: JsonSchema, prefix = '', depth = 0): Row[] => {
   })
 }
 
-/** The object within a field, or what those that it may be have together. */
+/** Object within a field, or the fields of all its alternatives together. */
 const innerOf = (schema: JsonSchema): { schema: JsonSchema; join: string } | undefined => {
   if (schema.properties !== undefined) return { schema, join: '.' }
   const found = choicesOf(schema)
@@ -42,7 +42,7 @@ const innerOf = (schema: JsonSchema): { schema: JsonSchema; join: string } | und
   return items && { schema: items.schema, join: `[]${items.join}` }
 }
 
-/** Every field of any of them; required is what all of them require. */
+/** Merges objects: every field of any of them; a field is required if all of them require it. */
 const merged = (objects: readonly JsonSchema[]): JsonSchema => {
   const [first = {}, ...more] = objects
   if (more.length === 0) return first

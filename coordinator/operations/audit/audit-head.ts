@@ -17,7 +17,7 @@ export default defineOperation({
         seq: z.int(),
         hash: z.string(),
         signed_at: z.iso.datetime(),
-        /** The public key that signed it, and what it signed with. */
+        /** Id of the public key that verifies the signature. */
         key_id: z.string(),
         signature: z.string(),
       })

@@ -14,7 +14,7 @@ export default defineOperation({
   output: AuditView,
   run: async ({ seq }, { audit, tenantId = '' }) => {
     const row = await audit.row(seq, { tenantId })
-    // a row of somebody else, one that was purged and one that never was are the same to who asks
+    // a foreign row, a purged row and one that never existed are indistinguishable to the caller
     if (row === undefined) throw new ShoalError('not_found', `no row ${seq}`)
     return auditViewOf(row)
   },

@@ -46,7 +46,7 @@ export const AUDIT_FILTER = {
 
 const Filter = z.object(AUDIT_FILTER)
 
-/** Throws `invalid_request` for a time that is none, and for two beginnings. */
+/** Throws `invalid_request` for an invalid time, and for two start positions. */
 export const filterOf = (
   { since, last, until, ...rest }: z.output<typeof Filter>,
   now: number,

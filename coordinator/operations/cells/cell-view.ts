@@ -32,7 +32,7 @@ export const CellSummary = z.object({
   /** An operator has taken it out of routing. */
   drained: z.boolean(),
   labels: Labels,
-  /** The tenant whose own it is; null for everybody's. */
+  /** Tenant to which the cell is dedicated; null for a shared cell. */
   tenant_id: z.string().nullable(),
   version: z.string().nullable(),
   /** Model ids that are loaded. */
@@ -54,7 +54,7 @@ export const CellDetails = CellSummary.extend({
   gpus: z.array(GpuFacts),
   tags: z.array(z.string()),
   engines: z.array(EngineReport),
-  /** Capability level of its daemon; null before it was heard of. */
+  /** Capability level of the daemon; null before its first report. */
   capability: z.int().nullable(),
   /** Verbs that the cell accepts as commands. */
   verbs: z.array(VerbFacts),
@@ -103,7 +103,7 @@ const LOAD = [
   'queued',
 ] as const satisfies Metric[]
 
-/** The last sample of a cell that is dead says nothing about now. */
+/** Load of a live cell; the last sample of a dead cell says nothing about the present. */
 const loadOf = (live: LiveCell | undefined) => {
   const sample = live?.presence === 'dead' ? undefined : live?.sample
   const metrics = sample && metricsOf(sample)

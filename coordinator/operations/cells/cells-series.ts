@@ -25,7 +25,7 @@ export default defineOperation({
     cell_id: z.string(),
     metric: z.enum(METRIC_NAMES),
     resolution_seconds: z.int(),
-    /** How a point aggregates the samples in its span. */
+    /** Aggregation of the samples in the span of a point. */
     aggregation: z.enum(['mean', 'max']),
     data_state: DataState,
     /** Oldest first. Spans without a sample are left out; null is a span that did not know it. */

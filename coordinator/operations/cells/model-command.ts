@@ -15,7 +15,7 @@ export const ModelInput = z.strictObject({
   model: z.string().max(128).describe('Id of a model that the cell offers.'),
 })
 
-/** `null` is not known: the cell has not answered yet, or there is nothing to tell. */
+/** `null` means unknown: the cell has not answered yet, or has nothing to report. */
 export const ModelAnswer = z.object({
   cell_id: z.string(),
   model: z.string(),
@@ -39,8 +39,8 @@ const TTL_SECONDS = 30
 const ANSWER_MS = 15_000
 
 /**
- * Commands a cell to do something with one of its models, and answers how the model stands then.
- * Throws `not_found`, `model_not_found`, `cell_unavailable`, and `conflict` when the cell refuses.
+ * Sends a model command to a cell and returns the state of the model afterwards. Throws
+ * `not_found`, `model_not_found`, `cell_unavailable`, and `conflict` when the cell refuses.
  */
 export const commandModel = async (
   act: Act,

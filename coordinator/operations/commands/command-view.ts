@@ -12,7 +12,7 @@ export const CommandView = z.object({
   params: z.record(z.string(), z.json()),
   hazard: Hazard,
   mode: z.enum(['live', 'dry']),
-  /** `unknown`: the cell has not told its end; it may or may not have run. */
+  /** `unknown`: the cell has not reported the outcome; the command may or may not have run. */
   state: z.enum(['queued', 'sent', ...AckState.options]),
   reason: z.string().nullable(),
   message: z.string().nullable(),

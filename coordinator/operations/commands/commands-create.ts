@@ -56,7 +56,7 @@ export default defineOperation({
     const summary =
       device_id === undefined ? `${verb} on ${cell_id}` : `${verb} on ${device_id} of ${cell_id}`
     if (!commands.needsApproval(request)) return { plan: { request, covers: {} }, summary }
-    // the cell says what it would do: that is what people approve, and what it compares
+    // the cell describes what the command would do; people approve that, and the cell compares it
     const { plan: covers, hazard, gate } = await commands.plan(request, actor, signal)
     // with these parameters the verb may be milder than the worst that it announces
     if (hazard !== 'unsafe') return { plan: { request: { ...request, hazard }, covers }, summary }

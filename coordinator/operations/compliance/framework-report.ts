@@ -35,7 +35,7 @@ export const FrameworkView = z.object({
   ),
 })
 
-/** The reports of one framework or of all, from what is true now. */
+/** Reports of one framework or of all, from the current state. */
 export const reportsFor = async (
   choice: FrameworkId | 'all',
   context: Context,

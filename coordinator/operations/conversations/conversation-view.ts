@@ -147,7 +147,7 @@ export const sendMessage = async (
   const tell = (told: Told): void => {
     const event = eventOf(told)
     if (context.tell !== undefined) context.tell(event)
-    // tasks keep what they are told: whole messages, no pieces
+    // tasks keep whole messages, without the partial ones
     else if (told.event === 'message') context.progress({ data: event.data })
   }
   const { message, replies } = await context.conversations.send(

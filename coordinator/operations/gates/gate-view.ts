@@ -36,7 +36,7 @@ export const RequestView = z.object({
   subject: z.string(),
   /** SHA-256 of the plan in canonical JSON. */
   plan_hash: z.string(),
-  /** The plan as it was hashed, with all that hides made visible: this is what is approved. */
+  /** The plan as it was hashed, with hidden characters made visible: this text is approved. */
   plan_text: z.string(),
   /** Supporting evidence as canonical JSON, made visible as the plan is; null without evidence. */
   evidence_text: z.string().nullable(),

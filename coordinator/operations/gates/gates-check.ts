@@ -21,7 +21,7 @@ export default defineOperation({
   output: z.object({
     gate_id: z.string(),
     status: Status,
-    /** Null when nothing was asked yet. */
+    /** Null before the first request. */
     request_id: z.string().nullable(),
     state: z.enum(REQUEST_STATES).nullable(),
     reason: z.string().nullable(),
@@ -38,7 +38,7 @@ export default defineOperation({
       request_id === undefined
         ? (await gates.list(newest, { tenantId }))[0]
         : await gates.get(request_id, { tenantId })
-    // a request may outlive its gate; without one, a gate that there is not is no open question
+    // a request may outlive its gate; without a request, an unknown gate is an error
     if (request === undefined) gates.definition(gate_id)
     if (request === undefined) return { ...NOTHING, gate_id }
     if (request.gateId !== gate_id)

@@ -25,7 +25,7 @@ export const countingWith =
     return KEPT
   }
 
-/** A key keeps what it has used, refused or not. */
+/** Admission of a key, which is never refunded, even if the call is refused. */
 const KEPT: Admission = { refund: () => {} }
 
 /** Does the work of a request that was counted, and takes the count back when it was refused. */

@@ -3,7 +3,7 @@ import { firstIssue } from '../../../shared/first-issue.ts'
 import type { Declaration } from '../declaration.ts'
 import { halfCharacterAt } from '../half-character.ts'
 
-/** The input as the operation gets it. Throws `invalid_request` with the field. */
+/** Parses the input for the operation. Throws `invalid_request` with the field. */
 export const parseInput = (
   { input: schema }: Pick<Declaration, 'input'>,
   input: unknown,

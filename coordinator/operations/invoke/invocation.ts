@@ -1,7 +1,7 @@
 import type { Progress, TaskCaller, Tell } from '../context.ts'
 import type { Operation } from '../operation.ts'
 
-/** Receives what a call reports while it runs. */
+/** Receives the progress of a running call. */
 export interface Listener {
   progress?: ((progress: Progress) => void) | undefined
   tell?: Tell | undefined
@@ -13,7 +13,7 @@ export interface Asked {
   cellId?: string | undefined
 }
 
-/** One call, in the words of no surface. */
+/** One call, independent of its surface. */
 export interface Invocation {
   operation: Operation
   caller: TaskCaller
@@ -28,7 +28,7 @@ export interface Invocation {
   isCounted?: boolean | undefined
 }
 
-/** A call that was admitted and read. */
+/** A call that was admitted, with its parsed input. */
 export interface Call extends Asked {
   operation: Operation
   caller: TaskCaller

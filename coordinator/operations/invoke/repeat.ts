@@ -52,11 +52,11 @@ export const runOnce = async (
 
 const isKept = (answer: unknown): boolean => !(answer instanceof Pending)
 
-/** A task only has to begin within the call. */
+/** A task only has to start within the time limit of the call. */
 const answerSeconds = (operation: Pick<Declaration, 'timeoutSeconds' | 'mode'>): number =>
   timeLimitSeconds(operation.mode === 'task' ? {} : operation)
 
-/** Throws `invalid_request` for text that is none in Unicode: it has no bytes to compare. */
+/** Throws `invalid_request` for text that is not valid Unicode: it has no bytes to compare. */
 const fingerprintOf = ({ operation, caller, input, cellId }: Call): string => {
   try {
     const asked = { operation: operation.id, tenant: caller.tenantId, input, cell: cellId }

@@ -7,8 +7,8 @@ import type { KeyPlan } from './key-plan.ts'
 import { isAdministrator } from './key-view.ts'
 
 /**
- * Throws unless the caller may ask for this key and read its secret. Looked at when it is asked for
- * and again when it is read: by then another key of the same person may be calling.
+ * Throws unless the caller may request this key and reveal its secret. Checked at the request and
+ * again at the reveal: by then another key of the same person may be calling.
  */
 export const requireMayHave = async (plan: KeyPlan, context: Context): Promise<void> => {
   const { key, tenantId } = context
@@ -32,8 +32,9 @@ export const requireMayHave = async (plan: KeyPlan, context: Context): Promise<v
 }
 
 /**
- * One administrator alone has let a visitor in, and might be that visitor: a role for them takes a
- * second one, who asks. Else one person could fill all seats of a gate by letting themselves in.
+ * Requires that an administrator requests an operator role for a former visitor. A single
+ * administrator admits visitors, and might be that visitor; otherwise one person could fill every
+ * seat of a gate by admitting themselves.
  */
 const requireKnown = ({ person_id, roles }: KeyPlan, context: Context): void => {
   const wanted = roles.find(role => (OPERATOR_ROLES as readonly string[]).includes(role))
@@ -61,8 +62,8 @@ const requirePerson = async (id: string, { people, tenantId = '' }: Context): Pr
 }
 
 /**
- * Nobody hands on what they do not have: the approvers of one tenant can neither open another nor
- * give a role there.
+ * Callers cannot grant access they lack: the approvers of one tenant can neither open another
+ * tenant nor grant a role there.
  */
 const requireOwnTenants = ({ further_tenants, roles }: KeyPlan, key: Key): void => {
   if (further_tenants.length === 0) return

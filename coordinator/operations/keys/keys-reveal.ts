@@ -39,7 +39,10 @@ export default defineOperation({
   },
 })
 
-/** A program reads what it asked for itself, not what its person or another program did. */
+/**
+ * A program can reveal only keys that it requested itself, not those of its person or another
+ * program.
+ */
 const requireAsker = ({ requesterKeyId }: GateRequest, { keyId, kind }: Caller['person']): void => {
   if (kind === 'person' || keyId === requesterKeyId) return
   throw new ShoalError(

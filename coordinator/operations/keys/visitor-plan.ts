@@ -58,7 +58,7 @@ export const visitorSummary = ({ tier, kind, name, contact, purpose }: VisitorPl
   `${tier} key (${kind}: client) for a visitor without a key, who says: ` +
   [name, `reached at ${contact}`, purpose].map(text => JSON.stringify(text)).join(', ')
 
-/** A visitor at the gates: a person of their own, whom no key of anybody stands for. */
+/** Caller for a visitor at the gates: a separate person, whom no key represents. */
 export const visitorCaller = (
   requesterId: string,
   tenantId: string,

@@ -45,7 +45,7 @@ export const gatherFacts = async (context: Context): Promise<GovernanceFacts> =>
   }
 }
 
-/** A key of somebody who is disabled opens nothing, so nobody can count on it. */
+/** Marks the keys of disabled persons as disabled: they open nothing, so they must not count. */
 const withPeople = (keys: readonly Key[], persons: readonly Person[]): Key[] => {
   const disabled = new Map(persons.map(({ id, disabledAt }) => [id, disabledAt]))
   return keys.map(key => {

@@ -37,7 +37,7 @@ interface Question {
   context: string | undefined
 }
 
-/** Throws `invalid_request` for a context that looks like JSON and is none. */
+/** Throws `invalid_request` for a context that looks like JSON but cannot be parsed. */
 export const policyAnswer = (
   { action_type, actor_id, context }: Question,
   policy: Pick<Policy, 'decide' | 'version'>,

@@ -12,16 +12,16 @@ export const PolicyChangeView = z.object({
   after: z.string().nullable(),
 })
 
-/** One policy of the ledger, or the configured one, of which nobody has asked for anything. */
+/** A policy of the ledger, or the configured one, which nobody requested. */
 export const PolicyRecord = z.object({
-  /** 0 is the configured one; each that took its place has one more. */
+  /** Sequence number: 0 for the configured policy, one more for each replacement. */
   number: z.int(),
   /** Version that the document gives itself. */
   version: z.string(),
   /** SHA-256 of the document in canonical JSON. */
   hash: z.string(),
   source: z.enum(POLICY_SOURCES),
-  /** A person, or who ran the program on the coordinator's machine. */
+  /** Person, or user who ran the program on the coordinator's machine. */
   changed_by: z.string().nullable(),
   changed_at: z.iso.datetime().nullable(),
   /** Request at gate.policy-change. */

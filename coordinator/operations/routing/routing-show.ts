@@ -7,14 +7,17 @@ import { defineOperation } from '../operation.ts'
 const EngineView = z.object({
   cell_id: z.string(),
   slots: z.int(),
-  /** Requests of this coordinator that it has. */
+  /** Number of requests of this coordinator in flight. */
   in_flight: z.int(),
-  /** Requests of others, as of the cell's last report. */
+  /** Number of requests from other clients, as of the last report of the cell. */
   others: z.int(),
   ready: z.boolean(),
   /** The engine has no capacity now and is skipped. */
   full: z.boolean(),
-  /** Laid by fast good answers, evaporating: 100 is the strongest. */
+  /**
+   * Strength of the trail, which fast successful answers raise and which evaporates; 100 is the
+   * strongest.
+   */
   trail_percent: z.number().min(0).max(100),
 })
 

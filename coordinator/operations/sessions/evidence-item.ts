@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** A link for people: whatever would run or carry something else than a place is none. */
+/** Schemes of links for people: those that run code or embed data are rejected. */
 const PLACES = /^(?!(javascript|data|vbscript|blob)$)/
 
 export const EvidenceItem = z.strictObject({

@@ -23,7 +23,7 @@ export const label = (maxLength = 128) =>
 
 export const SessionView = z.object({
   session_id: z.string(),
-  /** Labels of the agent; who acts is the person of the key. */
+  /** Labels of the agent; the acting person is that of the key. */
   agent_id: z.string(),
   agent_type: z.enum(AGENT_TYPES),
   person_id: z.string(),

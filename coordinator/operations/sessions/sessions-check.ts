@@ -96,7 +96,7 @@ const check = async (input: CheckInput, context: Context): Promise<CheckView> =>
   return viewOf(after, context, { status: 'passed', answer, next, request_id: request_id ?? null })
 }
 
-/** The very check that waits for the supervisor already: asking again changes nothing. */
+/** Whether this same check already waits for the supervisor; repeating it changes nothing. */
 const isWaiting = ({ waiting }: AgentSession, asked: CheckInput): boolean =>
   waiting !== undefined &&
   waiting.actionType === asked.action_type &&
@@ -105,7 +105,7 @@ const isWaiting = ({ waiting }: AgentSession, asked: CheckInput): boolean =>
 
 type Passage = { commit?: Commit } | Pick<CheckView, 'status' | 'next' | 'request_id'>
 
-/** An approval that nothing asks for is not left unsaid. */
+/** Rejects an approval for an action that needs no gate. */
 const withoutGate = ({ action_type, request_id }: CheckInput): Passage => {
   if (request_id === undefined) return {}
   throw new ShoalError('invalid_request', `${action_type} needs no gate: omit request_id`, {
@@ -146,7 +146,10 @@ const planOf = ({ action_type, context }: CheckInput): Record<string, string> =>
   ...(context === undefined ? {} : { context }),
 })
 
-/** An approval is good for the action that its plan names, and for no other one at the same gate. */
+/**
+ * Throws unless the plan of the approval names this action; an approval does not cover other
+ * actions at the same gate.
+ */
 const requirePlan = ({ id, plan }: GateRequest, asked: CheckInput): void => {
   const told = (plan ?? {}) as Record<string, unknown>
   const wanted = planOf(asked)
@@ -158,7 +161,9 @@ const requirePlan = ({ id, plan }: GateRequest, asked: CheckInput): void => {
   )
 }
 
-/** Throws unless it is the caller's own, at this gate, and asked by hand. */
+/**
+ * Throws unless the request is the caller's own, at this gate, and does not belong to an operation.
+ */
 const requireUsable = (request: GateRequest, gateId: string, { person }: Caller): void => {
   if (request.requesterId !== person.personId)
     throw new ShoalError('not_found', `no request ${request.id}`)

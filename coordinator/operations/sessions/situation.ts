@@ -37,7 +37,7 @@ export const look = async (
 
 const LOOKED_AT = 200
 
-/** Waiting requests that the caller could decide, and the caller's own that are open. */
+/** Pending requests that the caller can decide, and the caller's own open requests. */
 const requestsOf = async (context: Context) => {
   const { gates } = context
   const { person, tenantId } = callerOf(context)

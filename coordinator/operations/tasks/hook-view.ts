@@ -6,7 +6,7 @@ import { TaskId } from './task-view.ts'
 
 export const HOOK_PATH = { task_id: TaskId, hook_id: z.string().min(1).max(128) }
 
-/** View of a webhook; its secrets are masked, but can be told apart. */
+/** View of a webhook; its secrets are masked, but remain distinguishable. */
 export const HookView = z.object({
   id: z.string(),
   task_id: z.string(),

@@ -11,11 +11,11 @@ export const TaskView = z.object({
   /** The conversation that it is part of. */
   context_id: z.string(),
   state: TaskState,
-  /** Null while it is not known what is asked for. */
+  /** Null while the operation is unknown. */
   operation: z.string().nullable(),
   /** Text of the latest status message. */
   message: z.string().nullable(),
-  /** Progress, what is missing, the gate, or the error. */
+  /** Progress, the missing input, the gate, or the error. */
   details: z.json().nullable(),
   /** The request at a gate that it waits for. */
   gate_request_id: z.string().nullable(),

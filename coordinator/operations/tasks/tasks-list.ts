@@ -47,7 +47,7 @@ export default defineOperation({
   },
 })
 
-/** The library has an error of its own for a cursor that is none. */
+/** Converts the library's own error for an invalid cursor. */
 const refuseCursor = (error: Error): never => {
   if (error.name === 'RequestMalformedError')
     throw new ShoalError('invalid_request', 'the cursor is not from a previous page', {

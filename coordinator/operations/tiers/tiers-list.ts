@@ -10,7 +10,7 @@ export default defineOperation({
   description: 'List the tiers with their limits and prices.',
   method: 'GET',
   path: '/v1/tiers',
-  // who has no key yet must be able to choose
+  // people without a key must be able to choose
   access: 'none',
   effect: 'read',
   input: z.strictObject({}),
