@@ -4,7 +4,10 @@ import { ShoalError } from '../../shared/errors.ts'
 import { type Allowed, allowsTarget, parseAllowed } from '../outbound/allowed.ts'
 import type { Target } from '../outbound/judge.ts'
 
-/** What one agent of somebody else knows this service by. The secret itself stands elsewhere. */
+/**
+ * Credential that this service presents to one external agent; the secret itself is kept in a file
+ * or environment variable.
+ */
 export const AgentCredential = z
   .strictObject({
     agent: z
@@ -45,16 +48,17 @@ export type AgentCredential = z.output<typeof AgentCredential>
 
 export interface AgentCredentials {
   /**
-   * For a request to `url`, which the card at `cardUrl` has named or which is that card: nothing for
-   * an agent that has none. Users choose the address of a card, and whoever writes a card the one of
-   * its routes: both must be the agent's. Throws `config_invalid` when it cannot be read.
+   * Returns the headers for a request to `url`, which is the card at `cardUrl` or an address named
+   * by it; empty for an agent without a credential. Both addresses must belong to the agent: users
+   * choose the address of a card, and the author of a card chooses that of its routes. Throws
+   * `config_invalid` when the credential cannot be read.
    */
   headersFor(target: Place, url: string, cardUrl: string): Promise<Record<string, string>>
 }
 
 type Place = Pick<Target, 'host' | 'port' | 'literal'>
 
-/** Where an agent publishes its card: A2A 1.0 and 0.3, A2A 0.2. */
+/** Paths of an agent's card: A2A 1.0 and 0.3, A2A 0.2. */
 const CARDS = ['/.well-known/agent-card.json', '/.well-known/agent.json']
 
 const isOwn = (path: string, url: string, cardUrl: string): boolean => {
@@ -66,10 +70,13 @@ const isOwn = (path: string, url: string, cardUrl: string): boolean => {
   )
 }
 
-/** RFC 9110, 5.5: what a header may carry; a token has no blanks. */
+/** Characters of a token: those of a header value (RFC 9110, 5.5) without blanks. */
 const TOKEN = /^[\x21-\x7e]{1,8192}$/
 
-/** Reads each once, so that one that is missing is known at the start. Throws `config_invalid`. */
+/**
+ * Opens the credentials and reads each once, so that a missing one is reported at the start. Throws
+ * `config_invalid`.
+ */
 export const openAgentCredentials = async (
   configured: readonly AgentCredential[],
   env: Readonly<Record<string, string | undefined>>,

@@ -10,30 +10,30 @@ export interface Answering<C extends Caller> {
   first: readonly Addressed[]
   autoRoute: boolean
   caller: C
-  /** Aborts when the caller has left, the time is up, or the coordinator stops. */
+  /** Aborts when the caller disconnects, the time is up, or the coordinator stops. */
   signal: AbortSignal
   speakers: Pick<Speakers<C>, 'speak' | 'skill'>
   limits: { turns: number; tokens: number; messages: number; contentChars: number }
   /** The newest messages, oldest first. */
   recent: () => Promise<Message[]>
-  /** Stores what was said, and tells of it. */
+  /** Stores a message and reports it. */
   add: (message: NewMessage) => Promise<Message>
-  /** Told the pieces of an answer as they come. */
+  /** Called with each piece of an answer. */
   delta: (from: string, text: string) => void
-  /** Told of failures that are not the participants'. */
+  /** Called with failures that the participants did not cause. */
   failed: (error: unknown) => void
 }
 
 export interface Answered {
   replies: Message[]
-  /** Why the last turn failed; undefined when somebody has answered. */
+  /** Reason for the failure of the last turn; undefined when a participant has answered. */
   reason: string | undefined
 }
 
 /**
- * Lets those who were addressed answer one after another, and whom they hand on to, until nobody is
- * left or a limit is met, which is said in the conversation. Rejects only when it was aborted or a
- * reply could not be stored.
+ * Runs the turns of the addressed participants one after another, and of those they hand on to,
+ * until none is left or a limit is reached, which is noted in the conversation. Rejects when
+ * aborted or when a reply cannot be stored.
  */
 export const answerMessage = async <C extends Caller>(asked: Answering<C>): Promise<Answered> => {
   const { conversation, message, signal, limits, speakers, caller } = asked
@@ -51,7 +51,9 @@ export const answerMessage = async <C extends Caller>(asked: Answering<C>): Prom
   }
   const note = (content: string, inReplyTo: string): Promise<Message> =>
     add({ from: SYSTEM, content, inReplyTo, state: 'failed', reason: content })
-  /** Why nobody may speak any more; the note about it needs room for itself. */
+  /**
+   * Returns the limit that ends the turns, if one is reached; leaves room for the note about it.
+   */
   const limit = (): string | undefined => {
     if (turns >= limits.turns) return `it ended after ${turns} turns; a new message goes on`
     if (tokens >= limits.tokens) return `this conversation has used its ${limits.tokens} tokens`
@@ -108,7 +110,7 @@ export const answerMessage = async <C extends Caller>(asked: Answering<C>): Prom
   return { replies, reason: answers === 0 ? reason : undefined }
 }
 
-/** Also where the one who speaks does not look at the signal. */
+/** Rejects on abort even if the participant ignores the signal. */
 const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason)
@@ -117,7 +119,7 @@ const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
 
-/** Who a reply names, but not the one who wrote it. */
+/** Returns the participants that a reply names, except its author. */
 const handedOn = <C extends Caller>(
   { conversation, speakers }: Answering<C>,
   reply: Message,
@@ -128,8 +130,8 @@ const handedOn = <C extends Caller>(
   }).filter(({ participant }) => participant.id !== reply.from)
 
 /**
- * Text of a model is not an order: it may have a skill look something up, and what changes anything
- * stays a proposal until a person sends it.
+ * Returns why a hand-on is refused. Text of a model is not an instruction: it may run a skill that
+ * only reads, and any change remains a proposal until a person sends it.
  */
 const refusedHandOn = <C extends Caller>(
   { speakers }: Answering<C>,

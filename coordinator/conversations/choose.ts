@@ -1,27 +1,28 @@
 import type { Participant } from './conversation.ts'
 import { leadingObject, type Mention, mentions } from './mention.ts'
 
-/** What is known of a skill that takes part. */
+/** Facts about a skill that participates. */
 export interface SkillFacts {
   id: string
   name: string
   description: string
-  /** It only looks: nothing changes when it runs by mistake. */
+  /** Whether the skill only reads, so that running it by mistake changes nothing. */
   reads: boolean
-  /** It can run without any input. */
+  /** Whether the skill can run without input. */
   needsNothing: boolean
 }
 
-/** One who is to answer, and with what. */
+/** Participant that is to answer, and its input. */
 export interface Addressed {
   participant: Participant
-  /** The text behind the mention; undefined where nobody was named. */
+  /** Text after the mention; undefined when the message names no participant. */
   argument: string | undefined
 }
 
 /**
- * Who answers a message, by rules alone: those it names, in its order; where it names nobody and
- * `autoRoute` is on, the skill that it clearly speaks of, else the first model, else the first agent.
+ * Chooses the participants that answer a message, by rules alone: those it names, in their order;
+ * if it names none and `autoRoute` is on, the skill that it clearly matches, else the first model,
+ * else the first agent.
  */
 export const chooseSpeakers = (
   text: string,
@@ -44,7 +45,7 @@ export const chooseSpeakers = (
   return one === undefined ? [] : [{ participant: one, argument: undefined }]
 }
 
-/** A name inside the JSON that stands behind another name is data. */
+/** Drops mentions inside the JSON that follows another mention; those are data. */
 const outsideJson = <P>(text: string, named: readonly Mention<P>[]): Mention<P>[] => {
   let dataEnds = 0
   return named.filter(({ start, end }) => {
@@ -56,14 +57,14 @@ const outsideJson = <P>(text: string, named: readonly Mention<P>[]): Mention<P>[
   })
 }
 
-/** Words of a name count more than those of a description. */
+/** Points for a word in the name of a skill; a word in its description counts 1. */
 const NAME_POINTS = 2
 const CLEAR_POINTS = 4
 const CLEAR_LEAD = 2
 
 /**
- * The skill whose name and description have the words of a text in them, if it is clearly one: only
- * those that look and need no input, because nobody has asked for it by name.
+ * Returns the skill whose name and description share words with a text, if the match is clear. Only
+ * skills that read and need no input qualify, since the message does not name them.
  */
 const clearSkill = (
   text: string,
@@ -91,7 +92,7 @@ const pointsOf = ({ id, name, description }: SkillFacts, words: ReadonlySet<stri
   return inName * NAME_POINTS + described.filter(word => words.has(word)).length
 }
 
-/** Words that tell something: of four letters and more, without those that stand everywhere. */
+/** Returns the significant words of a text: four letters or more, without common words. */
 const wordsOf = (text: string): Set<string> =>
   new Set(
     (text.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? []).filter(word => !EVERYWHERE.has(word)),

@@ -1,14 +1,17 @@
 import * as z from 'zod'
 
-/** `person` is never answered for; `agent` is one of somebody else's, spoken to over A2A. */
+/**
+ * Types of participants. A `person` never answers automatically; an `agent` is external and called
+ * over A2A.
+ */
 export const PARTICIPANT_TYPES = ['person', 'model', 'skill', 'agent'] as const
 
-/** Writes what the coordinator has to say itself. */
+/** Sender of the coordinator's own messages. */
 export const SYSTEM = 'system'
 
 const ID = /^[a-z0-9](?:[a-z0-9._:/-]{0,62}[a-z0-9])?$/i
 
-/** One who takes part; `@id` in a message means this one. */
+/** Participant of a conversation, mentioned in messages as `@id`. */
 export const Participant = z.strictObject({
   id: z
     .string()
@@ -29,19 +32,19 @@ export interface Conversation {
   tenantId: string
   title: string
   participants: readonly Participant[]
-  /** Who answers is chosen where a message names nobody, and models may hand on. */
+  /** Whether a participant is chosen for messages that name none, and models may hand on. */
   autoRoute: boolean
   createdAt: number
   changedAt: number
-  /** Messages so far. */
+  /** Number of messages so far. */
   messages: number
-  /** Tokens that its models were asked and have answered. */
+  /** Prompt and answer tokens of its models so far. */
   tokens: number
 }
 
 /**
- * `answering` while replies are made, `done` with them, `failed` where none came or the reply
- * itself is no answer, `cancelled` when the caller left.
+ * States of a message: `answering` while replies are created, `done` with replies, `failed` without
+ * a reply or for a reply that is a failure note, `cancelled` when the caller disconnected.
  */
 export const MESSAGE_STATES = ['answering', 'done', 'failed', 'cancelled'] as const
 export type MessageState = (typeof MESSAGE_STATES)[number]
@@ -49,14 +52,14 @@ export type MessageState = (typeof MESSAGE_STATES)[number]
 export interface Message {
   id: string
   conversationId: string
-  /** Counts up from 1 in its conversation. */
+  /** Number of the message in its conversation, from 1. */
   seq: number
   /** Id of a participant, of the person whose key sent it, or `system`. */
   from: string
   content: string
   at: number
   state: MessageState
-  /** Why it failed or was cancelled. */
+  /** Reason for the failure or cancellation. */
   reason: string | undefined
   /** Id of the message it answers. */
   inReplyTo: string | undefined

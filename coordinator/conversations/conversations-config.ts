@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { AllowList } from '../outbound/allowed.ts'
 import { AgentCredential } from './agent-credentials.ts'
 
-/** What conversations may cost, and who may be spoken to. */
+/** Limits and costs of conversations, and the external agents that may participate. */
 export const ConversationsConfig = z.strictObject({
   max_turns: z
     .int()
@@ -72,7 +72,7 @@ export const ConversationsConfig = z.strictObject({
 })
 export type ConversationsConfig = z.output<typeof ConversationsConfig>
 
-/** Tokens after which a conversation is over, by count and by cost. */
+/** Maximum number of tokens of a conversation, by count and by cost. */
 export const tokenLimit = ({
   max_tokens,
   max_cost_eur,

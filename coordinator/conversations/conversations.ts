@@ -80,7 +80,10 @@ export class Conversations<C extends Caller = Caller> {
     })
   }
 
-  /** Throws `not_found`, and `forbidden` for one with a skill that the caller may not use. */
+  /**
+   * Throws `not_found`, and `forbidden` for a conversation with a skill that the caller may not
+   * use.
+   */
   async get(
     id: string,
     page: ListPage,
@@ -91,7 +94,7 @@ export class Conversations<C extends Caller = Caller> {
     return { conversation, messages }
   }
 
-  /** Newest first, without those that the caller may not see. */
+  /** Lists conversations, newest first, without those that the caller may not see. */
   async list(
     page: ListPage,
     caller: C,
@@ -124,7 +127,7 @@ export class Conversations<C extends Caller = Caller> {
     }
   }
 
-  /** Ends the answers in progress; resolves when their ends are on the disk. */
+  /** Ends the answers in progress; resolves when their final states are stored. */
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.all(this.#pending)
@@ -137,7 +140,10 @@ export class Conversations<C extends Caller = Caller> {
     return conversation
   }
 
-  /** Answers of a skill must not reach keys that may not call it. */
+  /**
+   * Throws `forbidden` for a skill that the caller may not call: its answers must not reach the
+   * caller's key.
+   */
   #requireVisible({ participants }: Conversation, caller: C): void {
     for (const { id, type } of participants)
       if (type === 'skill') this.#parts.speakers.requireSkill(id, caller)
@@ -158,7 +164,7 @@ const tenantOf = ({ tenantId }: Caller): string => {
   return tenantId
 }
 
-/** What is wrong with one participant names it. */
+/** Adds the index of the participant to the `param` of an error. */
 const pointingAt = (at: number, admit: () => void): void => {
   try {
     admit()

@@ -47,7 +47,7 @@ export interface ExchangeParts<C extends Caller> {
   now: () => number
 }
 
-/** Messages of a conversation that are read for one turn; those that fit are chosen from them. */
+/** Number of newest messages read for one turn; those that fit are chosen from them. */
 const RECENT = 100
 
 /** Stores messages and has participants answer them; the contract is that of `Conversations.send`. */

@@ -1,20 +1,20 @@
 import type { Participant } from './conversation.ts'
 
-/** `@id` in a text, and the text behind it. */
+/** Mention `@id` of a participant in a text. */
 export interface Mention<P> {
   participant: P
-  /** Index of the sign. */
+  /** Index of the `@`. */
   start: number
-  /** Index behind the id. */
+  /** Index after the id. */
   end: number
 }
 
-/** What may stand before the sign: an address such as ada@acme.com names nobody. */
+/** Characters that may precede the `@`: an address such as ada@acme.com is not a mention. */
 const BEFORE = /[\s([{"'`,;:]/
 
 /**
- * Who is named in a text, in its order, each once. Of two ids that both fit the longer one is meant;
- * a dot or colon behind an id ends it, unless more of a word follows.
+ * Returns the participants mentioned in a text, in order, each once. Of two ids that match, the
+ * longer one wins; a dot or colon after an id ends it, unless more of a word follows.
  */
 export const mentions = <P extends Pick<Participant, 'id'>>(
   text: string,
@@ -38,7 +38,7 @@ const isAt = (text: string, id: string, at: number): boolean => {
   return !/^(?:[\p{L}\p{N}_/-]|[.:@][\p{L}\p{N}])/u.test(rest)
 }
 
-/** The JSON object that begins a text, after blanks; undefined when none does. */
+/** Returns the JSON object at the beginning of a text, after blanks; undefined if there is none. */
 export const leadingObject = (text: string): string | undefined => {
   const start = text.search(/\S/)
   if (start === -1 || text[start] !== '{') return undefined

@@ -1,10 +1,10 @@
 import { ShoalError } from '../../shared/errors.ts'
 
-/** Work on one thing waits for the work on it that began before. */
+/** Queue per id: work on an id waits for earlier work on the same id. */
 export interface OneAtATime {
   /**
-   * Throws `rate_limited` when too many wait already, and what the signal aborts with while it
-   * waits.
+   * Throws `rate_limited` when too many calls are waiting, and `client_closed` when the signal
+   * aborts while waiting.
    */
   run<T>(id: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>
 }

@@ -26,11 +26,13 @@ interface Line extends Dialect {
 }
 
 const POLL = { firstSeconds: 0.5, factor: 2, maxSeconds: 5 }
-/** Polls that may fail in a row: one failure must not lose the work of a task. */
+/**
+ * Number of consecutive polls that may fail, so that one failure does not lose the work of a task.
+ */
 const FAILED_POLLS = 3
 const CANCEL_MS = 5000
 
-/** External agents, called over A2A; they are sent text and nothing else. */
+/** External agents, called over A2A; only text is sent to them. */
 export class RemoteAgents {
   readonly #parts: RemoteAgentParts
   readonly #allowed: readonly Allowed[]
@@ -62,8 +64,8 @@ export class RemoteAgents {
   }
 
   /**
-   * Asks the agent of this card, and waits for the task that the agent makes of it. A caller that
-   * leaves earlier has the task cancelled. Throws ShoalError.
+   * Sends a text to the agent of this card and waits for the resulting task. Cancels the task when
+   * the caller disconnects earlier. Throws ShoalError.
    */
   ask(cardUrl: string, text: string, signal: AbortSignal): Promise<string> {
     const answer = this.#ask(cardUrl, text, signal)
@@ -123,7 +125,7 @@ export class RemoteAgents {
     }
   }
 
-  /** Best effort: the caller has left, and the agent may be unreachable. */
+  /** Cancels a task on a best-effort basis: the agent may be unreachable. */
   async #cancel(line: Line, taskId: string): Promise<void> {
     const body = taskRequestOf(line.version, 'cancel', taskId, randomUUID())
     await this.#call(line, body, AbortSignal.timeout(CANCEL_MS)).catch(() => {})

@@ -9,12 +9,13 @@ const Task = z.object({
   artifacts: z.array(Parts).nullish(),
 })
 
-/** What an agent has said, or the id of the task in which it is still at work. */
+/** Text of an agent's answer, or the id of the task that it is still working on. */
 export type Reply = { text: string } | { taskId: string }
 
 /**
- * The text of an answer: of a message, or of a task that is done or waits for more to be said. Data
- * is told as JSON. Throws `cell_unavailable` for a task that failed, and for no text.
+ * Reads the text of an answer: of a message, or of a task that is completed or needs more input.
+ * Data parts become JSON. Throws `cell_unavailable` for a failed task and for an answer without
+ * text.
  */
 export const readReply = (result: unknown): Reply => {
   const { task, message } = (result ?? {}) as { task?: unknown; message?: unknown }

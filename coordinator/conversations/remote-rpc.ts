@@ -7,13 +7,13 @@ import type { AgentCredentials } from './agent-credentials.ts'
 
 export interface RpcParts {
   sender: Pick<Sender, 'send'>
-  /** Throws `invalid_request` for an address that is not spoken to. */
+  /** Throws `invalid_request` for an address that must not be called. */
   admit: (url: string) => Target
   credentials: AgentCredentials
   maxAnswerBytes: number
 }
 
-/** How agents of others are reached. All of it throws ShoalError. */
+/** Requests to external agents. All methods throw ShoalError. */
 export interface RemoteRpc {
   card(url: string, signal: AbortSignal): Promise<unknown>
   call(request: RpcCall, signal: AbortSignal): Promise<RpcAnswer>
@@ -23,7 +23,7 @@ export interface RpcCall {
   url: string
   version: string
   body: object
-  /** The card that has named the address. */
+  /** Address of the card that named `url`. */
   cardUrl: string
 }
 
@@ -73,7 +73,10 @@ export const createRemoteRpc = (parts: RpcParts): RemoteRpc => {
   }
 }
 
-/** Shorter ones stand in words by chance, and are none that anybody should have. */
+/**
+ * Minimum length of a secret that is redacted; shorter ones occur in ordinary text by chance, and
+ * are too short to be secrets.
+ */
 const MIN_SECRET_CHARS = 8
 
 const secretsIn = (headers: Record<string, string>): string[] =>
@@ -81,7 +84,10 @@ const secretsIn = (headers: Record<string, string>): string[] =>
     .map(value => value.replace(/^Bearer /, ''))
     .filter(({ length }) => length >= MIN_SECRET_CHARS)
 
-/** An agent that says back what it was sent must not tell its users what we are known by. */
+/**
+ * Redacts secrets in an answer: an agent that echoes its request must not reveal our credential to
+ * its users.
+ */
 const withoutSecrets = (answer: unknown, secrets: readonly string[]): unknown => {
   if (secrets.length === 0) return answer
   const text = JSON.stringify(answer)

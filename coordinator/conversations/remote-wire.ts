@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/* What is said to remote agents: JSON-RPC of A2A 1.0, and of 0.3 where that is all they know. */
+/* Requests to remote agents: JSON-RPC of A2A 1.0, or of 0.3 for agents that support only that. */
 
 export interface Dialect {
   url: string
@@ -25,8 +25,9 @@ const Card = z.object({
 const JSON_RPC = /^jsonrpc$/i
 
 /**
- * How an agent is spoken to: by 1.0 where its card has an interface for that (A2A 1.0, 4.4.6), else
- * by 0.3 at its `url` (A2A 0.3, 5.6.4). Undefined when the card names no JSON-RPC address.
+ * Returns the protocol version and address of an agent: 1.0 if its card has an interface for it
+ * (A2A 1.0, 4.4.6), else 0.3 at its `url` (A2A 0.3, 5.6.4). Undefined when the card names no
+ * JSON-RPC address.
  */
 export const dialectOf = (card: unknown): Dialect | undefined => {
   const parsed = Card.safeParse(card)
@@ -44,7 +45,10 @@ export const dialectOf = (card: unknown): Dialect | undefined => {
   return other && { url: other.url, version: '0.3' }
 }
 
-/** Method not found (JSON-RPC 2.0), version not supported (A2A 1.0, 5.4). */
+/**
+ * Whether an error code refuses the version: method not found (JSON-RPC 2.0) or version not
+ * supported (A2A 1.0, 5.4).
+ */
 export const versionRefused = (code: number | undefined): boolean =>
   code === -32601 || code === -32009
 
@@ -74,7 +78,9 @@ export const requestOf = (version: Dialect['version'], text: string, id: string)
         },
       }
 
-/** Asks for a task, or to end it (A2A 1.0, 3.1.3 and 3.1.5; A2A 0.3, 7.3 and 7.4). */
+/**
+ * Builds a request that reads or cancels a task (A2A 1.0, 3.1.3 and 3.1.5; A2A 0.3, 7.3 and 7.4).
+ */
 export const taskRequestOf = (
   version: Dialect['version'],
   verb: 'get' | 'cancel',

@@ -4,17 +4,17 @@ import type { Key } from '../keys/key.ts'
 import type { SkillFacts } from './choose.ts'
 import type { Conversation, Message, Participant } from './conversation.ts'
 
-/** Who sends a message: everything that is asked because of it is asked with this key. */
+/** Sender of a message; every request that results from the message uses this key. */
 export interface Caller {
   key: Key | undefined
   tenantId: string | undefined
   actor: Actor
   requestId: string
-  /** Aborts when the caller has left. */
+  /** Aborts when the caller disconnects. */
   signal: AbortSignal
 }
 
-/** Throws `auth_required` without one. */
+/** Returns the caller's key. Throws `auth_required` without one. */
 export const callerKey = ({ key }: Pick<Caller, 'key'>): Key => {
   if (key === undefined) throw new ShoalError('auth_required', 'this needs a key')
   return key
@@ -24,34 +24,34 @@ export const callerKey = ({ key }: Pick<Caller, 'key'>): Key => {
 export interface Turn {
   conversation: Conversation
   participant: Participant
-  /** The newest messages, oldest first; the last one is what is answered. */
+  /** Newest messages, oldest first; the last one is to be answered. */
   messages: readonly Message[]
-  /** Of a skill: the text that holds its input. */
+  /** Text that contains the input of a skill. */
   argument: string | undefined
-  /** Aborts when the caller has left or the time is up. */
+  /** Aborts when the caller disconnects or the time is up. */
   signal: AbortSignal
-  /** Told the pieces of an answer as they come. */
+  /** Called with each piece of an answer. */
   delta: (text: string) => void
 }
 
 export interface Said {
   content: string
-  /** What it took; 0 for all but models. */
+  /** Tokens used; 0 for all participants but models. */
   tokens: number
 }
 
-/** How participants are brought to speak; `C` is what a skill needs of its caller. */
+/** Runs the turns of participants; `C` is the caller that skills require. */
 export interface Speakers<C extends Caller> {
   /**
-   * Throws where a participant cannot be one: no such model, no such skill, an address. The `param`
-   * of the error is a member of the participant, or `model`.
+   * Throws when a participant is not valid, such as an unknown model or skill or a refused address.
+   * The `param` of the error is a member of the participant, or `model`.
    */
   admit(participant: Participant, caller: C): void
-  /** Throws what keeps it from answering now, as far as that is known beforehand. */
+  /** Throws when the participant cannot answer now, as far as that is known in advance. */
   ready(participant: Participant, caller: C): void | Promise<void>
-  /** Throws ShoalError where there is no answer. */
+  /** Throws ShoalError when the participant does not answer. */
   speak(turn: Turn, caller: C): Promise<Said>
-  /** Throws `forbidden` unless the caller may see what this skill answers. */
+  /** Throws `forbidden` unless the caller may see the answers of this skill. */
   requireSkill(id: string, caller: C): void
   skill(id: string): SkillFacts | undefined
 }

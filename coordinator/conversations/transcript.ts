@@ -5,7 +5,7 @@ export interface ChatLine {
   content: string
 }
 
-/** One who speaks, as others see it. */
+/** Name of a speaker as shown to other participants. */
 const speakerOf = (id: string, participants: readonly Participant[]): string => {
   const name = participants.find(each => each.id === id)?.name
   return name === undefined ? `@${id}` : `@${id} (${oneLine(name)})`
@@ -13,7 +13,7 @@ const speakerOf = (id: string, participants: readonly Participant[]): string => 
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 
-/** Every line is marked, so that no content can look as if another speaker had begun. */
+/** Marks every line, so that no content can imitate another speaker. */
 const quoted = (content: string): string =>
   content
     .split(/\r\n|[\n\r\u2028\u2029]/)
@@ -23,7 +23,7 @@ const quoted = (content: string): string =>
 const told = (message: Message, participants: readonly Participant[]): string =>
   `${message.from === SYSTEM ? SYSTEM : speakerOf(message.from, participants)} wrote:\n${quoted(message.content)}`
 
-/** What a model is told of where it is. */
+/** System prompt that describes the conversation to a model. */
 export const instructions = (
   { title, participants, autoRoute }: Conversation,
   self: Participant,
@@ -39,9 +39,9 @@ export const instructions = (
   ].join('\n')
 
 /**
- * The newest messages that fit, as a model reads them: its own as `assistant`, what the others have
- * said in between as one `user` message. Messages that are no answer are left out. The last message
- * is always there, cut where it alone is too long.
+ * Newest messages that fit, as chat lines: the model's own as `assistant`, those of others in
+ * between as one `user` message. Failure notes are left out. The last message is always included,
+ * truncated if it alone is too long.
  */
 export const chatLines = (
   conversation: Conversation,
@@ -65,7 +65,7 @@ export const chatLines = (
 
 const isTold = ({ state, from }: Message): boolean => state !== 'failed' || from !== SYSTEM
 
-/** Neighbours of one role become one: templates of models want them to alternate. */
+/** Merges neighbours of one role: the chat templates of models expect roles to alternate. */
 const joined = (lines: readonly ChatLine[]): ChatLine[] => {
   const all: ChatLine[] = []
   for (const line of lines) {
@@ -73,11 +73,11 @@ const joined = (lines: readonly ChatLine[]): ChatLine[] => {
     if (last?.role === line.role) last.content += `\n\n${line.content}`
     else all.push({ ...line })
   }
-  // a conversation with a model begins with somebody else
+  // the first line for a model must come from another participant
   return all[0]?.role === 'assistant' ? all.slice(1) : all
 }
 
-/** The newest messages that fit as one text, for who is sent nothing but text. */
+/** Newest messages that fit as one text, for participants that accept only text. */
 export const transcript = (
   { participants }: Conversation,
   messages: readonly Message[],

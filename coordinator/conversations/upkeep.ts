@@ -13,16 +13,18 @@ type Trx = Transaction<LedgerTables>
 
 export interface UpkeepParts extends Pick<OpenLeader, 'leaderWork'> {
   ledger: Ledger
-  /** Days after the last message; 0 keeps conversations forever. */
+  /** Days to keep a conversation after its last message; 0 keeps it forever. */
   retentionDays: number
   logger: Pick<Logger, 'warn'>
   /** Unix time, milliseconds. */
   now: () => number
 }
 
-/** Which messages this process answers, and what becomes of those that nobody answers any more. */
+/**
+ * Tracks the messages that this process answers, and fails those that no process answers any more.
+ */
 export interface Upkeep {
-  /** Stores a message that this process answers: others leave it alone until it is over. */
+  /** Stores a message that this process answers; other processes leave it alone until `over`. */
   take(add: (trx: Trx, taken: TakenMessage) => Promise<Message>): Promise<Message>
   over(messageId: string): void
   close(): Promise<void>
@@ -62,7 +64,7 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
 
   const take: Upkeep['take'] = async add => {
     const id = newId('msg', now())
-    // before it is stored: a look through the conversations must never find it without its worker
+    // precedes the store, so that `tidy` never finds the message without its worker
     underWay.add(id)
     const stored = ledger.free.write(async trx => {
       await lease.keep(trx)

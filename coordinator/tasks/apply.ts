@@ -1,10 +1,10 @@
 import type { Artifact, Message, StreamResponse, Task } from '@a2a-js/sdk'
 import { TaskState } from './task-state.ts'
 
-/** Messages kept of one task; older ones are left out. */
+/** Maximum number of messages kept per task; the oldest are dropped. */
 export const MAX_HISTORY = 200
 
-/** A task after one event. Never changes what it is given. */
+/** Returns the task after one event, without changing its argument. */
 export const applied = (task: Task, { payload }: StreamResponse): Task => {
   switch (payload?.$case) {
     case 'statusUpdate': {
@@ -24,11 +24,14 @@ export const applied = (task: Task, { payload }: StreamResponse): Task => {
   }
 }
 
-/** A task that works on tells of its progress; that is no part of the conversation. */
+/**
+ * Whether a status only reports progress of a working task; progress is not part of the
+ * conversation.
+ */
 const isProgress = ({ status }: Task, state: TaskState | undefined): boolean =>
   status?.state === TaskState.TASK_STATE_WORKING && state === TaskState.TASK_STATE_WORKING
 
-/** The history with one more message, once. */
+/** Appends a message to the history unless it is already there. */
 export const withMessage = (history: readonly Message[], message: Message): Message[] =>
   history.some(({ messageId }) => messageId === message.messageId)
     ? [...history]

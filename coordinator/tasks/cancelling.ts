@@ -9,7 +9,10 @@ import { readTask } from './task-rows.ts'
 import { isFinal, TaskState } from './task-state.ts'
 import { unlessElsewhere } from './turns.ts'
 
-/** A process that does not end a task within it is gone, or cannot reach the store. */
+/**
+ * Longest wait for the owner to end a task; after that the owner is presumed gone or cut off from
+ * the store.
+ */
 const WAIT_MS = LEASE_MS + 5000
 
 export interface CancellingParts {
@@ -20,10 +23,10 @@ export interface CancellingParts {
 }
 
 /**
- * Ends a task as cancelled, whichever process owns it. Throws `conflict` for one that has another
- * end, and `store_unavailable` when its end cannot be stored now: it is tried until it is. Where
- * another process owns it and does not end it within 20 s, the answer is the task as it is: the
- * cancellation stays in its mailbox.
+ * Cancels a task, whichever process owns it. Throws `conflict` for a task that has ended otherwise,
+ * and `store_unavailable` when the end cannot be stored now; storing is retried until it succeeds.
+ * When another process owns the task and does not end it within 20 s, returns the task as it is;
+ * the cancellation stays in its mailbox.
  */
 export const cancelTask = async (
   parts: CancellingParts,
@@ -69,7 +72,7 @@ const requireCancelled = (task: Task): Task => {
   throw new ShoalError('conflict', `task ${task.id} has come to its end`)
 }
 
-/** Resolves when the task has ended, wherever it is at work, or the time is up. */
+/** Resolves when the task has ended in any process, or after `WAIT_MS`. */
 const waitForEnd = async (
   { followers }: CancellingParts,
   task: Task,

@@ -1,6 +1,9 @@
 import { Artifact, type StreamResponse, type Task } from '@a2a-js/sdk'
 
-/** Events that lead from one to the other, for who sees the task only now and then. */
+/**
+ * Derives the events that lead from one snapshot of a task to another, for followers that see the
+ * task only from time to time.
+ */
 export const changesBetween = (before: Task, after: Task): StreamResponse[] => {
   const { id: taskId, contextId, status } = after
   const place = { taskId, contextId, metadata: undefined }

@@ -5,13 +5,16 @@ import { ShoalError } from '../../shared/errors.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
-/** What a message says, in one digest; where it belongs is part of it. */
+/** Digest of a message, including the task and context it belongs to. */
 const digestOf = (message: Message): string =>
   createHash('sha256')
     .update(JSON.stringify(Message.toJSON(message)))
     .digest('hex')
 
-/** The task that took the same message before. Throws when its id was used for another message. */
+/**
+ * Returns the id of the task that accepted the same message before. Throws `invalid_request` when
+ * the message id was used for another message.
+ */
 export const takenBy = async (
   db: Kysely<LedgerTables>,
   keyId: string,
@@ -30,9 +33,9 @@ export const takenBy = async (
 }
 
 /**
- * Marks a message of a key as taken. Answers the task that took the same message before, undefined
- * the first time (A2A specification 1.0, section 3.3.1). Throws `invalid_request` when its id was
- * used for another message.
+ * Records that a task accepts a message of a key. Returns the id of the task that accepted the same
+ * message before, undefined the first time (A2A specification 1.0, section 3.3.1). Throws
+ * `invalid_request` when the message id was used for another message.
  */
 export const claimMessage = async (
   trx: SealedTrx,

@@ -10,7 +10,7 @@ import { isFinal, TaskState } from './task-state.ts'
 import type { Opening } from './turn.ts'
 import { cancellationBy } from './turns.ts'
 
-/** Mail to a task that no turn runs of, and the task as it is. */
+/** Mail for a task without a turn in progress, with the task as stored. */
 export interface Delivery {
   mail: Mail
   task: Task
@@ -18,12 +18,12 @@ export interface Delivery {
 }
 
 /**
- * The turn that mail begins, by what the store says now; undefined when the mail asks for nothing
- * any more. A cancellation is answered by the owner itself.
+ * Derives the turn that mail starts from the current state of the store; undefined when the mail is
+ * obsolete. The owner handles cancellations itself.
  */
 export type Answerer = (delivery: Delivery) => Promise<Opening | undefined>
 
-/** The opening of the turn, where the task is in a state in which this mail counts. */
+/** Derives the opening of the turn; undefined when the mail does not apply in the task's state. */
 export const deriveOpening = async (
   delivery: Delivery,
   answer: Answerer,
@@ -36,14 +36,17 @@ export const deriveOpening = async (
   return COUNTS_IN[mail.kind].includes(state) ? answer(delivery) : undefined
 }
 
-/** States in which mail of a kind begins a turn. */
+/** Task states in which each kind of mail starts a turn. */
 const COUNTS_IN: Record<Exclude<Mail['kind'], 'cancel'>, (TaskState | undefined)[]> = {
   message: [TaskState.TASK_STATE_INPUT_REQUIRED],
   decision: [TaskState.TASK_STATE_AUTH_REQUIRED],
   resume: [TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING],
 }
 
-/** Takes the task and the mail from the store, if both are still as they were read. */
+/**
+ * Takes the task and removes the mail. Throws `TaskTaken` when either has changed since it was
+ * read.
+ */
 export const claimFor =
   ({ mail, task, run }: Delivery, lease: Lease): Claim =>
   async trx => {
@@ -54,7 +57,7 @@ export const claimFor =
     await dropOne(trx, mail)
   }
 
-/** Throws `TaskTaken` when the task has another status now. */
+/** Throws `TaskTaken` when the status of the task has changed. */
 export const requireSame = async (trx: SealedTrx, task: Task, tenantId: string): Promise<void> => {
   const now = await readTask(trx, task.id, tenantId)
   if (!hasSameStatus(now, task)) throw new TaskTaken(task.id)
@@ -63,6 +66,6 @@ export const requireSame = async (trx: SealedTrx, task: Task, tenantId: string):
 export const hasSameStatus = (one: Task, other: Task): boolean =>
   statusKey(one) === statusKey(other)
 
-/** Two statuses of one millisecond differ in their messages. */
+/** Key that identifies a status; two statuses of the same millisecond differ in their messages. */
 const statusKey = ({ status }: Task): string =>
   `${status?.state} ${status?.timestamp} ${status?.message?.messageId}`

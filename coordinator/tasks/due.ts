@@ -3,7 +3,7 @@ import type { LedgerTables } from '../store/tables.ts'
 import { isLeft } from './lease.ts'
 import type { Mail } from './mailbox.ts'
 
-/** The worker that looks, and its time: unix milliseconds. */
+/** Worker that looks for mail, and its time in Unix milliseconds. */
 export interface Looking {
   worker: string
   now: number
@@ -12,13 +12,16 @@ export interface Looking {
 const WORKING_STATES = ['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']
 const AT_ONCE = 500
 
-/** Mail that is due for tasks without an owner: those that a lost one left, and those decided at a gate. */
+/**
+ * Reads the mail that is due for tasks without a live owner, and for tasks whose gate request was
+ * decided.
+ */
 export const readDue = async (db: Kysely<LedgerTables>, looking: Looking): Promise<Mail[]> => [
   ...(await readCutOff(db, looking)),
   ...(await readDecided(db, looking)),
 ]
 
-/** Tasks that should be at work and whose owner, if there is one, does not live. */
+/** Reads tasks that should be running and have no other live owner. */
 const readCutOff = async (db: Kysely<LedgerTables>, looking: Looking): Promise<Mail[]> => {
   const rows = await db
     .selectFrom('task_runs')
@@ -32,7 +35,7 @@ const readCutOff = async (db: Kysely<LedgerTables>, looking: Looking): Promise<M
   return rows.map(row => mailFor(row, 'resume'))
 }
 
-/** Tasks that wait at a gate whose request is not pending any more. */
+/** Reads tasks that wait at a gate whose request is no longer pending. */
 const readDecided = async (db: Kysely<LedgerTables>, { now }: Looking): Promise<Mail[]> => {
   const rows = await db
     .selectFrom('task_runs')
@@ -48,7 +51,7 @@ const readDecided = async (db: Kysely<LedgerTables>, { now }: Looking): Promise<
   return rows.map(row => mailFor(row, 'decision'))
 }
 
-/** Ids of tasks with mail that no other living process owns, the oldest mail first. */
+/** Returns the ids of tasks with mail that no other live process owns, oldest mail first. */
 export const readMailed = async (db: Kysely<LedgerTables>, looking: Looking): Promise<string[]> => {
   const rows = await db
     .selectFrom('task_mail')

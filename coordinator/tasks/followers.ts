@@ -9,25 +9,28 @@ import { isFinal } from './task-state.ts'
 interface Followed {
   tenantId: string
   readers: Set<Subscription>
-  /** As it was told last. */
+  /** Task as last reported to its followers. */
   task: Task
 }
 
-/** Who follows which task, here or while another process runs it. */
+/** Followers of tasks, whether a task runs in this process or in another. */
 export interface Followers {
-  /** What happens to a task after what was told last: `told`, unless somebody follows it already. */
+  /**
+   * Follows a task from the state last reported to its followers, or from `told` when it has none.
+   * The events begin after that state.
+   */
   add(told: Task, tenantId: string): { task: Task; events: Subscription }
   remove(taskId: string, events: Subscription): void
   tell(task: Task, event: StreamResponse): void
   fail(taskId: string, error: Error): void
-  /** Tells what other processes have stored since it was told last, of one task or of all. */
+  /** Reports what other processes have stored since the last report, for one task or for all. */
   look(taskId?: string): Promise<void>
   close(): void
 }
 
 export interface FollowerParts {
   ledger: Ledger
-  /** What runs here is told by who runs it. */
+  /** Whether the task runs in this process, which then reports its events itself. */
   isRunning: (taskId: string) => boolean
 }
 
@@ -65,7 +68,7 @@ export const createFollowers = ({ ledger, isRunning }: FollowerParts): Followers
   const lookAt = async (taskId: string, followed: Followed): Promise<void> => {
     const before = followed.task
     const task = await readTask(ledger.read, taskId, followed.tenantId)
-    // meanwhile it was told by who runs it, or nobody follows it any more
+    // meanwhile its events were reported by this process, or its last follower has left
     if (all.get(taskId) !== followed || followed.task !== before || isRunning(taskId)) return
     const events = changesBetween(before, task)
     for (const [index, event] of events.entries())

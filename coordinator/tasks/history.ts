@@ -4,17 +4,20 @@ import type { TaskTransitionRow } from '../store/task-tables.ts'
 import type { TaskRun } from './task-run.ts'
 import { FIRST, sealed, type Unsealed } from './transition.ts'
 
-/** A change of state, before it has its place in the chain of its task. */
+/** Change of state that is not yet part of the chain of its task. */
 export type Change = Omit<Unsealed, 'task_id' | 'seq'>
 
-/** The actor of a task that nobody else acts on. */
+/** Default actor of a task: its requester. */
 export const requesterOf = ({ keyId }: TaskRun): string =>
   keyId === undefined ? 'anonymous' : `key:${keyId}`
 
 /** States of a task with effects that the audit records beside the task's own history. */
 const AUDITED = ['auth-required', 'completed', 'failed', 'canceled', 'rejected']
 
-/** Adds the next link of the task's chain; the audit keeps its hash where the task has effects. */
+/**
+ * Appends the next link to the chain of a task; for a task with effects, the audit records its
+ * hash.
+ */
 export const addTransition = async (
   trx: SealedTrx,
   run: TaskRun,

@@ -5,11 +5,14 @@ import type { LedgerTables } from '../store/tables.ts'
 
 type Trx = Transaction<LedgerTables>
 
-/** A process that was not heard of for so long counts as gone, and its tasks as cut off. */
+/**
+ * Lease of a process in milliseconds; without a renewal the process counts as gone and its tasks as
+ * interrupted.
+ */
 export const LEASE_MS = 15_000
 const BEAT_MS = LEASE_MS / 6
 
-/** Another process that lives is at work on it. */
+/** Error for a task that another live process is running. */
 export class TaskElsewhere extends ShoalError {
   constructor(taskId: string) {
     super('conflict', `task ${taskId} is at work in another process`)
@@ -17,23 +20,23 @@ export class TaskElsewhere extends ShoalError {
 }
 
 export interface LeaseParts {
-  /** Unique over all processes and their restarts. */
+  /** Id of the process, unique across processes and restarts. */
   worker: string
-  /** The clock of the store, which all processes share. */
+  /** Clock of the store, which all processes share. */
   nowMs: Ledger['nowMs']
 }
 
-/** Which process owns which task; the lease of a process covers everything that it owns. */
+/** Ownership of tasks by processes; one lease covers all tasks of a process. */
 export interface Lease {
-  /** Renews the lease of this process; at most every few seconds. */
+  /** Renews the lease of this process; writes at most every few seconds. */
   keep(trx: Trx): Promise<void>
-  /** Takes a task. Throws `TaskElsewhere`. */
+  /** Takes ownership of a task. Throws `TaskElsewhere` while another live process owns it. */
   take(trx: Trx, taskId: string): Promise<void>
-  /** Ends the lease: what this process owns may be taken at once. */
+  /** Ends the lease, so that other processes may take its tasks at once. */
   end(trx: Trx): Promise<void>
 }
 
-/** True of a row that this process owns, or no process that lives. */
+/** SQL condition for rows that are owned by this process or by no live process. */
 export const isLeft = (
   column: string,
   { worker, now }: { worker: string; now: number },
@@ -44,7 +47,7 @@ export const isLeft = (
 }
 
 export const createLease = ({ worker, nowMs }: LeaseParts): Lease => {
-  /** Read from the store: a transaction that fails takes its renewal back. */
+  /** Remaining lease, read from the store because a failed transaction undoes its renewal. */
   const leftMs = async (trx: Trx, at: number): Promise<number> => {
     const query = trx.selectFrom('task_workers').select('lease_until').where('id', '=', worker)
     return Number((await query.executeTakeFirst())?.lease_until ?? 0) - at

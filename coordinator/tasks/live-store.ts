@@ -10,10 +10,13 @@ import type { TaskRun } from './task-run.ts'
 import { isFinal, isSettled } from './task-state.ts'
 import { lastTransition } from './transition-rows.ts'
 
-/** The task is not as its owner knows it: another process has taken it or has read its mail. */
+/**
+ * Error for a task that differs from what its owner knows: another process has taken it or read its
+ * mail.
+ */
 export class TaskTaken extends TaskElsewhere {}
 
-/** One event, the task after it, and its row in the history where the state has changed. */
+/** One event, the task after it, and its row in the history if the state has changed. */
 export interface Entry extends TaskChange {
   change: Change | undefined
 }
@@ -21,11 +24,11 @@ export interface Entry extends TaskChange {
 /** Rows that the next change of the task builds on. */
 export interface Stored {
   last: TaskTransitionRow | undefined
-  /** The person whose key asks for the task. */
+  /** Person whose key requested the task. */
   person: string | undefined
 }
 
-/** Stores a new task, which `worker` owns, with the row of the state in which it begins. */
+/** Stores a new task owned by `worker`, with the history row of its first state. */
 export const storeFirst = async (
   trx: SealedTrx,
   task: TaskChange['task'],
@@ -46,8 +49,8 @@ export const storeFirst = async (
 }
 
 /**
- * Stores what has happened to a task. A state that settles it ends its ownership, and a final one
- * makes its mail void. Throws `TaskTaken` when `worker` does not own the task any more.
+ * Stores events of a task. A settled state ends the ownership, and a final one also deletes the
+ * mail. Throws `TaskTaken` when `worker` no longer owns the task.
  */
 export const storeBatch = async (
   trx: SealedTrx,

@@ -17,13 +17,13 @@ import type { Opening, StatusMore, Turn } from './turn.ts'
 
 export interface LiveParts {
   ledger: Ledger
-  /** The process that owns the task. */
+  /** Process that owns the task. */
   worker: string
   publish: Events['publish']
   hooks: TaskHooks | undefined
-  /** Called for each event after it was stored. */
+  /** Called for each event after it is stored. */
   told: (task: Task, event: StreamResponse, tenantId: string) => void
-  /** Called when a change cannot be stored now; storing is tried again unless the task `isLost`. */
+  /** Called when a change cannot be stored now; storing is retried unless the task `isLost`. */
   failed: (taskId: string, error: Error) => void
   logger: Pick<Logger, 'warn'>
   now: () => number
@@ -35,17 +35,17 @@ export type Claim = (trx: SealedTrx) => Promise<void>
 const RETRY_MS = 1000
 
 /**
- * A task while a turn of it runs in this process, which owns it. Events change the copy here at
- * once; they are stored in order, several together where storing is slower, and told after that.
+ * A task while this process owns it and runs one of its turns. Events change the copy in memory at
+ * once; they are stored in order, in batches when the store is slower, and reported after that.
  */
 export class Live {
   task: Task
   run: TaskRun
-  /** The task as its followers saw it last. */
+  /** Task as last reported to its followers. */
   toldTask: Task
-  /** Another process has taken it. */
+  /** Whether another process has taken the task. */
   isLost = false
-  /** Mail came that this turn cannot act on; it is read when the turn is over. */
+  /** Whether mail arrived that this turn cannot act on; it is read after the turn. */
   hasMail = false
   readonly #parts: LiveParts
   readonly #stop = new AbortController()
@@ -55,7 +55,7 @@ export class Live {
   #actor = 'coordinator'
   #isClosing = false
   #isOver = false
-  /** Rejects with the next attempt to store something that fails. */
+  /** Rejects when the next attempt to store fails. */
   #failure = Promise.withResolvers<never>()
   #stored: Stored = { last: undefined, person: undefined }
 
@@ -66,7 +66,7 @@ export class Live {
     this.#parts = parts
   }
 
-  /** The turn has come to the state that ends it: nothing has an effect after that. */
+  /** Whether the turn has reached the state that ends it; later events have no effect. */
   get isOver(): boolean {
     return this.#isOver
   }
@@ -91,14 +91,14 @@ export class Live {
     this.#stored = await storeFirst(trx, this.task, this.run, this.#parts.worker)
   }
 
-  /** Tells that there is a new task. */
+  /** Publishes the new task and reports it to its followers. */
   announce(): void {
     this.#publish('submitted')
     const event: StreamResponse = { payload: { $case: 'task', value: this.task } }
     this.#parts.told(this.task, event, this.run.tenantId)
   }
 
-  /** The next turn continues with the call that the mail asks for, and waits for nothing. */
+  /** Prepares the next turn: it continues with the call in the mail and no longer waits. */
   prepare({ sent, actor }: Mail): void {
     this.run = { ...this.run, ...sent?.run, waits: undefined, gateRequestId: undefined }
     this.#actor = actor
@@ -108,7 +108,7 @@ export class Live {
     this.task = { ...this.task, history: withMessage(history, own) }
   }
 
-  /** Begins a turn: its first state is stored in one transaction with what `claim` does. */
+  /** Starts a turn: its first state is stored in one transaction with `claim`. */
   begin({ state, more }: Opening, claim: Claim): void {
     this.#claim = claim
     this.status(state, more)
@@ -141,18 +141,18 @@ export class Live {
     this.#stop.abort(new ShoalError('client_closed', 'the task was cancelled'))
   }
 
-  /** Stops the turn for the end of the process: a store that fails is not tried again. */
+  /** Stops the turn for shutdown: a failed store is not retried. */
   close(): void {
     this.#isClosing = true
     this.abort()
   }
 
-  /** Resolves when everything so far is stored and told. */
+  /** Resolves when all events so far are stored and reported. */
   async flushed(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing
   }
 
-  /** Resolves as `flushed` does; rejects when a store fails, which is tried again all the same. */
+  /** Resolves as `flushed` does; rejects when a store fails, which is still retried. */
   stored(): Promise<void> {
     return Promise.race([this.flushed(), this.#failure.promise])
   }
@@ -164,7 +164,7 @@ export class Live {
     this.#writing ??= this.#write()
   }
 
-  /** Ends in the step that finds nothing more; a later event starts it again. */
+  /** Writes pending events until none is left; a later event starts it again. */
   async #write(): Promise<void> {
     const { failed, logger } = this.#parts
     while (this.#pending.length > 0) {
@@ -173,7 +173,7 @@ export class Live {
         this.#pending.splice(0, batch.length)
         for (const entry of batch) this.#tell(entry)
       } catch (error) {
-        // that another process was first to read its mail is nothing to log
+        // losing the race for the mail to another process is expected and not logged
         if (!(error instanceof TaskElsewhere && this.#claim !== undefined))
           logger.warn({ err: error, task: this.task.id }, 'a task could not be stored')
         if (error instanceof TaskElsewhere) this.#giveUp()
@@ -193,7 +193,7 @@ export class Live {
     reject(error)
   }
 
-  /** Leaves the task to the process that has taken it. */
+  /** Abandons the task to the process that has taken it. */
   #giveUp(): void {
     this.#pending.length = 0
     this.isLost = true

@@ -14,14 +14,14 @@ export interface LookingParts {
 }
 
 /**
- * Posts what is due for tasks whose owner is gone and for those that were decided at a gate, and
- * delivers all mail that no other living process is responsible for.
+ * Posts mail that is due for tasks whose owner is gone or whose gate request was decided, and
+ * delivers all mail that no other live process is responsible for.
  */
 export const lookForMail = async (parts: LookingParts): Promise<void> => {
   const { ledger, owner, logger, now } = parts
   await postDue(parts)
   const failed: { task: string; error: unknown }[] = []
-  // each by itself: one that cannot go on now is tried later and keeps no other from it
+  // each task on its own: one that cannot continue now is retried later and does not block others
   for (const task of await readMailed(ledger.read, { worker: owner.worker, now: now() }))
     await owner.deliver(task).catch(error => failed.push({ task, error }))
   const [first] = failed

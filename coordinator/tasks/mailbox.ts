@@ -8,7 +8,7 @@ import type { TaskRun } from './task-run.ts'
 
 type Trx = Transaction<LedgerTables>
 
-/** The call that a message asks for, and its key; the next turn carries it out. */
+/** Call and key of a message to a task; the next turn executes the call. */
 export type AskedRun = Pick<
   TaskRun,
   'operationId' | 'input' | 'cellId' | 'audited' | 'keyId' | 'requestId'
@@ -19,13 +19,13 @@ export interface Mail {
   tenantId: string
   kind: TaskMailRow['kind']
   actor: string
-  /** The message, for mail of the kind `message`. */
+  /** Message of mail of the kind `message`; otherwise undefined. */
   sent?: { message: Message; run: AskedRun } | undefined
 }
 
 /**
- * Leaves mail for the owner of a task. False when there is mail of this kind already, which then
- * stays as it is. The mail stays until the owner stores its effect, in the same transaction.
+ * Posts mail to the owner of a task. Returns false, and keeps the existing mail, when there already
+ * is mail of this kind. Mail stays until the owner stores its effect, in the same transaction.
  */
 export const postMail = async (trx: SealedTrx, mail: Mail, at: number): Promise<boolean> => {
   const { numInsertedOrUpdatedRows: posted } = await trx
@@ -37,7 +37,7 @@ export const postMail = async (trx: SealedTrx, mail: Mail, at: number): Promise<
   return posted === 1n
 }
 
-/** Mail of one task, in the order in which it counts: a cancellation makes all other void. */
+/** Reads the mail of a task in order of precedence: a cancellation overrides all other mail. */
 export const readMail = async (db: Kysely<LedgerTables>, taskId: string): Promise<Mail[]> => {
   const rows = await db
     .selectFrom('task_mail')

@@ -6,17 +6,17 @@ import type { Work } from './turn.ts'
 
 export interface NewTask {
   run: Omit<TaskRun, 'taskId' | 'waits' | 'gateRequestId' | 'createdAt'>
-  /** Joins a conversation; a new one by default. */
+  /** Conversation that the task joins; a new one by default. */
   contextId?: string | undefined
-  /** Undefined for a task that was not begun with a message. */
+  /** Message that started the task; undefined if there was none. */
   message?: Message | undefined
   metadata?: Task['metadata'] | undefined
   work: Work
-  /** Done in the transaction that makes the task. */
+  /** Runs in the transaction that creates the task. */
   prepare?: (taskId: string) => Promise<void>
 }
 
-/** The task as it begins, and what it does. `at`: Unix time, milliseconds. */
+/** Builds a new task in its first state, and its run. `at` is Unix time in milliseconds. */
 export const firstTask = (
   { run: given, contextId: joined, message, metadata }: NewTask,
   at: number,

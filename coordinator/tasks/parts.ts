@@ -9,14 +9,14 @@ export const textPart = (value: string): Part => ({
   mediaType: 'text/plain',
 })
 
-/** Anything that JSON can hold. */
+/** Part with any value that JSON can represent. */
 export const dataPart = (value: unknown): Part => ({
   ...bare,
   content: { $case: 'data', value: JSON.parse(JSON.stringify(value)) },
   mediaType: 'application/json',
 })
 
-/** What the agent says in a task. */
+/** Message from the agent in a task. */
 export const agentMessage = (taskId: string, contextId: string, parts: Part[]): Message => ({
   messageId: randomId(),
   taskId,

@@ -9,12 +9,12 @@ import { readTask } from './task-rows.ts'
 import { TaskState } from './task-state.ts'
 import type { Opening } from './turn.ts'
 
-/** A message to a task that waits for one. */
+/** Message to a task that waits for input. */
 export interface Sent {
   message: Message
-  /** `key:…` */
+  /** Actor in the form `key:…`. */
   actor: string
-  /** The call that the message makes of the task. */
+  /** Call that the message requests of the task. */
   run: AskedRun
   /** Opening of its turn, as this process derived it from the call. */
   opening: Opening
@@ -27,8 +27,8 @@ export interface SendingParts {
 }
 
 /**
- * Posts a message to a task, as the caller has seen it. Throws `conflict` when the task has another
- * status now or has mail already, and `rate_limited`.
+ * Posts a message to a task as the caller has seen it. Throws `conflict` when the status of the
+ * task has changed or mail is already waiting, and `rate_limited`.
  */
 export const sendMessage = async (
   { ledger, owner, now }: SendingParts,

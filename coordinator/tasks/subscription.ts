@@ -1,6 +1,6 @@
 import type { StreamResponse } from '@a2a-js/sdk'
 
-/** Events of one task for one reader, in order. Ends when it is closed or fails. */
+/** Events of one task for one reader, in order, until closed or failed. */
 export class Subscription {
   readonly #events: StreamResponse[] = []
   #wake: (() => void) | undefined
@@ -13,7 +13,7 @@ export class Subscription {
     this.#wake?.()
   }
 
-  /** Ends it once what came before was read. */
+  /** Ends the subscription; events pushed before can still be read. */
   close(): void {
     this.#closed = true
     this.#wake?.()
@@ -24,7 +24,7 @@ export class Subscription {
     this.close()
   }
 
-  /** The next event; undefined at the end. */
+  /** Returns the next event; undefined at the end. Throws the error of a failed subscription. */
   async next(): Promise<StreamResponse | undefined> {
     for (;;) {
       const event = this.#events.shift()

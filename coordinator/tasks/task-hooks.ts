@@ -2,20 +2,20 @@ import type { StreamResponse, Task } from '@a2a-js/sdk'
 import type { SealedTrx } from '../store/store.ts'
 import type { TaskRun } from './task-run.ts'
 
-/** One event of a task, and the task with it. */
+/** One event of a task, and the task after it. */
 export interface TaskChange {
   event: StreamResponse
   task: Task
 }
 
-/** What has to be sent elsewhere when something happens to a task. */
+/** Hooks that forward changes of tasks to other systems. */
 export interface TaskHooks {
-  /** In the transaction that stores the changes. What it throws keeps them from being stored. */
+  /** Runs in the transaction that stores the changes; an error rolls it back. */
   put(
     trx: SealedTrx,
     changes: readonly TaskChange[],
     run: Pick<TaskRun, 'taskId' | 'tenantId'>,
   ): Promise<void>
-  /** After that transaction. */
+  /** Runs after that transaction has committed. */
   wake(): void
 }

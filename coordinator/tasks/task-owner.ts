@@ -14,30 +14,35 @@ import { type TurnParts, Turns, unlessElsewhere } from './turns.ts'
 
 export interface Begun {
   taskId: string
-  /** True when the same message had begun it before. */
+  /** Whether the same message was accepted before. */
   again: boolean
-  /** Lets the turn begin, once. Never rejects: who follows the task hears of a failure. */
+  /** Starts the turn, once. Never rejects: followers of the task receive the failure. */
   start: () => Promise<void>
 }
 
 export type OwnerParts = Omit<TurnParts, 'worker' | 'lease' | 'mailed'>
 
-/** The opening for a message that this process has just posted; others derive it from the store. */
+/**
+ * Opening for a message that this process has just posted; other processes derive it from the
+ * store.
+ */
 export interface KnownOpening {
   messageId: string
   opening: Opening
 }
 
-/** How often other processes may come between reading mail and acting on it. */
+/**
+ * Maximum delivery attempts when other processes intervene between reading mail and acting on it.
+ */
 const ATTEMPTS = 10
 
 /**
- * The one writer of the tasks that this process owns. A task is owned while it is at work, by the
- * lease of the process, and every store of it checks that it still is. Everything that happens to
- * it from outside comes from its mailbox, and is removed there by the store of its effect.
+ * The only writer of the tasks that this process owns. A task is owned while it runs, under the
+ * lease of the process, and every store verifies the ownership. External changes arrive in the
+ * task's mailbox; storing their effect removes them from it.
  */
 export class TaskOwner {
-  /** Which process this is. */
+  /** Id of this process. */
   readonly worker = newId('worker')
   readonly turns: Turns
   readonly #parts: LiveParts
@@ -54,7 +59,7 @@ export class TaskOwner {
     this.turns = new Turns({ ...parts, worker, failed, lease: this.#lease, mailed })
   }
 
-  /** Sets what mail begins; until then only cancellations have an effect. */
+  /** Sets the handler of mail; until then only cancellations take effect. */
   serve(answer: Answerer): void {
     this.#answer = answer
   }
@@ -78,14 +83,17 @@ export class TaskOwner {
     return { taskId: task.id, again: false, start: startOnce(this.turns, live, asked) }
   }
 
-  /** A message that a task has taken before: what has kept it from being acted on may be over. */
+  /**
+   * Result for a message that was accepted before; its delivery is retried, since an earlier
+   * obstacle may be gone.
+   */
   begunBefore(taskId: string): Begun {
     return { taskId, again: true, start: () => this.tryToDeliver(taskId) }
   }
 
   /**
-   * Acts on the mail of a task; mail of a task that another process owns is left to that process.
-   * Resolves when the effect is stored, and rejects when it cannot be stored now: the mail stays.
+   * Acts on the mail of a task, unless another process owns the task. Resolves when the effect is
+   * stored; rejects when it cannot be stored now, in which case the mail stays.
    */
   async deliver(taskId: string, known?: KnownOpening, attempts = ATTEMPTS): Promise<void> {
     const delivery = this.turns.get(taskId) ? undefined : await this.#read(taskId)
@@ -102,12 +110,12 @@ export class TaskOwner {
     }
   }
 
-  /** The same, where nobody waits for it but who follows the task. */
+  /** Delivers as `deliver` does, but reports a failure only to the task's followers. */
   async tryToDeliver(taskId: string, known?: KnownOpening): Promise<void> {
     await this.deliver(taskId, known).catch(error => this.#parts.failed(taskId, error))
   }
 
-  /** Acts on mail that other processes have posted for the tasks that run here. */
+  /** Acts on mail that other processes have posted for tasks that run here. */
   async heed(): Promise<void> {
     if (this.turns.size === 0) return
     const { ledger, now } = this.#parts
@@ -117,7 +125,10 @@ export class TaskOwner {
     }
   }
 
-  /** Answers the task that took the same message before: then nothing is stored. */
+  /**
+   * Stores a new task. Returns the id of the task that accepted the same message before; nothing is
+   * stored then.
+   */
   async #create(
     trx: SealedTrx,
     live: Live,
@@ -162,14 +173,17 @@ export class TaskOwner {
     }
   }
 
-  /** A turn of the task runs here: a cancellation ends it, other mail is for after it. */
+  /**
+   * Handles mail for a task with a turn in progress: a cancellation ends the turn, other mail waits
+   * for its end.
+   */
   async #deliverTo(live: Live): Promise<void> {
     live.hasMail = true
     const [mail] = await readMail(this.#parts.ledger.read, live.task.id)
     if (mail?.kind === 'cancel') await unlessElsewhere(this.turns.cancel(mail.taskId, mail.actor))
   }
 
-  /** Removes mail that has nothing to say to the task as it is. */
+  /** Removes mail that has no effect in the task's current state. */
   async #dropVoid({ mail, task }: Delivery): Promise<void> {
     await this.#parts.ledger.sealed.write(async trx => {
       await requireSame(trx, task, mail.tenantId)

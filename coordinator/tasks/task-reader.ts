@@ -1,19 +1,22 @@
 import { type KyselyPlugin, QueryNode, sql } from 'kysely'
 
 /**
- * Who looks at tasks. A task is seen by the key that made it, by every key of the same person, and
- * by who may call the operation of the task itself, unless every key may; by nobody of another tenant.
+ * Reader of tasks. A task is visible to the key that created it, to every key of the same person,
+ * and to callers that may call the operation of the task, unless every key may call it; never to
+ * another tenant.
  */
 export interface TaskReader {
   tenantId: string
-  /** Undefined for a caller without a key. */
+  /** Id of the caller's key; undefined for a caller without one. */
   keyId: string | undefined
   personId: string | undefined
-  /** What it may call now, of what answers all who may call it the same. */
+  /**
+   * Operations that the reader may call now and that return the same to everyone who may call them.
+   */
   operationIds: readonly string[]
 }
 
-/** The same of one task, by who asked for what. */
+/** Whether the reader may see a task, given its requester and operation. */
 export const seesAsked = (
   { keyId, personId, operationIds }: TaskReader,
   asked: {
@@ -26,7 +29,7 @@ export const seesAsked = (
   (asked.personId !== undefined && asked.personId === personId) ||
   (asked.operationId !== undefined && operationIds.includes(asked.operationId))
 
-/** Leaves in every read of `a2a_tasks` what this reader sees. */
+/** Restricts every read of `a2a_tasks` to the tasks that this reader may see. */
 export const seenBy = ({ keyId, personId, operationIds }: TaskReader): KyselyPlugin => {
   const isSeen = sql`exists (
     select 1 from task_runs left join keys on keys.id = task_runs.key_id

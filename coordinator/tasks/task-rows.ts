@@ -18,10 +18,10 @@ import { rowOfRun, runOf, type TaskRun } from './task-run.ts'
 type Reader = Kysely<LedgerTables>
 type Trx = SealedTrx
 
-/** Who sees a task of a tenant is for its readers, so there is one owner. */
+/** Owner of every task in the A2A store; visibility within a tenant is decided by `TaskReader`. */
 export const OWNER = 'tenant'
 
-/** The stores of the A2A library need no more of a call than whose it is. */
+/** Call context for the stores of the A2A library, which need only the tenant. */
 export const storeContext = (tenant: string, requestedVersion = '1.0'): ServerCallContext =>
   new ServerCallContext({ tenant, requestedVersion })
 
@@ -31,14 +31,16 @@ const storeOn = (db: Reader): DatabaseTaskStore<LedgerTables> =>
 export const saveTask = (trx: Trx, task: Task, tenantId: string): Promise<void> =>
   storeOn(trx).save(task, storeContext(tenantId))
 
-/** Throws `not_found`, in the same words for a task of another tenant and for none. */
+/**
+ * Throws `not_found`, with the same message for a task of another tenant and for an unknown one.
+ */
 export const readTask = async (db: Reader, id: string, tenantId: string): Promise<Task> => {
   const task = await storeOn(db).load(id, storeContext(tenantId))
   if (task === undefined) throw new ShoalError('not_found', `no task ${id}`)
   return task
 }
 
-/** The same for one that its reader does not see. */
+/** Reads a task as `readTask` does; throws `not_found` also when the reader may not see it. */
 export const readSeen = (db: Reader, id: string, reader: TaskReader): Promise<Task> =>
   readTask(db.withPlugin(seenBy(reader)), id, reader.tenantId)
 
@@ -51,7 +53,10 @@ export const listTasks = (
 
 export type Update = Pick<TaskStatus, 'state' | 'timestamp'>
 
-/** The states of these tasks and since when, by their ids: two may be of one millisecond. */
+/**
+ * Returns the state and last update of each task by id; the time alone is ambiguous, since two
+ * updates may fall in one millisecond.
+ */
 export const readUpdates = async (
   db: Reader,
   tasks: readonly { taskId: string; tenantId: string }[],
@@ -75,7 +80,7 @@ export const readUpdates = async (
   )
 }
 
-/** A new one, which `worker` runs. */
+/** Adds the run of a new task that `worker` owns. */
 export const addRun = async (trx: Trx, run: TaskRun, worker: string): Promise<void> => {
   await trx
     .insertInto('task_runs')
@@ -83,7 +88,7 @@ export const addRun = async (trx: Trx, run: TaskRun, worker: string): Promise<vo
     .execute()
 }
 
-/** Whose key asks for it. */
+/** Returns the person whose key requested the task; undefined without a key. */
 export const personOf = async (
   db: Reader,
   { keyId }: Pick<TaskRun, 'keyId'>,
@@ -94,8 +99,8 @@ export const personOf = async (
 }
 
 /**
- * Stores what a task does; `lets` ends the ownership of `worker`. False when `worker` does not own
- * it any more: then nothing was written.
+ * Stores a run; `lets` also ends the ownership of `worker`. Returns false, and writes nothing, when
+ * `worker` no longer owns the task.
  */
 export const saveRun = async (
   trx: Trx,
@@ -133,12 +138,12 @@ export const readRuns = async (
   return new Map(rows.map(row => [row.task_id, runOf(row)]))
 }
 
-/** Something goes on with them by itself. */
+/** States in which a task continues without its caller; such tasks are not purged. */
 const MOVING_STATES = ['SUBMITTED', 'WORKING', 'AUTH_REQUIRED'].map(name => `TASK_STATE_${name}`)
 
 /**
- * Takes tasks away that ended before `before`, or have waited for their caller since then, with all
- * that belongs to them; says how many.
+ * Deletes tasks that ended before `before`, or have waited for their caller since then, with all
+ * their rows; at most `limit`. Returns the number of deleted tasks.
  */
 export const dropEnded = async (
   trx: Transaction<LedgerTables>,

@@ -1,20 +1,20 @@
 import type { TaskRunRow } from '../store/task-tables.ts'
 
-/** What a task does, and for whom; enough to go on with it after a restart. */
+/** Call that a task executes and its requester; sufficient to resume the task after a restart. */
 export interface TaskRun {
   taskId: string
   tenantId: string
-  /** Undefined for a caller without a key. */
+  /** Id of the requester's key; undefined for a caller without one. */
   keyId: string | undefined
   requestId: string
-  /** Undefined while it is not known what is asked for. */
+  /** Operation to call; undefined until the request is understood. */
   operationId: string | undefined
   input: unknown
-  /** The cell that the caller named. */
+  /** Cell that the caller named. */
   cellId: string | undefined
   waits: 'input' | 'gate' | undefined
   gateRequestId: string | undefined
-  /** Its ends stand in the audit: it does more than look. */
+  /** Whether the audit records the task's outcome; true for operations that do more than read. */
   audited: boolean
   createdAt: number
 }

@@ -9,17 +9,17 @@ const FINAL: readonly TaskState[] = [
   TaskState.TASK_STATE_REJECTED,
 ]
 
-/** Nothing comes after it. */
+/** Whether no other state can follow. */
 export const isFinal = (state: TaskState | undefined): boolean =>
   state !== undefined && FINAL.includes(state)
 
-/** The client has to do something before the task goes on by itself, or it is over. */
+/** Whether the task has ended or needs an action of the client before it continues. */
 export const isSettled = (state: TaskState | undefined): boolean =>
   isFinal(state) ||
   state === TaskState.TASK_STATE_INPUT_REQUIRED ||
   state === TaskState.TASK_STATE_AUTH_REQUIRED
 
-/** Names as our own surfaces write them: those of A2A 0.3. */
+/** State names in the coordinator's own APIs: those of A2A 0.3. */
 const NAMES = {
   [TaskState.TASK_STATE_SUBMITTED]: 'submitted',
   [TaskState.TASK_STATE_WORKING]: 'working',
@@ -35,7 +35,7 @@ type Named = keyof typeof NAMES
 export type StateName = (typeof NAMES)[Named]
 export const STATE_NAMES = Object.values(NAMES) as [StateName, ...StateName[]]
 
-/** Throws TypeError for a state that no task of ours has. */
+/** Throws TypeError for a state that the coordinator's tasks never have. */
 export const stateName = (state: TaskState | undefined): StateName => {
   const name = state === undefined ? undefined : NAMES[state as Named]
   if (name === undefined) throw new TypeError(`no name for task state ${state}`)

@@ -20,49 +20,52 @@ import { readNewest, readTransitions } from './transition-rows.ts'
 import type { Turns } from './turns.ts'
 
 /**
- * Tasks: work that has an id, outlives the connection that asked for it and, in the store, the
- * process. What is told of a task was stored before. A task that its reader may not see is
- * `not_found`, as none is.
+ * Tasks: work with an id that outlives the connection that requested it and, in the store, the
+ * process. Everything that is reported about a task was stored before. A task that its reader may
+ * not see is `not_found`, like an unknown one.
  */
 export interface Tasks extends Pick<TaskOwner, 'begin' | 'serve'>, Pick<Turns, 'isRunning'> {
   /**
-   * Posts a message to a task that waits for one, as the caller has seen it. Throws `conflict` when
-   * the task is at work, has ended or has another message, and `rate_limited`.
+   * Posts a message to a task that waits for input, as the caller has seen it. Throws `conflict`
+   * when the task is running, has ended or has another message, and `rate_limited`.
    */
   send(seen: Task, tenantId: string, sent: Sent): Promise<Begun>
   /**
-   * Ends it as cancelled; throws `conflict` for one that has another end. Where another process
-   * owns it and does not end it within 20 s, the answer is the task as it is.
+   * Cancels a task; throws `conflict` when it has ended otherwise. When another process owns the
+   * task and does not end it within 20 s, returns the task as it is.
    */
   cancel(taskId: string, tenantId: string, actor: string): Promise<Task>
   /**
-   * Goes on with every task that has mail, was decided at a gate, or has lost its owner, unless
-   * another process that lives is at work on it.
+   * Continues every task that has mail, whose gate request was decided, or that has lost its owner,
+   * unless another live process is running it.
    */
   look(): Promise<void>
   close(): Promise<void>
-  /** A message that the task has taken before: its mail is read, if it has not been. */
+  /**
+   * Result for a message that the task accepted before; its mail is delivered if it is still
+   * waiting.
+   */
   again(taskId: string): Begun
-  /** The task that took the same message of this key before. Throws as `begin` does. */
+  /** Id of the task that accepted the same message of this key before. Throws as `begin` does. */
   taken(keyId: string, message: Message): Promise<string | undefined>
   get(taskId: string, reader: TaskReader): Promise<Task>
   run(taskId: string): Promise<TaskRun>
-  /** Those of many tasks, by their ids. */
+  /** Runs of several tasks by task id. */
   runs(taskIds: readonly string[]): Promise<Map<string, TaskRun>>
   list(request: ListTasksRequest, reader: TaskReader): Promise<ListTasksResponse>
-  /** The task as it is when this is called, then everything that happens to it. */
+  /** Returns the current task and a subscription to all later events. */
   follow(taskId: string, reader: TaskReader): Promise<{ task: Task; events: Subscription }>
   unfollow(taskId: string, events: Subscription): void
   transitions(
     taskId: string,
     page?: { after?: number; limit?: number },
   ): Promise<TaskTransitionRow[]>
-  /** The newest of each task, at most `limit`, in their order. */
+  /** Newest transitions of each task, at most `limit` per task, oldest first. */
   newestTransitions(
     taskIds: readonly string[],
     limit: number,
   ): Promise<Map<string, TaskTransitionRow[]>>
-  /** Takes tasks away that ended before this time. */
+  /** Deletes tasks that ended before this time; returns the number deleted. */
   drop(before: number): Promise<number>
 }
 
@@ -75,7 +78,10 @@ export interface TaskParts {
 }
 
 const DROPPED_AT_ONCE = 500
-/** Mail that came while a task was taken over here is seen then. */
+/**
+ * Interval between mailbox checks, which find mail that was posted while this process took over a
+ * task.
+ */
 const HEED_EVERY_MS = LEASE_MS / 3
 
 export const createTasks = (parts: TaskParts): Tasks => {
@@ -114,7 +120,7 @@ export const createTasks = (parts: TaskParts): Tasks => {
     const { events } = followed
     const task = structuredClone(told ?? followed.task)
     if (isFinal(task.status?.state)) followers.remove(taskId, events)
-    // it may have gone on since it was read
+    // the task may have changed since it was read
     else if (told === undefined) await followers.look()
     return { task, events }
   }

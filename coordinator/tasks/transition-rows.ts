@@ -30,7 +30,7 @@ export const lastTransition = (
     .limit(1)
     .executeTakeFirst()
 
-/** The newest rows of each of these tasks, at most `limit`, in their order. */
+/** Returns the newest rows of each task, at most `limit` per task, oldest first. */
 export const readNewest = async (
   db: Reader,
   taskIds: readonly string[],

@@ -2,23 +2,26 @@ import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../shared/canonical-json.ts'
 import type { TaskTransitionRow } from '../store/task-tables.ts'
 
-/** `prev` of a task's first row. */
+/** `prev` of the first row of a task. */
 export const FIRST = '0'.repeat(64)
 
 export type Unsealed = Omit<TaskTransitionRow, 'prev' | 'hash'>
 
-/** SHA-256 over the row and the hash before it, hexadecimal. */
+/** SHA-256 of the row and the previous hash, hexadecimal. */
 const hashOf = (row: Unsealed & { prev: string }): string =>
   createHash('sha256').update(canonicalJson(row)).digest('hex')
 
-/** The next link of a task's chain. */
+/** Returns the next link of a task's chain. */
 export const sealed = (row: Unsealed, prev: string): TaskTransitionRow => ({
   ...row,
   prev,
   hash: hashOf({ ...row, prev }),
 })
 
-/** Number of the first row that is not as it was written, or not where it was; undefined if none. */
+/**
+ * Returns the number of the first row that was altered or is out of place; undefined if there is
+ * none.
+ */
 export const brokenAt = (rows: readonly TaskTransitionRow[]): number | undefined => {
   let prev = FIRST
   for (const [index, { hash, ...row }] of rows.entries()) {

@@ -3,11 +3,11 @@ import type { TaskRun } from './task-run.ts'
 import type { TaskState } from './task-state.ts'
 
 export interface StatusMore {
-  /** What the agent says with it. */
+  /** Content of the agent's message with the status. */
   parts?: Part[]
-  /** In plain words, for the history of states. */
+  /** Reason in plain words, for the history of states. */
   reason?: string
-  /** What the task is from now on; what it waits for is kept with it. */
+  /** Changes to the run from this status on, including what the task waits for. */
   run?: Partial<
     Pick<
       TaskRun,
@@ -21,30 +21,30 @@ export interface StatusMore {
       | 'audited'
     >
   >
-  /** Who did it: `key:…`; the coordinator by default. */
+  /** Actor of the change, such as `key:…`; the coordinator by default. */
   actor?: string
 }
 
-/** One stretch of work on a task: from a message to an end or to a question. */
+/** One period of work on a task: from a message to an end or a question. */
 export interface Turn {
   taskId: string
   contextId: string
   /** Aborts when the task is cancelled or the coordinator stops. */
   signal: AbortSignal
-  /** Artifacts that the task has already. */
+  /** Artifacts that the task has so far. */
   artifacts: readonly Artifact[]
   status(state: TaskState, more?: StatusMore): void
   artifact(artifact: Artifact, more?: { append?: boolean; lastChunk?: boolean }): void
 }
 
-/** What is done in a turn. When it throws, the task has failed. */
+/** Work of a turn; an error fails the task. */
 export type Work = (turn: Turn) => Promise<void>
 
-/** How a turn begins: its first state, which is stored before anything is done, and what is done then. */
+/** Start of a turn: its first state, which is stored before the work begins, and the work. */
 export interface Opening {
   state: TaskState
   more?: StatusMore
-  /** Absent where the first state settles the task. */
+  /** Work of the turn; absent when the first state settles the task. */
   work?: Work
 }
 

@@ -7,20 +7,20 @@ import { dataPart, textPart } from './parts.ts'
 import { TaskState } from './task-state.ts'
 import type { StatusMore, Work } from './turn.ts'
 
-/** Turns that run at one time, and of one tenant. */
+/** Maximum number of concurrent turns, in total and per tenant. */
 export const MAX_RUNNING = 2000
 export const MAX_RUNNING_PER_TENANT = 500
 
 export interface TurnParts extends LiveParts {
   lease: Lease
   logger: Pick<Logger, 'warn' | 'error'>
-  /** From now on what happens to the task is not told here. */
+  /** Called when this process stops reporting the events of a task. */
   left: (taskId: string) => void
-  /** Called for a task that has left with mail that nobody has acted on. */
+  /** Called for a task whose turn has ended with unhandled mail. */
   mailed: (taskId: string) => void
 }
 
-/** The turns that run in this process; each task has at most one. */
+/** Turns that run in this process, at most one per task. */
 export class Turns {
   readonly #parts: TurnParts
   readonly #lives = new Map<string, Live>()
@@ -56,7 +56,10 @@ export class Turns {
     return this.#lives.get(taskId)?.isLost === false
   }
 
-  /** Throws `draining`, and `rate_limited` where no further turn of the tenant may run. */
+  /**
+   * Throws `draining` during shutdown, and `rate_limited` when no further turn of the tenant may
+   * run.
+   */
   requireRoom(tenantId: string): void {
     if (this.#isClosing) throw new ShoalError('draining', 'the coordinator stops')
     if (this.#lives.size >= MAX_RUNNING)
@@ -67,7 +70,10 @@ export class Turns {
       throw new ShoalError('rate_limited', `${own} tasks of this tenant run already`)
   }
 
-  /** Runs one turn to its end; its task always has a state that somebody can act on. */
+  /**
+   * Runs one turn to its end. A turn that throws or ends without a result fails the task, except
+   * during shutdown.
+   */
   async perform(live: Live, work: Work | undefined): Promise<void> {
     await live.flushed()
     const isAtWork = () => !live.isOver && !live.isLost && !this.#isClosing
@@ -82,16 +88,16 @@ export class Turns {
   }
 
   /**
-   * Ends the turn of a task as cancelled; undefined when none is at work here. Rejects with
-   * `TaskElsewhere` when another process has the task, else when its end cannot be stored now: it
-   * is tried until it is.
+   * Ends the turn of a task as cancelled; undefined when no turn of it runs here. Rejects with
+   * `TaskElsewhere` when another process has the task, and with the store's error when the end
+   * cannot be stored now, which is retried until it succeeds.
    */
   cancel(taskId: string, actor: string): Promise<void> | undefined {
     const live = this.#lives.get(taskId)
     if (live === undefined || live.isOver || live.isLost) return undefined
     live.status(TaskState.TASK_STATE_CANCELED, cancellationBy(actor))
     live.abort()
-    // also when nobody waits for it any more
+    // the turn leaves even when no caller waits for the result
     void live.flushed().then(() => this.leave(live))
     return live.stored()
   }
@@ -104,7 +110,7 @@ export class Turns {
     if (live.hasMail) this.#parts.mailed(id)
   }
 
-  /** Stops all turns without an end, and lets go of what this process owns. */
+  /** Stops all turns without ending their tasks, and ends the lease of this process. */
   async close(): Promise<void> {
     const { ledger, lease, logger } = this.#parts
     this.#isClosing = true
@@ -142,7 +148,10 @@ export const cancellationBy = (actor: string): StatusMore => ({
   run: { waits: undefined },
 })
 
-/** Resolves where another process owns the task: it acts on what is in the store. */
+/**
+ * Waits for a store; resolves also when another process owns the task, since that process acts on
+ * the stored mail.
+ */
 export const unlessElsewhere = async (stored: Promise<void> | undefined): Promise<void> => {
   try {
     await stored
