@@ -8,7 +8,7 @@ import type { Identity } from './identity.ts'
 import type { OwnIdentity } from './own-identity.ts'
 import { readStart, refusal, unreachable } from './refusal.ts'
 
-/** Who asks, and whom the answer must come from. */
+/** Identity of the requester, and the address and authority of the coordinator that must answer. */
 export interface Asker {
   /** Address of the coordinator. */
   url: string
@@ -17,7 +17,7 @@ export interface Asker {
   authorization?: string
   /** The start of the daemon that asks. */
   bootId?: string | undefined
-  /** Only looks: it is not the daemon that asks. */
+  /** True for a diagnostic request that does not come from the running daemon. */
   probe?: boolean
   timeoutSeconds: number
   signal: AbortSignal

@@ -1,7 +1,10 @@
 /** Pause before restart n (from 0) of something that failed: 1 s, 2 s, 4 s … at most one minute. */
 export const backoffMs = (restart: number): number => Math.min(60_000, 1000 * 2 ** restart)
 
-/** So many tries, about half a minute, a coordinator is taken to be starting again. */
+/**
+ * Number of tries, about half a minute in total, during which a coordinator is assumed to be
+ * restarting.
+ */
 const PATIENT_TRIES = 12
 
 /**

@@ -4,7 +4,7 @@ import * as z from 'zod'
 const isLoopback = (hostname: string): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 
-/** Why a coordinator's address cannot be used, or undefined. */
+/** Returns the reason why a coordinator's address cannot be used, or undefined if it can. */
 export const addressFault = (text: string): string | undefined => {
   if (!URL.canParse(text)) return 'it is not a URL'
   const url = new URL(text)

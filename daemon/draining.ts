@@ -35,7 +35,7 @@ export interface DrainOptions {
   /** Aborts when it is to stop at once. */
   signal: AbortSignal
   answers: Pick<Answers, 'idle'>
-  /** How long answers may take to end. */
+  /** Time limit for running answers to end. */
   drainSeconds: number
   wait?: Wait
 }

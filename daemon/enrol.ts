@@ -12,7 +12,10 @@ import { fetchAuthority } from './pin.ts'
 
 export interface EnrolOptions {
   url: string
-  /** As the operator gave it, with or without the fingerprint of the coordinator's authority. */
+  /**
+   * Join token as the operator entered it, with or without the fingerprint of the coordinator's
+   * authority.
+   */
   token: string
   name: string
   signer: Signer

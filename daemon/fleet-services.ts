@@ -127,7 +127,7 @@ const openCell = async (
   }
 }
 
-/** What the connections to the coordinator share. */
+/** Options shared by all connections to the coordinator. */
 const reachOf = ({ parts, identity, url, health }: FleetCell) => ({
   identity,
   url,

@@ -5,13 +5,13 @@ export type ServiceState = 'starting' | 'running' | 'waiting' | 'stopped'
 
 export interface ServiceHealth {
   state: ServiceState
-  /** Why it is not running, in plain words. */
+  /** Reason why the service is not running, in plain words. */
   reason: string | undefined
   /** Unix time in milliseconds. */
   since: number
 }
 
-/** The one place where every service's state is told. */
+/** Registry of every service's state. */
 export interface Health {
   report(service: string, state: ServiceState, reason?: string): void
   view(): Record<string, ServiceHealth>
@@ -34,8 +34,8 @@ export const createHealth = (logger: Logger, now: () => number = Date.now): Heal
 const STUCK_MS = 60_000
 
 /**
- * True while a supervisor has no reason to start the process anew: no service hangs in its start,
- * and samples have somewhere to go, the coordinator or the disk.
+ * False once a supervisor should restart the process: a service hangs in its start, or samples can
+ * reach neither the coordinator nor the disk.
  */
 export const isSound = (view: Record<string, ServiceHealth>, now: number): boolean => {
   const isStuck = ({ state, since }: ServiceHealth) =>

@@ -5,11 +5,14 @@ import { CELL_ID } from '../shared/ids.ts'
 import { readPrivate, replacePrivate } from '../shared/private-file.ts'
 import { PublicKey } from '../shared/signing.ts'
 
-/** Who this cell is. Kept in `identity.json`; whoever has the credential is this cell. */
+/**
+ * Identity of this cell, stored in `identity.json`. The credential alone proves it: any holder is
+ * accepted as this cell.
+ */
 export const Identity = z.looseObject({
   cell_id: z.string().regex(CELL_ID),
   credential: z.string().min(1),
-  /** When the credential was given, unix milliseconds by the cell's clock. */
+  /** Time at which the credential was issued, in Unix milliseconds by the cell's clock. */
   credential_at: z.int().exactOptional(),
   /** A credential that was given and is not confirmed yet; both are good until it is. */
   next_credential: z.string().min(1).exactOptional(),
@@ -25,8 +28,8 @@ export const Identity = z.looseObject({
 export type Identity = z.infer<typeof Identity>
 
 /**
- * The credential to come with. As soon as there is a new one it is that: whatever uses it first ends
- * the old one, and who comes with the old one afterwards is taken for a copy of this cell.
+ * Credential to authenticate with: the new one as soon as it exists. Its first use revokes the old
+ * one; a later use of the old one indicates a copy of this cell.
  */
 export const credentialOf = (identity: Pick<Identity, 'credential' | 'next_credential'>): string =>
   identity.next_credential ?? identity.credential

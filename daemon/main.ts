@@ -16,7 +16,7 @@ import { startingConfig } from './desired/desired-file.ts'
 import { settingsOf } from './desired/settings.ts'
 import { inferenceService } from './services/inference.ts'
 
-/** A daemon that has not ended by itself so long after it was told to is ended. */
+/** Time that the daemon has to stop by itself after a signal; then the process is ended. */
 const STOP_TIMEOUT_MS = 9000
 
 /** Slots and threads are measured again at this start. */

@@ -9,7 +9,7 @@ type Changes = Partial<
 
 /** The identity of the running daemon; its fields are the current ones whenever they are read. */
 export interface OwnIdentity extends Identity {
-  /** Of this start: made anew each time and never written down. */
+  /** Id of this start, generated each time and never stored. */
   readonly boot_id: string
   /** Changes the file and then these fields; one change after another. */
   update(changes: Changes): Promise<void>

@@ -7,8 +7,8 @@ const MAX_BODY_BYTES = 16 * 1024
 const Body = z.object({ error: z.object({ message: z.string(), code: z.unknown().optional() }) })
 
 /**
- * For answers without shoal's error body, for instance of a proxy in between. 401 is none of them:
- * only the coordinator itself can say that a credential is not good.
+ * Error codes for answers without shoal's error body, for instance from a proxy. 401 is excluded:
+ * only the coordinator itself can reject a credential.
  */
 const codeOfStatus: Record<number, ErrorCode> = {
   403: 'forbidden',
@@ -33,7 +33,9 @@ export const refusal = async (response: IncomingMessage): Promise<ShoalError> =>
   })
 }
 
-/** Whether the coordinator has agreed, with an answer that makes no sense: a refusal has no cause. */
+/**
+ * Whether the coordinator accepted the request but answered unintelligibly; a refusal has no cause.
+ */
 export const isPoorAnswer = (error: unknown): boolean =>
   error instanceof ShoalError && error.code === 'upgrade_required' && error.cause !== undefined
 
@@ -70,7 +72,10 @@ export const unreachable = (url: URL, cause: unknown): ShoalError => {
   })
 }
 
-/** What node and OpenSSL call it (node: doc/api/tls.md, "X509 certificate error codes"). */
+/**
+ * Explanations of the error codes of node and OpenSSL (node: doc/api/tls.md, "X509 certificate
+ * error codes").
+ */
 const certificateFaults: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for other names',
   CERT_HAS_EXPIRED: 'its certificate has expired, or the clock of this machine is wrong',

@@ -4,8 +4,8 @@
 export interface Service {
   name: string
   /**
-   * Resolves when the service is usable. After the signal aborts it lets go of every handle.
-   * A failure later is told through `fail`; the supervisor then starts it again, after a pause.
+   * Resolves when the service is usable. The service releases every handle once the signal aborts.
+   * It reports later failures through `fail`; the supervisor then restarts it after a pause.
    */
   start(context: ServiceContext): Promise<void>
 }

@@ -44,7 +44,7 @@ const keepRunning = async (service: Service, options: SupervisorOptions): Promis
   health.report(service.name, 'stopped')
 }
 
-/** One life of a service: resolves with what ended it, or with nothing when it was told to stop. */
+/** Runs a service once. Resolves with the error that ended it, or with undefined after a stop. */
 const runOnce = (
   service: Service,
   signal: AbortSignal,

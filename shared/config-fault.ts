@@ -40,7 +40,7 @@ const quoteValue = (key: string, value: unknown): string => {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
 }
 
-/** Allowed values, in words. */
+/** Describes the allowed values in plain words. */
 const describeAllowed = (node: Node | undefined): string => {
   const allowed = node === undefined ? undefined : describeNode(node)
   return allowed === undefined ? 'not allowed here' : `expected ${allowed}`

@@ -1,6 +1,9 @@
 import type { Readable } from 'node:stream'
 
-/** Set by a launcher whose children must not outlive it: their standard input is a pipe from it. */
+/**
+ * Environment variable of a launcher whose children must not outlive it: their standard input is a
+ * pipe from it.
+ */
 export const LIFELINE = 'SHOAL_STDIN_LIFELINE'
 
 /**

@@ -11,10 +11,10 @@ const LOOK_MS = 5
 
 /**
  * Writes lines to a file descriptor, in order, and flushes the buffer at process exit. Logging must
- * do no harm: a stalled or closed reader, or a full disk, costs lines and nothing else: no
- * unbounded memory, no crash, no hanging exit. pino's own output is not used because it retries
- * forever at exit once its reader has left (sonic-boom 4.2.1, `flushSync`). Files and sockets are
- * written in the background.
+ * do no harm: a stalled or closed reader, or a full disk, only costs lines, and causes no unbounded
+ * memory, crash or hanging exit. pino's own output is not used because it retries forever at exit
+ * once its reader has left (sonic-boom 4.2.1, `flushSync`). Files and sockets are written in the
+ * background.
  */
 export const openLogOutput = (given: number): { write: (line: string) => void } => {
   const own = openNonBlocking(given)

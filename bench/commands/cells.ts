@@ -19,7 +19,7 @@ export interface BenchCellsOptions {
   url: string
   folder: string
   coordinatorKey: string
-  /** Where journals are kept; many cells sharing one disk distort the cost of each. */
+  /** Location of the journals; many cells sharing one disk distort the cost of each. */
   journal: 'disk' | 'memory'
   cells: { id: string; credential: string; privateKey: string }[]
 }

@@ -62,7 +62,7 @@ export const DOMAINS = [
   'webhooks',
 ] as const
 
-/** What stands around the domains, from the inside out; a later one imports the earlier ones. */
+/** Folders around the domains, from the inside out; a later one imports the earlier ones. */
 export const AROUND = [
   'tls',
   'broker',

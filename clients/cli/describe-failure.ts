@@ -57,7 +57,7 @@ const stepsOf = (error: ShoalError, scene: Scene): string[] => {
   return [...helpForField(scene.command, error.param), ...(step === undefined ? [] : [step])]
 }
 
-/** For something that does not exist: the command that lists what does. */
+/** Command that lists what exists, for an id that was not found. */
 const listStep = ({ code, param }: ShoalError, command: Command): string | undefined => {
   const name = param?.endsWith('_id') === true ? param : command.registeredArguments.at(-1)?.name()
   if (code !== 'not_found' || name === undefined) return undefined
@@ -66,7 +66,7 @@ const listStep = ({ code, param }: ShoalError, command: Command): string | undef
   return list.name() === words.at(-1) ? `${pathOf(list)} lists the existing ids` : undefined
 }
 
-/** For something in a conflicting state: the command that shows its state. */
+/** Command that shows the state of an object, for a conflict with that state. */
 const showStep = ({ code }: ShoalError, command: Command): string | undefined => {
   if (code !== 'conflict') return undefined
   const show =

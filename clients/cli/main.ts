@@ -36,7 +36,7 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
     if (isHelp(error)) return
     if (env.SHOAL_DEBUG) console.error(error)
     const { text, code } = describeFailure(error, await sceneOf(program, words, json, opened))
-    // Otherwise the help that was written is sufficient
+    // The help that Commander has printed is sufficient for an incomplete command
     if (json || !isShort(error)) process.stderr.write(text)
     process.exitCode = code
   }

@@ -9,13 +9,16 @@ import { isUrgent } from './urgent.ts'
 const MAX_OPEN = 1000
 
 export interface AdmissionParts {
-  /** What a cell has announced; undefined when it has not been heard of since the start. */
+  /**
+   * Verbs that a cell has announced; undefined if it has not announced itself since the coordinator
+   * started.
+   */
   verbs: (cellId: string) => readonly VerbFacts[] | undefined
   /** Capability level that a cell has announced. */
   capability: (cellId: string) => number
 }
 
-/** What is known of a command before it is made. */
+/** Facts about a command that are settled before it is created. */
 export interface Prepared {
   facts: VerbFacts
   hazard: Hazard
@@ -32,7 +35,7 @@ export class CommandAdmission {
     this.#open = open
   }
 
-  /** Throws why the command cannot be made for its cell. */
+  /** Throws the reason why the command cannot be created for its cell. */
   prepare(request: CommandRequest): Prepared {
     const { cellId, deviceId, mode } = request
     const facts = this.#factsOf(request)
@@ -57,7 +60,10 @@ export class CommandAdmission {
     })
   }
 
-  /** A device that gets too many commands keeps no room from the others, nor from what is urgent. */
+  /**
+   * Throws `rate_limited` when too many commands are open. Lanes are bounded separately, so that
+   * one device cannot block the others; urgent commands are counted apart.
+   */
   #requireRoom(request: CommandRequest, { urgent = false }: VerbFacts): void {
     const { verbs } = this.#parts
     const open = this.#open.ofCell(request.cellId).filter(one => isUrgent(one, verbs) === urgent)

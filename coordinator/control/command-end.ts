@@ -3,13 +3,13 @@ import { type CommandRecord, isFinal } from './command.ts'
 import type { Commands } from './commands.ts'
 
 export interface CommandEndOptions {
-  /** After this time what is known then is the answer. */
+  /** Time limit for the command to end; after it, the latest known record is returned. */
   timeoutMs: number
   signal: AbortSignal
   wait?: Wait
 }
 
-/** Between two looks, which cost next to nothing: an open command is in memory. */
+/** Polling interval. Polling is cheap because open commands are in memory. */
 const LOOK_MS = 25
 
 /** The command when it has ended, or as it stands when the time is up or the signal aborts. */

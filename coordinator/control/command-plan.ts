@@ -11,9 +11,9 @@ import {
 import type { CommandRecord } from './command.ts'
 import type { CommandRequest } from './command-request.ts'
 
-/** What a cell would do for a command, as it said itself. */
+/** Plan of a command, as the cell itself reported it. */
 export interface CommandPlan {
-  /** For people and their approval; `createWithin` takes it with that. */
+  /** Plan that people approve; `createWithin` takes it with their approval. */
   plan: ApprovedPlan['plan']
   hazard: Hazard
   /** Gate that must approve the plan; absent when nobody has to. */
@@ -29,7 +29,7 @@ const planned = (part: PlanPart, checks: Precondition[]): CommandPlan => ({
   checks,
 })
 
-/** The plan of a cell that cannot plan yet: what is known of the verb, and no operations. */
+/** Plan for a cell that cannot plan yet: the known facts of the verb, without operations. */
 export const unresolvedPlan = (
   { cellId, deviceId, verb }: Pick<CommandRequest, 'cellId' | 'deviceId' | 'verb'>,
   hazard: Hazard,
@@ -38,7 +38,7 @@ export const unresolvedPlan = (
   return planned({ cell_id: cellId, ...device, verb, hazard, operations: [], bounds: {} }, [])
 }
 
-/** The plan that a dry run came back with; throws why there is none. */
+/** Returns the plan of a completed dry run; throws the reason if there is none. */
 export const planFrom = (dry: CommandRecord): CommandPlan => {
   if (dry.state !== 'succeeded') throw refusalOf(dry)
   const { data } = DryRun.safeParse(dry.result)
@@ -50,7 +50,7 @@ export const planFrom = (dry: CommandRecord): CommandPlan => {
 const isOf = (part: PlanPart, { cellId, verb, deviceId }: CommandRecord): boolean =>
   part.cell_id === cellId && part.verb === verb && part.device_id === deviceId
 
-/** Reasons of a cell for which the requester has to change the request. */
+/** Rejection reasons that the requester can fix, with the parameter at fault. */
 const REQUESTERS: Readonly<Record<string, string>> = {
   invalid_params: 'params',
   unknown_device: 'device_id',

@@ -24,13 +24,13 @@ export interface CommandRequest {
   params: Record<string, unknown>
   mode: Command['mode']
   ttlSeconds: number
-  /** What the plan of these parameters says; the highest of the verb by default. */
+  /** Hazard according to the plan of these parameters; defaults to the highest of the verb. */
   hazard?: Hazard
-  /** What of the parameters may stand in the audit. */
+  /** Parameters that may be recorded in the audit. */
   noted?: Record<string, string>
 }
 
-/** What a command is made of, beside what was requested. */
+/** Inputs of a command other than the request itself. */
 export interface Making {
   hazard: Hazard
   fence: number
@@ -98,7 +98,10 @@ export const requireCapable = (
 
 type Judged = Pick<Command, 'cell_id' | 'device_id' | 'hazard' | 'mode' | 'approval'>
 
-/** What has no canonical form cannot be signed: half a character, for instance. */
+/**
+ * Throws `invalid_request` for parameters that are too large or cannot be signed, because they have
+ * no canonical form (a lone surrogate, for instance).
+ */
 export const requireSignable = ({ params }: CommandRequest): void => {
   try {
     if (Buffer.byteLength(canonicalJson(params)) <= MAX_PARAMS_BYTES) return
@@ -111,7 +114,7 @@ export const requireSignable = ({ params }: CommandRequest): void => {
   })
 }
 
-/** Parameters are not written into the audit by themselves: they may hold what is secret. */
+/** Audit entry of a new command. Only `noted` parameters are included: the others may be secret. */
 export const creationOf = (
   { cellId, deviceId, verb, mode, noted }: CommandRequest,
   by: Actor,

@@ -86,7 +86,7 @@ export class CommandSender {
     return this.#parts.change(record, { state: 'sent', sends: record.sends + 1 })
   }
 
-  /** What acts in the world goes out only when the disk knows that it may have run. */
+  /** Publishes a command. One that acts is first recorded on disk as possibly executed. */
   async #publish(sent: CommandRecord): Promise<void> {
     const { ledger, signer, capability, publish, logger } = this.#parts
     try {

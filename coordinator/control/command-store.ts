@@ -77,7 +77,10 @@ export const isStored = async (trx: SealedTrx, id: string): Promise<boolean> => 
   return (await query.executeTakeFirst()) !== undefined
 }
 
-/** Those that have not ended, oldest first: ids of one millisecond have no order, fences have. */
+/**
+ * Returns the commands that have not ended, oldest first. Fences order them, because ids of the
+ * same millisecond have no order.
+ */
 export const readOpen = async ({ read }: Ledger): Promise<CommandRecord[]> => {
   const query = read.selectFrom('commands').selectAll()
   const rows = await query

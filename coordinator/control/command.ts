@@ -8,7 +8,10 @@ import {
 } from '../../shared/wire/command.ts'
 import type { CommandRow } from '../store/cell-tables.ts'
 
-/** `queued` and `sent` are what the coordinator knows by itself; the others the cell has said. */
+/**
+ * State of a command. The coordinator sets `queued` and `sent`; all others are reported by the
+ * cell.
+ */
 export type CommandState = 'queued' | 'sent' | AckState
 
 /** A command as the coordinator keeps it. Times are unix milliseconds. */
@@ -23,30 +26,30 @@ export interface CommandRecord {
   mode: Command['mode']
   fence: number
   state: CommandState
-  /** Why, as a word and in plain words. */
+  /** Reason code of the state; `message` explains it in plain words. */
   reason?: string
   message?: string
   result?: unknown
-  /** How far it has come, while it is executing. Never on the disk. */
+  /** Progress of a command that is executing. Never stored on disk. */
   progress?: CommandProgress
   issuedAt: number
   expiresAt: number
   updatedAt: number
   timeoutSeconds: number
-  /** How often it was given to the broker. */
+  /** Number of times the command was handed to the broker. */
   sends: number
-  /** Who asked for it. */
+  /** Requester of the command. */
   requestedBy: string
-  /** What goes to the cell. */
+  /** Signed command, as it is sent to the cell. */
   signed: Command
 }
 
-/** After that long without the ack that must come, nobody will learn more. */
+/** Time that an overdue ack is still waited for; a later one is not expected. */
 const GRACE_MS = 5000
 
 export const isFinal = (state: CommandState): boolean => FINAL_STATES.includes(state)
 
-/** When a command that has not ended is given up. */
+/** Time at which a command that has not ended is given up. */
 export const deadlineOf = ({
   state,
   expiresAt,
@@ -59,8 +62,9 @@ export const deadlineOf = ({
 const NOT_SENT = 'not_sent'
 
 /**
- * What giving up means: one that was never sent did surely not run. Of one that was `queued` before
- * a restart nobody knows: the word that it was sent may have been lost with the process.
+ * Final state of a command that is given up. A command that was never sent certainly did not run.
+ * The outcome of one that was `queued` before a restart is unknown: the record that it was sent may
+ * have been lost with the process.
  */
 export const givenUp = ({ state }: Pick<CommandRecord, 'state'>, isFromBefore = false) =>
   state === 'queued' && !isFromBefore
@@ -70,8 +74,8 @@ export const givenUp = ({ state }: Pick<CommandRecord, 'state'>, isFromBefore = 
 const ORDER: readonly CommandState[] = ['queued', 'sent', 'accepted', 'executing']
 
 /**
- * Whether a cell's word changes what is known. States only go forward; an end stays, but what the
- * coordinator has given up becomes known when the cell tells it after all.
+ * Whether an ack of the cell changes the record. States only advance and final states are kept, but
+ * the cell can still report the outcome of a command that the coordinator has given up.
  */
 export const follows = (from: CommandState, to: AckState, reason?: string): boolean => {
   if (from === 'expired' && reason === NOT_SENT) return true
@@ -84,7 +88,7 @@ export const follows = (from: CommandState, to: AckState, reason?: string): bool
 export const laneOf = ({ cellId, deviceId = '' }: Pick<CommandRecord, 'cellId' | 'deviceId'>) =>
   `${cellId} ${deviceId}`
 
-/** At most twice, and never when its life is over. */
+/** Whether a command may be sent: at most twice, and never after it has expired. */
 export const maySend = (
   { state, sends, expiresAt }: Pick<CommandRecord, 'state' | 'sends' | 'expiresAt'>,
   now: number,

@@ -57,12 +57,15 @@ export const createCommands = async (parts: CommandsParts): Promise<Commands> =>
 export class Commands {
   readonly #parts: CommandsParts
   readonly #open = new OpenCommands()
-  /** Queued when this process started: they may have been sent before. */
+  /** Ids of commands that were queued when this process started; they may have been sent before. */
   readonly #fromBefore = new Set<string>()
   readonly #changed: WriteBehind
   readonly #admission: CommandAdmission
   readonly #sender: CommandSender
-  /** What follows a call is no part of it, and marks no changes of it. */
+  /**
+   * Async context outside all calls: work that follows a call is not part of it and marks no
+   * changes for it.
+   */
   readonly #outsideCalls = AsyncLocalStorage.snapshot()
   #prunedAt: number
 
@@ -86,8 +89,8 @@ export class Commands {
   }
 
   /**
-   * What the cell would do, by a dry run: nothing moves. Throws what a person can do about it.
-   * A cell that cannot plan yet answers for nothing unsafe (`conflict`).
+   * Returns what the cell would do, from a dry run that changes nothing. Throws errors that a
+   * person can act on; for a cell that cannot plan yet, an unsafe command is a `conflict`.
    */
   async plan(
     request: Omit<CommandRequest, 'mode' | 'ttlSeconds'>,
@@ -240,7 +243,10 @@ export class Commands {
   }
 }
 
-/** For news that do not say why: what was said of an earlier state does not hold any more. */
+/**
+ * Drops the explanation of an earlier state, which no longer applies after an update without a
+ * reason.
+ */
 const withoutWhy = ({ reason, message, progress, ...record }: CommandRecord): CommandRecord =>
   record
 

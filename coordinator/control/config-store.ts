@@ -7,7 +7,7 @@ import { nextSequence } from '../store/sequences.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
-/** What one cell, or all cells with a tag, are to be set to. */
+/** Desired configuration of one cell, or of all cells with a tag. */
 export interface ConfigDocument {
   scope: 'cell' | 'tag'
   /** The cell's id, or the tag. */

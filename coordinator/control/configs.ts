@@ -14,14 +14,14 @@ import {
   writeConfig,
 } from './config-store.ts'
 
-/** What a cell is to be set to, what that was made of, and what the cell says of it. */
+/** Desired configuration of a cell, the documents it was merged from, and the cell's own report. */
 export interface CellConfig {
-  /** In the order in which their documents are laid over each other. */
+  /** Tags in the order in which their documents are merged. */
   tags: readonly string[]
   sources: ConfigDocument[]
   version: number
   document: Record<string, unknown>
-  /** Undefined when the cell has not said anything since the coordinator started. */
+  /** Cell's latest report; undefined if there was none since the coordinator started. */
   reported: (Reported & { at: number }) | undefined
 }
 
@@ -45,7 +45,7 @@ export interface Configs {
   set(change: ConfigChange, by: Actor): Promise<ConfigDocument>
   /** Throws `not_found`. */
   show(cellId: string): Promise<CellConfig>
-  /** A cell has told what it is, in the message with this id: it is told what it is to be. */
+  /** Answers a cell's announcement, the message with this id, with its desired configuration. */
   born(cellId: string, messageId: string): Promise<void>
   /** One body of the `reported` topic. */
   reported(cellId: string, body: unknown): void

@@ -8,16 +8,16 @@ import type { Store } from '../store/store.ts'
 import { type Commands, createCommands } from './commands.ts'
 import { type Configs, createConfigs } from './configs.ts'
 
-/** What the coordinator wants of cells: commands and configuration. */
+/** Control of cells: commands and configuration. */
 export interface Control {
   commands: Commands
   configs: Configs
-  /** What cells say of it. */
+  /** Receives the messages of cells about commands and configuration. */
   hears: ControlEars
 }
 
 export interface ControlEars {
-  /** A cell has told what it is, in the message with this id. */
+  /** A cell has announced itself in the message with this id. */
   birth(cellId: string, messageId: string): void
   /** A cell has connected and is ready to listen. */
   connected(cellId: string): void
@@ -45,7 +45,10 @@ export const createControl = async (parts: ControlParts): Promise<Control> => {
     return presence !== undefined && presence !== 'unknown' && presence !== 'dead'
   }
 
-  /** Those of the join token lie on top: a cell cannot overrule them by calling itself more. */
+  /**
+   * Returns the tags of a cell. Those of its join token come last, so that a cell cannot override
+   * them by announcing more.
+   */
   const tagsOf = async (cellId: string): Promise<string[] | undefined> => {
     const cell = await cells.get(cellId)
     if (cell === undefined || cell.revokedAt !== undefined) return undefined

@@ -8,7 +8,7 @@ import type { Commands } from './commands.ts'
 import type { Configs } from './configs.ts'
 import { type ControlEars, createControl } from './control.ts'
 
-/** What the coordinator wants of cells. */
+/** Operations on the commands and configuration of cells. */
 export interface ControlViews {
   commands: Pick<Commands, 'create' | 'createWithin' | 'get' | 'list' | 'needsApproval' | 'plan'>
   configs: Pick<Configs, 'set' | 'show'>

@@ -5,7 +5,7 @@
  */
 type FailureKind = 'failed' | 'too_large' | 'hung' | 'died' | 'busy' | 'cancelled' | 'stopped'
 
-/** Never leaves the daemon; decide by `kind`. */
+/** Internal error of the daemon, never sent to clients; handle it by its `kind`. */
 export class HelperFailure extends Error {
   readonly kind: FailureKind
 

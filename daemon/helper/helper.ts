@@ -164,7 +164,10 @@ export class Helper {
     this.#process?.send({ type: 'cancel', id: job.id })
   }
 
-  /** Only the end of its process frees the resources of a call that ignores its cancellation. */
+  /**
+   * Replaces the process: a call that ignores cancellation releases its resources only when its
+   * process ends.
+   */
   #replace(): void {
     this.#endProcess()
     this.#handleLoss('was killed because a call hung', true)

@@ -26,7 +26,7 @@ export interface Measured {
   tokensPerSecond: number
 }
 
-/** Sent in place of `load`: the child only measures. */
+/** Order to measure instead of `load`; the child does nothing else. */
 export interface MeasureOrder {
   type: 'measure'
   /** Absolute path of a GGUF file that has passed the pre-check. */
@@ -45,7 +45,7 @@ export interface PlainMessage {
   text: string
   /** Calls of an assistant message. */
   calls?: readonly PlainCall[]
-  /** For a tool message: id of the call it answers. */
+  /** Id of the call that a tool message answers. */
   callId?: string
 }
 
@@ -80,7 +80,7 @@ export interface CallRules {
   functions: readonly { name: string; rule: string }[]
   /** Absent: the model may call or write freely, and each call is constrained once it has begun. */
   whole?: boolean
-  /** With `whole`: name of a rule for text that is allowed in place of calls. */
+  /** Name of a rule for text that is allowed in place of calls; requires `whole`. */
   instead?: string
   /** More than one call in an answer. */
   parallel: boolean
@@ -212,12 +212,12 @@ export type JobEvent =
       cachedTokens: number
       /** Effective limit: as requested, or what the context leaves. */
       maxTokens: number
-      /** With `tools`: form in which the answer calls them. */
+      /** Form of the calls in the answer; present with `tools`. */
       callShape?: CallShape
     }
   /** Text of the prompt, sent with `echo`. */
   | { type: 'echo'; job: number; text: string; tokens?: readonly ScoredToken[] }
-  /** With `topLogprobs` also the tokens, whose texts joined are the text. */
+  /** Piece of the answer. `tokens` is present with `topLogprobs`; its joined texts equal `text`. */
   | { type: 'text'; job: number; text: string; tokens?: readonly TokenInfo[] }
   | {
       type: 'end'

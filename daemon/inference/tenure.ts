@@ -13,7 +13,9 @@ interface TenureOptions {
   onIdle: () => void
 }
 
-/** How long a loaded model stays: for ever, or until it has been idle for some time. */
+/**
+ * Decides how long a model stays loaded: permanently, or until it has been idle for a given time.
+ */
 export class Tenure {
   /** An operator wants it to stay. */
   pinned = false

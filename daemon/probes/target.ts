@@ -40,7 +40,9 @@ const splitEntry = (entry: string): { name: string; port?: number } => {
   return port === undefined || more.length > 0 ? { name: entry } : { name, port: Number(port) }
 }
 
-/** Only addresses are matched with networks: the address of a name can change. */
+/**
+ * Whether an address is in a network. False for names, because the address of a name can change.
+ */
 const isInside = (host: string, network: string): boolean => {
   const [base = '', bits] = network.split('/')
   const version = isIP(host)

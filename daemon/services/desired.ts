@@ -122,7 +122,7 @@ export class DesiredService implements Service {
   }
 
   #report(): void {
-    // Without a connection the report goes out after the next connect
+    // The report of a disconnected cell is published after the next connect
     this.#options.uplink.publish('reported', reportOf(this.#state)).catch(() => {})
   }
 

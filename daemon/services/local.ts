@@ -10,8 +10,8 @@ const ADDRESS = '127.0.0.1'
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i
 
 /**
- * The same API for programs on this machine, without a key. Web pages opened on this machine must
- * not reach it: neither by DNS rebinding nor from another origin.
+ * Serves the same API to programs on this machine, without a key. Web pages opened on this machine
+ * must not reach it: neither by DNS rebinding nor from another origin.
  */
 export const localService = (port: number, handle: Handle): Service => ({
   name: 'local server',

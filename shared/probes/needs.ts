@@ -1,6 +1,6 @@
 /** Requirement of a probe on a Linux machine; the helper checks it before it calls the library. */
 export type Need =
-  /** At least one of these programs is in PATH. */
+  /** One or more of these programs must be in PATH. */
   | { kind: 'program'; names: readonly string[] }
   /** A device of this kernel class exists; the kernel lists them in `/sys/class` (sysfs(5)). */
   | { kind: 'device'; kernelClass: string; otherwise: string }

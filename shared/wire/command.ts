@@ -52,7 +52,10 @@ export const Command = z.strictObject({
   device_id: z.string().regex(DEVICE_ID).exactOptional(),
   verb: VerbName,
   params: z.record(z.string().max(128), z.json()),
-  /** Not milder than the cell's own assessment of the verb with these parameters. */
+  /**
+   * Hazard of the command; must not be below the cell's own assessment of the verb with these
+   * parameters.
+   */
   hazard: Hazard,
   /** `dry` plans and checks everything, returns the plan, and does nothing. */
   mode: z.enum(['live', 'dry']),
@@ -105,7 +108,10 @@ const AckFields = z.object({
   /** Reason in plain words. */
   message: z.string().max(500).exactOptional(),
   result: z.json().exactOptional(),
-  /** Sent only with `executing`, at most once a second; lost while disconnected. */
+  /**
+   * Progress of the command, sent only with `executing` and at most once a second; lost while
+   * disconnected.
+   */
   progress: CommandProgress.exactOptional(),
   key_id: PublicKey,
   signature: Signature,

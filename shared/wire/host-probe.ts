@@ -18,7 +18,10 @@ const LATEST_MS = 8_640_000_000_000_000
 export const HostProbeAnswer = z.object({
   /** False where the machine cannot tell: `reason` has the explanation, and `data` is null. */
   available: z.boolean(),
-  /** For an answer with data: what was left out, or null. */
+  /**
+   * Parts that an answer with data leaves out, or null if it is complete; without data, the
+   * explanation.
+   */
   reason: z.string().max(500).nullable(),
   /** Unix time in milliseconds, by the cell's clock. */
   taken_at: z.int().min(0).max(LATEST_MS),

@@ -31,8 +31,8 @@ export const CELL_METRICS_PATH = '/metrics'
 /** Request headers the coordinator adds on the link. */
 export const HEADER_REQUEST_ID = 'x-request-id'
 /**
- * On a request: the tier's upper bound of generated tokens. On an answer: the bound applied, sent
- * only when the client asked for more.
+ * Limit of generated tokens. A request carries the tier's upper bound; an answer carries the bound
+ * applied, only when the client asked for more.
  */
 export const HEADER_MAX_TOKENS = 'x-shoal-max-tokens'
 /**

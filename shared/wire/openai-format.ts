@@ -10,7 +10,7 @@ export const ResponseFormat = z.discriminatedUnion('type', [
     json_schema: z.strictObject({
       name: z.string().regex(/^[\w-]{1,64}$/),
       description: z.string().nullable().exactOptional(),
-      /** When absent, any JSON object is valid. */
+      /** JSON Schema of the answer; any JSON object is valid if absent. */
       schema: JsonSchema.nullable().exactOptional(),
       strict: z.boolean().nullable().exactOptional(),
     }),

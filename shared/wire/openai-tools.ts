@@ -20,7 +20,7 @@ export const FunctionTool = z.strictObject({
   function: z.strictObject({
     name: FunctionName,
     description: z.string().nullable().exactOptional(),
-    /** When absent, the function takes no arguments. */
+    /** JSON Schema of the arguments; the function takes none if absent. */
     parameters: JsonSchema.nullable().exactOptional(),
     strict: z.boolean().nullable().exactOptional(),
   }),

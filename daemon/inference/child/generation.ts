@@ -13,7 +13,7 @@ export interface Generation {
   /** Tokens of the prompt that the slot's cache holds already. */
   prefix: number
   prompt: readonly number[]
-  /** How calls stand in the answer; absent where no template was rendered. */
+  /** Form of calls in the answer; absent where no template was rendered. */
   callShape?: CallShape | undefined
   pace: PromptPace
   order: ChatOrder

@@ -7,7 +7,7 @@ export class StopProgress {
   /** Characters of the stop string that the text ends with. */
   matched = 0
   readonly #stop: string
-  /** For each prefix of the stop string, computed on demand: length of its longest border. */
+  /** Length of the longest border of each prefix of the stop string, computed on demand. */
   readonly #borders: number[] = [0]
 
   constructor(stop: string) {

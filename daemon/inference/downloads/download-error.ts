@@ -1,4 +1,4 @@
-/** When to retry: at once, after a delay, or only after an operator has acted. */
+/** Time of the next try: immediately, after a delay, or only after an operator has acted. */
 type Again = 'now' | 'later' | 'never'
 
 /** Weights that could not be downloaded; the message states the reason in plain words. */

@@ -36,7 +36,7 @@ const MAX_FAILURES = 5
  */
 export const download = async (order: Download): Promise<void> => {
   const { file, sha256, signal, url, wait = realWait } = order
-  // After a power loss the end of a partial file may be empty, which only a digest reveals
+  // A power loss can leave the end of a partial file empty, which only a digest reveals
   const part = await PartFile.open(file, sha256 !== undefined, signal)
   let kept = false
   let promised: string | undefined

@@ -96,10 +96,10 @@ const plainTail = ({ functions }: CallRules): string[] => {
 }
 
 /**
- * The same from behind the function's name and its quotation mark.
+ * Returns the grammar of a call from behind the function's name and its quotation mark.
  *
- * @param rule of its arguments
- * @param written what follows the name already
+ * @param rule name of the rule for the function's arguments
+ * @param written text that already follows the name
  */
 export const heldArguments = (
   shape: CallShape,

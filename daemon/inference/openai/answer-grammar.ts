@@ -8,10 +8,10 @@ import { freeCallRules } from './free-call-rules.ts'
 import type { ActiveTools } from './tools.ts'
 
 /**
- * What the answer must look like, where the request says so.
+ * Returns the constraints that the request puts on the form of the answer, if any.
  *
- * @throws ShoalError unsupported_parameter with the place in a schema that cannot be held,
- *   invalid_request for what is no schema
+ * @throws ShoalError unsupported_parameter with the place in a schema that cannot be enforced,
+ *   invalid_request for an invalid schema
  */
 export const answerGrammar = (
   format: ResponseFormat | null | undefined,

@@ -8,12 +8,12 @@ import type { CallRules, PlainTool } from '../protocol.ts'
 import type { ActiveTools } from './tools.ts'
 
 /**
- * Which of the functions an answer may call, with rules for their arguments. Where a call is asked
- * for, each schema must be held. A model that may call as it likes is never refused for a schema:
- * arguments that no grammar can hold to theirs are held to be an object.
+ * Returns the functions that an answer may call, with rules for their arguments. A forced call
+ * requires that each schema can be enforced. When calls are optional, no schema fails the request:
+ * arguments whose schema no grammar can enforce are only required to be an object.
  *
- * @throws ShoalError for a forced call: unsupported_parameter with the place of what cannot be
- *   held, invalid_request for what is no schema
+ * @throws ShoalError for a forced call: unsupported_parameter with the place in a schema that
+ *   cannot be enforced, invalid_request for an invalid schema
  */
 export const callRules = (
   { tools, places, forced, parallel }: ActiveTools,

@@ -7,9 +7,9 @@ import type { ActiveTools } from './tools.ts'
 export type ChatWork = Omit<ChatOrder, 'job'>
 
 /**
- * What the engine is asked, and how it is to answer.
+ * Returns the engine's work for a request: messages, sampling, and constraints on the answer.
  *
- * @throws ShoalError unsupported_parameter for what a schema asks in vain
+ * @throws ShoalError unsupported_parameter for a schema that cannot be enforced
  */
 export const chatWork = (
   body: ChatRequest,

@@ -37,7 +37,7 @@ export const responseShape = (
 const writeEvents = (events: readonly ResponseEvent[]): string =>
   events.map(event => sseEvent(event.type, event)).join('')
 
-/** Same error with the field name that the caller used. */
+/** Returns the error with the field name that the caller used. */
 export const renameField = (error: ShoalError): ShoalError => {
   const { code, message, param, retryAfterSeconds, cause } = error
   if (param === undefined) return error
