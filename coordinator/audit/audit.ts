@@ -8,7 +8,7 @@ import type { LedgerTables } from '../store/tables.ts'
 import { GENESIS, rowHash } from './chain.ts'
 import { redacted } from './redact.ts'
 
-/** Who does something, for the audit. */
+/** Author of an action, as recorded in the audit. */
 export interface Actor {
   /** A key's or person's id, or `local:<user>` for the admin program on the machine itself. */
   actor: string
@@ -25,7 +25,7 @@ export interface AuditEntry extends Actor {
   /** Id of the thing that was acted on. */
   subject: string
   outcome: 'done' | 'refused'
-  /** Never a secret, never a prompt. */
+  /** Must not contain secrets or prompt text. */
   details?: Record<string, unknown>
 }
 
@@ -51,8 +51,9 @@ export const appendAudit = async (trx: SealedTrx, entry: AuditEntry): Promise<He
 }
 
 /**
- * What is wrong with the newest row by the counter that has numbered it, which stood between two
- * values when the row was read. Who cuts rows and forgets the counter is found without a witness.
+ * Returns the fault of the newest row compared with the counter that numbers rows; undefined when
+ * they agree. The counter was between `least` and `most` when the row was read. Rows that were cut
+ * off without resetting the counter are detected without a witness.
  */
 export const counterFault = (
   newest: number,

@@ -4,7 +4,7 @@ import { isGenuine, type Signer, signMessage } from '../../shared/signing.ts'
 import type { AuditCheckpointRow, AuditRow } from '../store/audit-tables.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
-/** What was purged of the audit: rows 1 to `seq`, all of them. The first row left continues it. */
+/** Record of the purged rows: all rows from 1 to `seq`. The first remaining row continues it. */
 export type Checkpoint = Omit<AuditCheckpointRow, 'id'>
 
 /** True for keys whose signature under a checkpoint counts. */
@@ -29,7 +29,10 @@ export const readCheckpoint = async (db: Reader): Promise<Checkpoint | undefined
   return checkpoint
 }
 
-/** Why the rows before a checkpoint cannot be taken for purged; undefined when they can. */
+/**
+ * Returns the reason why the rows before a checkpoint do not count as purged; undefined when they
+ * do.
+ */
 export const checkpointFault = (checkpoint: Checkpoint, endorses: Endorses): string | undefined =>
   endorses(checkpoint.key_id) && isGenuine(PURPOSE, checkpoint, checkpoint.key_id)
     ? undefined

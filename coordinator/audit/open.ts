@@ -19,11 +19,11 @@ export interface AuditViews {
     row(seq: number, scope: Scope): Promise<AuditRow | undefined>
     /** Checks the whole chain, and that a head seen before is part of it. */
     verify(witness?: Head): Promise<Verdict>
-    /** Whether the store refuses to change or delete rows. */
+    /** Returns whether the store refuses to change or delete rows. */
     isAppendOnly(): Promise<boolean>
     /** The newest row that was signed; undefined before the first. */
     head(): AuditHead | undefined
-    /** How long rows are kept, days. */
+    /** Retention of rows, in days. */
     retentionDays: number
   }
 }
@@ -34,7 +34,7 @@ export interface GuardedAudit {
   witnessed(head: AuditHead, cellId: string): void
   /** Reports every head that is signed. Returns how to stop that. */
   onHead(listener: (head: AuditHead) => void): () => void
-  /** What is wrong with the audit; undefined while nothing is. */
+  /** Returns the fault of the audit; undefined while it is intact. */
   trouble(): string | undefined
 }
 

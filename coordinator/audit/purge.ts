@@ -13,7 +13,7 @@ export interface PurgeParts {
   retentionDays: number
   /** Unix milliseconds, for the record. */
   now: () => number
-  /** Told of a link that does not hold, found on the way. */
+  /** Called with the reason when a broken link is found during the purge. */
   suspect: (reason: string) => void
   signal: AbortSignal
 }

@@ -10,9 +10,10 @@ const HIDDEN = '[redacted]'
 const MAX_DEPTH = 16
 
 /**
- * What may stand in the audit: secrets are taken out wherever they are, prompts and answers are
- * replaced by their length and SHA-256, so that one can be matched but not read. Half of a character
- * becomes U+FFFD: it has no canonical JSON, and what is recorded has happened.
+ * Returns a value in the form in which the audit may store it: secrets are removed wherever they
+ * are; prompts and answers are replaced by their length and SHA-256, so that they can be matched
+ * but not read. A lone surrogate becomes U+FFFD, because it has no canonical JSON and the entry
+ * must be recorded nevertheless.
  */
 export const redacted = (value: unknown, depth = 0): unknown => {
   if (typeof value === 'string') return cleaned(value)

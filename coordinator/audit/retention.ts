@@ -12,7 +12,7 @@ export interface RetentionParts {
   ledger: Ledger
   signer: Signer
   guard: Pick<AuditGuard, 'checked' | 'trouble' | 'suspect'>
-  /** Only the leader purges. */
+  /** Leader election: only the leader purges. */
   leader: Pick<Leader, 'isLeader'>
   retentionDays: number
   logger: Pick<Logger, 'info' | 'warn'>
@@ -62,7 +62,7 @@ const purgeOnce = async (parts: RetentionParts, at: number): Promise<void> => {
   if (rows > 0) logger.info({ rows, before }, 'the audit was purged of what is too old')
 }
 
-/** When the oldest request was made that waits or may be used: its evidence stays. */
+/** Creation time of the oldest request that is pending or approved: its evidence is kept. */
 const oldestOpen = async ({ read }: Ledger): Promise<number> => {
   const row = await read
     .selectFrom('gate_requests')

@@ -18,11 +18,11 @@ export type Verdict =
   | { ok: true; rows: number; head: Head; purged: Checkpoint | undefined }
   | { ok: false; brokenAt: number; reason: string }
 
-/** What the chain is held against beside itself. */
+/** Evidence from outside the chain that the chain is compared with. */
 export interface Proof {
   /** A head that was seen before. A chain alone cannot tell that its end was cut off. */
   witness?: Head | undefined
-  /** Whose checkpoints count; nobody's by default. */
+  /** Keys whose checkpoints count; none by default. */
   endorses?: Endorses | undefined
 }
 

@@ -3,8 +3,8 @@ import type { Head } from './audit.ts'
 import { checkpointFault, type Endorses, readCheckpoint } from './checkpoint.ts'
 
 /**
- * What is wrong with the row that somebody has seen as the newest; undefined when it is there, or
- * was purged by us.
+ * Returns the reason why a head seen earlier does not match the chain; undefined when its row is
+ * present, or was purged under a checkpoint that counts.
  */
 export const witnessProblem = async (
   { read }: Ledger,

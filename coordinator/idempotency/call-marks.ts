@@ -15,7 +15,7 @@ export interface MarkedCall {
 
 const current = new AsyncLocalStorage<MarkedCall>()
 
-/** Whatever is written to the ledger from within belongs to this call. */
+/** Runs a function so that all its writes to the ledger are attributed to the call. */
 export const asCall = <T>(call: MarkedCall, run: () => Promise<T>): Promise<T> =>
   current.run(call, run)
 

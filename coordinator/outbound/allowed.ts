@@ -26,7 +26,7 @@ export const parseAllowed = (text: string): Allowed | undefined => {
   return { host: place.toLowerCase(), port }
 }
 
-/** In a configuration. */
+/** Schema of the list of allowed targets in a configuration. */
 export const AllowList = z
   .array(
     z.string().refine(text => parseAllowed(text) !== undefined, {

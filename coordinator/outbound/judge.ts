@@ -158,7 +158,7 @@ const meantBy = (address: ipaddr.IPv4 | ipaddr.IPv6): (ipaddr.IPv4 | ipaddr.IPv6
   return [address, ...carried.map(({ octets }) => new ipaddr.IPv4(octets.map(n => bytes[n] ?? 0)))]
 }
 
-/** Also inside IPv6. */
+/** Whether the address is a cloud metadata address, also when embedded in IPv6. */
 const isMetadata = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean =>
   meantBy(address).some(each =>
     METADATA.some(range => range[0].kind() === each.kind() && each.match(range)),

@@ -28,9 +28,9 @@ export interface Answer {
 }
 
 /**
- * Sends to addresses that users gave: only to what `judgeUrl` lets pass, to the very address that
- * was judged, without redirects, with every phase and size bounded. Nothing of an answer may be
- * shown to who gave the address, but whether it was a success.
+ * Sends to addresses provided by users: only to those that `judgeUrl` accepts, at the exact address
+ * that was judged, without redirects, with every phase and size bounded. Of an answer, the user who
+ * provided the address may see only whether it was a success.
  */
 export interface Sender {
   /** Throws `invalid_request` for an address that would not be sent to. */
@@ -51,7 +51,7 @@ export interface SenderParts {
   ended?: (outcome: string) => void
 }
 
-/** Of what is sent. */
+/** Largest body of a request. */
 export const MAX_BODY_BYTES = 1024 * 1024
 const MAX_HEADER_BYTES = 16 * 1024
 const MAX_RETRY_AFTER_SECONDS = 3600

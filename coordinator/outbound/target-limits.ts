@@ -8,7 +8,7 @@ export interface TargetLimits {
 }
 
 const CAPACITY = 10_000
-/** When all places are taken nobody knows when one is free. */
+/** Wait while all places are taken, because it is unknown when one becomes free. */
 const BUSY_WAIT_MS = 1000
 
 export const createTargetLimits = (

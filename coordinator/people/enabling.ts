@@ -5,7 +5,7 @@ import type { SealedTrx } from '../store/store.ts'
 
 interface Switched<R> {
   table: 'persons' | 'tenants'
-  /** As the audit names it: `person`. */
+  /** Noun in the name of the audit action, such as `person`. */
   what: string
   row: R
   tenantId: string

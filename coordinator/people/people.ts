@@ -13,7 +13,7 @@ export interface Person {
   tenantId: string
   name: string
   createdAt: number
-  /** Since when none of the person's keys opens anything. */
+  /** Time at which the person's keys were disabled; absent while they are valid. */
   disabledAt?: number
 }
 
@@ -23,7 +23,7 @@ export interface NewPerson {
   name: string
 }
 
-/** Begins the ids of those who came as visitors: of them, nobody but who approved knows anything. */
+/** Prefix of the ids of former visitors, about whom only their approvers know anything. */
 const VISITOR = 'visitor'
 
 export const visitorId = (): string => newId(VISITOR)
@@ -34,7 +34,7 @@ export const wasVisitor = (personId: string): boolean => personId.startsWith(`${
 export const createPerson = (ledger: Ledger, person: NewPerson, by: Actor): Promise<Person> =>
   ledger.sealed.write(trx => addPerson(trx, person, by))
 
-/** The same inside a transaction. */
+/** Creates a person like `createPerson`, inside the caller's transaction. */
 export const addPerson = async (
   trx: SealedTrx,
   { id = newId('person'), tenantId, name }: NewPerson,
@@ -88,7 +88,7 @@ export const getPerson = async (
   return row && inScope(scope, row.tenant_id) ? personOf(row) : undefined
 }
 
-/** By id, so the oldest first. */
+/** Returns the people in the order of their ids, so the oldest first. */
 export const listPeople = async (ledger: Ledger, scope: Scope): Promise<Person[]> => {
   let query = ledger.read.selectFrom('persons').selectAll().orderBy('id')
   if (scope !== 'all') query = query.where('tenant_id', '=', scope.tenantId)

@@ -13,11 +13,11 @@ export interface Tenant {
   id: string
   name: string
   createdAt: number
-  /** Since when none of its keys opens anything. */
+  /** Time at which the tenant's keys were disabled; absent while they are valid. */
   disabledAt?: number
 }
 
-/** What clients may send as X-SVC-Tenant. */
+/** Tenant ids, which clients may send as X-SVC-Tenant. */
 const TENANT_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/
 
 /** Throws `conflict` for an id that exists, `invalid_request` for one that cannot be. */
@@ -27,7 +27,7 @@ export const createTenant = (
   by: Actor,
 ): Promise<Tenant> => ledger.sealed.write(trx => addTenant(trx, tenant, by))
 
-/** The same inside a transaction. */
+/** Creates a tenant like `createTenant`, inside the caller's transaction. */
 export const addTenant = async (
   trx: SealedTrx,
   { id = newId('tenant'), name }: { id?: string; name: string },
@@ -52,7 +52,10 @@ export const addTenant = async (
   return tenantOf(row)
 }
 
-/** As `enablePerson`, of everybody in the tenant and of who else acts for it. */
+/**
+ * Enables or disables the tenant, like `enablePerson`: for the keys of everybody in it, and for
+ * keys of other tenants that act for it.
+ */
 export const enableTenant = async (
   trx: SealedTrx,
   { id, ...state }: { id: string; enabled: boolean; at: number },
@@ -73,7 +76,7 @@ export const getTenant = async (ledger: Ledger, id: string): Promise<Tenant | un
   return row && tenantOf(row)
 }
 
-/** By id. */
+/** Returns the tenants in the order of their ids. */
 export const listTenants = async (ledger: Ledger, scope: Scope): Promise<Tenant[]> => {
   let query = ledger.read.selectFrom('tenants').selectAll().orderBy('id')
   if (scope !== 'all') query = query.where('id', '=', scope.tenantId)
@@ -87,7 +90,7 @@ const tenantOf = (row: TenantRow): Tenant => ({
   ...(row.disabled_at === null ? {} : { disabledAt: row.disabled_at }),
 })
 
-/** Whether nothing of it goes out now. */
+/** Whether the tenant is disabled, so that nothing of it may be sent out. */
 export const isTenantDisabled = async (
   db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
   id: string,

@@ -31,7 +31,7 @@ export const createLeases = (ledger: Ledger, calendar: Calendar): Leases => {
     const lease = await ledger.free.write(trx =>
       reserve(trx, { month, subject, limit, waiting: wanted() }),
     )
-    // When the month has ended meanwhile, the block belongs to the old month and is left there.
+    // Leave the block to the old month if that ended meanwhile.
     if (account.month !== month) return true
     account.lease += lease.granted
     account.leaseLimit = limit

@@ -26,7 +26,10 @@ export class Calendar {
     return this.#month
   }
 
-  /** To be told the time, unix milliseconds, before the month is asked. */
+  /**
+   * Enters the month of `now`, Unix milliseconds, if it is later, and returns the current month.
+   * Call it before reading `month`.
+   */
   advance(now: number): Month {
     if (now >= this.#month.endsAt) this.#month = monthAt(now)
     return this.#month

@@ -20,7 +20,7 @@ export interface Admission {
 }
 
 export interface Standing {
-  /** Per month. */
+  /** Requests per month. */
   limit: number | 'unlimited'
   /** Remaining requests this month, as far as this process knows. */
   remaining: number | 'unlimited'

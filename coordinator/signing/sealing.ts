@@ -19,7 +19,10 @@ const KEY_BYTES = 32
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** With the key in the state folder, made at the first start. Throws for a damaged one. */
+/**
+ * Opens the sealing with the key in the state folder, which is created at the first start. Throws
+ * `store_unavailable` for a damaged key.
+ */
 export const openSealing = async (stateDir: string): Promise<Sealing> => {
   const path = join(stateDir, 'sealing.key')
   const text = (await readPrivate(path)) ?? (await make(path))

@@ -14,8 +14,8 @@ import {
 /** The key with which the coordinator signs commands; cells have pinned it. */
 export interface Signing extends Signer {
   /**
-   * What a cell that has pinned this key needs to believe in the current one: every step since, or
-   * the newest ones when it is not known which key that is.
+   * Returns the endorsements that lead a cell from its pinned key to the current one: every step
+   * since, or the newest ones when the pinned key is unknown.
    */
   trust(pinned?: string): TrustBody
   /**
@@ -28,7 +28,10 @@ export interface Signing extends Signer {
    * and was adopted.
    */
   endorses(key: string): boolean
-  /** The same, but not for a key from before the audit was accepted: its heads are void. */
+  /**
+   * True for the current key, and for a key from which signed steps lead to it, unless it predates
+   * the acceptance of the audit: its heads are then void.
+   */
   witnesses(key: string): boolean
 }
 
@@ -41,7 +44,7 @@ export interface RotateOptions {
   adopts?: string
 }
 
-/** Steps that are told to whom we do not know: an answer with them is far below 16 KiB. */
+/** Steps sent when the pinned key is unknown: the response stays far below 16 KiB. */
 const NEWEST_STEPS = 32
 
 const Kept = z.object({

@@ -58,7 +58,7 @@ export const agentTables = async ({ schema }: Kysely<unknown>): Promise<void> =>
   await peerTables(schema)
 }
 
-/** How far the task of a claim is. */
+/** Adds the state of the task of a claim. */
 export const agentTaskState = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema.alterTable('agent_claims').addColumn('task_state', 'text').execute()
 }

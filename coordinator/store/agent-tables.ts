@@ -26,9 +26,9 @@ export interface AgentSessionRow {
   last_skill: string | null
   docked_at: number
   seen_at: number
-  /** It ends then unless something is done. */
+  /** Time at which the session ends unless it is active before then. */
   idle_at: number
-  /** It ends then at the latest. */
+  /** Latest time at which the session ends. */
   expires_at: number
   ended_at: number | null
   outcome: string | null
@@ -40,12 +40,12 @@ export interface AgentClaimRow {
   scope: string
   session_id: string
   task_id: string | null
-  /** How far the task is; null until it was told. */
+  /** State of the task; null until it is reported. */
   task_state: string | null
   claimed_at: number
 }
 
-/** What a session has shown for one round of its work. */
+/** Evidence that a session submitted for one round of its work. */
 export interface AgentEvidenceRow {
   id: string
   session_id: string
@@ -56,7 +56,7 @@ export interface AgentEvidenceRow {
   scopes_json: string
 }
 
-/** Somebody who stands in for an operator role, for a while. */
+/** Person who holds an operator role for a limited time. */
 export interface OperatorPeerRow {
   id: string
   tenant_id: string

@@ -1,4 +1,4 @@
-/** Cells, how they came in, what is set for them, and what they were told. */
+/** Tables of cells: enrollment, credentials, settings and commands. */
 export interface CellTables {
   join_tokens: JoinTokenRow
   cells: CellRow
@@ -16,7 +16,7 @@ export interface JoinTokenRow {
   created_at: number
   expires_at: number
   revoked_at: number | null
-  /** What the machines become: `cell`. */
+  /** Role of the machines that enroll with the token: `cell`. */
   role: string
   /** Tags that the cells get. */
   tags_json: string
@@ -26,9 +26,12 @@ export interface CellRow {
   id: string
   name: string
   digest: string
-  /** Of a credential that was given and not used yet; the first use makes it the only one. */
+  /**
+   * Digest of a credential that was issued and not used yet; its first use makes it the only valid
+   * one.
+   */
   next_digest: string | null
-  /** When the credential was made that is used now. */
+  /** Time at which the current credential was issued. */
   renewed_at: number
   /** The cell's ed25519 key, base64url; null for a cell that showed none. */
   public_key: string | null
@@ -37,19 +40,21 @@ export interface CellRow {
   token_id: string
   enrolled_at: number
   revoked_at: number | null
-  /** Since when nobody may connect as this cell, until an operator releases it. */
+  /**
+   * Start of the quarantine: connections as this cell are refused until an operator releases it.
+   */
   quarantined_at: number | null
   /** Highest boot epoch the cell has shown; 0 before the first. */
   epoch: number
 }
 
-/** What operators have set for a cell; it has no row before the first time. */
+/** Settings of a cell made by operators; no row before the first one. */
 export interface CellSettingsRow {
   cell_id: string
-  /** Since when it gets no new requests. */
+  /** Time since which the cell gets no new requests; null while it does. */
   drained_at: number | null
   labels_json: string
-  /** The tenant whose own it is. */
+  /** Tenant that the cell is dedicated to; null for a shared cell. */
   tenant_id: string | null
   /** 1: the tenant's requests go to no other cells. */
   exclusive: number
@@ -78,7 +83,7 @@ export interface CommandRow {
   signed_json: string
 }
 
-/** What cells are to be set to: one row per cell id (scope `cell`) and per tag (scope `tag`). */
+/** Configuration of cells: one row per cell id (scope `cell`) and per tag (scope `tag`). */
 export interface ConfigRow {
   scope: 'cell' | 'tag'
   name: string

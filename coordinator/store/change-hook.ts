@@ -12,7 +12,7 @@ export type ChangeHook<T> = <R, Trx extends Transaction<T>>(
   lane: LaneName,
 ) => Promise<R>
 
-/** The same database, whose changes pass through a hook. */
+/** Returns the database with a hook around each of its changes. */
 export const withChangeHook = <T>(database: Database<T>, hook: ChangeHook<T>): Database<T> => ({
   ...database,
   sealed: hooked(database.sealed, hook, 'sealed'),

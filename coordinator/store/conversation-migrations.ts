@@ -41,7 +41,7 @@ export const conversationTables = async ({ schema }: Kysely<unknown>): Promise<v
     .execute()
 }
 
-/** Which process answers a message. */
+/** Adds the process that answers a message. */
 export const conversationWorkers = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema.alterTable('conversation_messages').addColumn('worker', 'text').execute()
 }

@@ -3,7 +3,7 @@ export interface ConversationTables {
   conversation_messages: ConversationMessageRow
 }
 
-/** What several participants say to each other. */
+/** Conversation between several participants. */
 export interface ConversationRow {
   /** Counts up: lists go by it. */
   seq: number
@@ -15,11 +15,11 @@ export interface ConversationRow {
   auto_route: number
   created_by: string
   created_at: number
-  /** When something was said last. */
+  /** Time of the last message. */
   changed_at: number
   /** Messages so far. */
   messages: number
-  /** Tokens that its models were asked and have answered. */
+  /** Prompt and completion tokens of its models so far. */
   tokens: number
 }
 

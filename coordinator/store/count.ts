@@ -9,7 +9,7 @@ export const countAll: RawBuilder<number> = sql`cast(count(*) as integer)`
 export const sumOf = (column: string): RawBuilder<number> =>
   sql`cast(coalesce(sum(${sql.ref(column)}), 0) as bigint)`
 
-/** How many rows a query without a selection finds. */
+/** Number of rows that match a query without a selection. */
 export const count = async <DB, TB extends keyof DB>(
   query: SelectQueryBuilder<DB, TB, object>,
 ): Promise<number> => {

@@ -4,7 +4,7 @@ export interface DeliveryTables {
   idempotent_calls: IdempotentCallRow
 }
 
-/** Something to be done, until some time after it was. */
+/** Job of the queue; the row is kept for some time after the job ends. */
 export interface JobRow {
   /** The order in which jobs were added. */
   seq: number
@@ -17,15 +17,15 @@ export interface JobRow {
   payload_json: string
   /** 0 to 9; higher ones go first. */
   priority: number
-  /** What it is expected to cost, in hundredths of a euro. */
+  /** Expected cost, in hundredths of a euro. */
   cost_cents: number
   /** Jobs of one lane are done one after another, in their order. */
   lane: string | null
   state: string
   not_before: number
   /**
-   * When a worker may take it: `not_before` while it is queued, the end of the lease while it
-   * runs, and never while another of its lane goes before.
+   * Earliest time at which a worker may claim the job: `not_before` while it is queued, the end of
+   * the lease while it runs, and never while another job of its lane goes first.
    */
   due_at: number
   attempts: number
@@ -33,9 +33,9 @@ export interface JobRow {
   worker: string | null
   /** Grows with every claim: a worker that lost its lease cannot end the job any more. */
   fence: number
-  /** Why the last attempt failed, or why it was given up. */
+  /** Reason for the failure of the last attempt, or for giving up. */
   reason: string | null
-  /** Of one kind and key there is one job. */
+  /** Deduplication key: at most one job exists per kind and key. */
   once_key: string | null
   created_at: number
   changed_at: number
@@ -49,9 +49,9 @@ export interface WebhookRow {
   url: string
   types_json: string
   label: string
-  /** Encrypted, as all that is called sealed. */
+  /** Current secret, encrypted (see `coordinator/signing/sealing.ts`). */
   secret_sealed: string
-  /** Of before the last rotation; both sign until `previous_until`. */
+  /** Secret from before the last rotation, sealed; both secrets sign until `previous_until`. */
   previous_sealed: string | null
   previous_until: number | null
   disabled_at: number | null
@@ -66,12 +66,12 @@ export interface WebhookRow {
 
 /** A call that came with an Idempotency-Key. */
 export interface IdempotentCallRow {
-  /** Whose key it is. */
+  /** Owner of the Idempotency-Key; keys are unique per owner. */
   scope: string
   call_key: string
-  /** Digest of what was asked. */
+  /** Digest of the whole call. */
   fingerprint: string
-  /** Which attempt has it. */
+  /** Attempt that holds the call. */
   claim: string
   /** `begun`; `changed` once something is on the disk because of it; `answered`. */
   state: string

@@ -3,7 +3,7 @@ import type { Migration } from 'kysely/migration'
 import type { Lanes } from './lanes.ts'
 
 /**
- * What stores the two databases. Everything above it is written for any engine: SQL that SQLite
+ * Engine of the two databases. The layers above it are portable between engines: SQL that SQLite
  * and PostgreSQL both understand, `bigint` columns that read as numbers, failures as `StoreFault`.
  */
 export interface Engine {
@@ -22,7 +22,9 @@ export interface EngineSchema {
 
 export interface DatabaseDefinition<T> extends LaneOptions<T> {
   name: 'ledger' | 'records'
-  /** What a committed change survives: loss of power, or only the end of the process. */
+  /**
+   * Durability of a committed change: it survives loss of power, or only the end of the process.
+   */
   survives: 'power_loss' | 'process_end'
   migrations: Record<string, Migration>
   /** Clock of an engine that has none of its own, unix milliseconds. */
@@ -30,7 +32,10 @@ export interface DatabaseDefinition<T> extends LaneOptions<T> {
 }
 
 export interface LaneOptions<T> {
-  /** Why nothing may be written, by what is in the database: another process may have found it. */
+  /**
+   * Returns the reason to refuse writes, read from the database because another process may have
+   * recorded it; undefined while writes are allowed.
+   */
   refusal?: ((trx: Transaction<T>) => Promise<string | undefined>) | undefined
   wait?: ((milliseconds: number) => Promise<unknown>) | undefined
   /** Works that may wait: a disk that hangs must not fill the memory. */

@@ -55,7 +55,7 @@ export const gateTables = async ({ schema }: Kysely<unknown>): Promise<void> => 
     .execute()
 }
 
-/** For the requests of one person about one subject, whatever their gate. */
+/** Adds the index for the requests of one person about one subject, across all gates. */
 export const gateRequestsBySubject = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
     .createIndex('gate_requests_subject')

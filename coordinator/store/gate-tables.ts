@@ -12,7 +12,7 @@ export interface GateRequestRow {
   tenant_id: string
   requester_id: string
   requester_key_id: string
-  /** What it is about; a newer request about the same thing takes the place of this one. */
+  /** Subject of the request; a newer request of the same person about it supersedes this one. */
   subject: string
   summary: string
   plan_json: string
@@ -28,7 +28,7 @@ export interface GateRequestRow {
   consumed_at: number | null
 }
 
-/** What one person said to one request. */
+/** Vote of one person on one request. */
 export interface GateVoteRow {
   request_id: string
   person_id: string
@@ -49,13 +49,13 @@ export interface ClockRow {
 export interface PolicyRow {
   /** 1, 2, 3 …: in the order in which they took effect. */
   number: number
-  /** Its own name for itself. */
+  /** Version that the policy states in its document. */
   version: string
   hash: string
   document_json: string
-  /** What it took the place of. */
+  /** Hash of the policy that this one replaced. */
   replaced_hash: string
-  /** What the configuration said when it took effect. */
+  /** Hash of the configured policy at the time this one took effect. */
   configured_hash: string
   /** The request at the gate; null for one that was accepted on the machine itself. */
   request_id: string | null

@@ -43,7 +43,7 @@ export class GroupCommit<T> {
     this.#queueLimit = options.queueLimit ?? QUEUE_LIMIT
   }
 
-  /** Both lanes on this one queue, which puts the works of this process in order. */
+  /** Returns both lanes on this one queue, which orders the works of this process. */
   lanes(): Lanes<T> {
     return {
       sealed: {

@@ -1,4 +1,4 @@
-/** Who may do what: tenants, persons, and their keys. */
+/** Tables of access rights: tenants, persons, and their keys. */
 export interface KeyTables {
   tenants: TenantRow
   persons: PersonRow
@@ -10,7 +10,7 @@ export interface TenantRow {
   id: string
   name: string
   created_at: number
-  /** Since when none of its keys opens anything; null while they do. */
+  /** Time at which the tenant's keys were disabled; null while they are valid. */
   disabled_at: number | null
 }
 
@@ -19,14 +19,14 @@ export interface PersonRow {
   tenant_id: string
   name: string
   created_at: number
-  /** Since when none of the person's keys opens anything; null while they do. */
+  /** Time at which the person's keys were disabled; null while they are valid. */
   disabled_at: number | null
 }
 
 export interface KeyRow {
   id: string
   digest: string
-  /** Of the secret that was live before the last rotation, while both are accepted. */
+  /** Digest of the secret from before the last rotation, while both are accepted. */
   previous_digest: string | null
   tenant_id: string
   /** Tenants beside `tenant_id` the key may act for. */
@@ -42,7 +42,7 @@ export interface KeyRow {
   last_used_at: number | null
 }
 
-/** A visitor who has asked for a key: whoever has the token reads it. */
+/** Claim of a visitor who requested a key; the holder of the claim token can reveal the key. */
 export interface KeyClaimRow {
   id: string
   digest: string

@@ -12,7 +12,7 @@ export type Sealed<T> = Transaction<T> & { readonly [sealed]: true }
 export type Work<Trx, R> = (trx: Trx) => Promise<R>
 
 export interface WriteOptions {
-  /** For what belongs to the freezing itself. */
+  /** Whether the write is allowed in a frozen database, for writes that set or lift the freeze. */
   evenFrozen?: boolean
 }
 

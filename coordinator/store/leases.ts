@@ -13,8 +13,8 @@ export interface HeldLease {
 
 /**
  * Named leases over all processes of a store: at most one owner holds a name at any time. Every
- * change is one conditional statement, and every time is read from the clock of the store, so
- * that the clocks of the processes need not agree.
+ * change is one conditional statement, and every time is read from the store's clock, so the clocks
+ * of the processes need not agree.
  */
 export interface Leases {
   /**

@@ -2,7 +2,7 @@ import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import type { Ledger } from './store.ts'
 
 export interface StoreProbe {
-  /** Why the store cannot be relied on now; undefined while it can. */
+  /** Returns the reason why the store is unreliable; undefined while it is healthy. */
   trouble(): string | undefined
 }
 
@@ -31,7 +31,7 @@ export const probeWrite = async (ledger: Pick<Ledger, 'sealed'>): Promise<void> 
   )
 }
 
-/** Writes again and again. */
+/** Repeats the probe write until the signal aborts. */
 export const probeStore = (
   ledger: Pick<Ledger, 'sealed'>,
   { signal, wait = realWait, nowMs = () => performance.now() }: ProbeOptions,

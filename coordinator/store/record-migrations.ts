@@ -39,7 +39,7 @@ const seriesTables = async ({ schema }: Kysely<unknown>): Promise<void> => {
     .execute()
 }
 
-/** For the requests of the last hour. */
+/** Adds the index for the requests of the last hour. */
 const usageByTime = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema.createIndex('usage_status').on('usage').columns(['status', 'at']).execute()
 }

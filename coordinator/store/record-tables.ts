@@ -9,9 +9,9 @@ export interface RecordTables {
 }
 
 export interface UsageRow {
-  /** Of ours. */
+  /** Id assigned by the coordinator. */
   id: string
-  /** What the client may have chosen: one value may stand in many rows. */
+  /** Request id, which the client may choose: several rows may share a value. */
   request_id: string
   at: number
   key_id: string
@@ -25,7 +25,7 @@ export interface UsageRow {
   /** Null where the cell could not tell. */
   prompt_tokens: number | null
   completion_tokens: number | null
-  /** Of the prompt, those that were still in the engine's memory. */
+  /** Prompt tokens that the engine read from its cache. */
   cached_tokens: number | null
   duration_ms: number
 }
@@ -63,6 +63,6 @@ export interface SeriesRow {
 
 export interface SeriesCellRow {
   cell_id: string
-  /** When the newest late sample was taken that was counted, by the cell's clock. */
+  /** Time of the newest late sample that was counted, by the cell's clock. */
   late_until: number
 }

@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely'
 import type { Database } from './engine.ts'
 import type { LedgerTables } from './tables.ts'
 
-/** What a process may cache and another process may change. */
+/** Subjects that a process may cache and another process may change. */
 export type RevisionName = 'keys' | 'cells' | 'configs' | 'policies' | 'webhooks' | 'tasks'
 
 export interface Revisions {
@@ -13,7 +13,7 @@ export interface Revisions {
   close(): void
 }
 
-/** To be called in every transaction that changes the subject. */
+/** Increments the revision of a subject. Must be called in every transaction that changes it. */
 export const bumpRevision = async (
   trx: Transaction<LedgerTables>,
   name: RevisionName,

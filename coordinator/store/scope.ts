@@ -1,4 +1,4 @@
-/** Whose rows a caller may see: one tenant's, or everybody's. Named in every look-up. */
+/** Tenant whose rows a caller may see, or all tenants. Every lookup takes it. */
 export type Scope = { tenantId: string } | 'all'
 
 export const inScope = (scope: Scope, tenantId: string): boolean =>

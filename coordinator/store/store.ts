@@ -13,14 +13,14 @@ import { readTrouble, refusalFor } from './trouble.ts'
 
 export type Ledger = Database<LedgerTables>
 export type Records = Database<RecordTables>
-/** What a work of the sealed lane of the ledger gets; see `lanes.ts`. */
+/** Transaction of a work in the ledger's sealed lane; see `lanes.ts`. */
 export type SealedTrx = Sealed<LedgerTables>
 
 /** The coordinator's memory: two databases. */
 export interface Store {
-  /** What must survive loss of power: who may do what, quotas, audit. */
+  /** Data that must survive loss of power: access rights, quotas, audit. */
   ledger: Ledger
-  /** What may lose its last moments when the power fails: usage. */
+  /** Data whose last moments may be lost with the power: usage. */
   records: Records
   /** Reports when another process has changed what this one may have cached. */
   revisions: Revisions
@@ -29,7 +29,7 @@ export interface Store {
 
 export interface StoreOptions
   extends Pick<DatabaseDefinition<unknown>, 'wait' | 'queueLimit' | 'now'> {
-  /** How often to look for changes by other processes; 0 for never. */
+  /** Interval of the poll for changes by other processes; 0 disables it. */
   pollMilliseconds?: number
   /** Run around the changes of each database, the first one innermost. */
   hooks?: StoreHooks

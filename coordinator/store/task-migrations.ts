@@ -79,7 +79,7 @@ export const taskWorkers = async ({ schema }: Kysely<unknown>): Promise<void> =>
     .execute()
 }
 
-/** Who made a hook; of those that were made before, whose the task is. */
+/** Adds the key that created a push configuration; existing rows get the key of their task. */
 export const hookKeys = async (db: Kysely<unknown>): Promise<void> => {
   await db.schema.alterTable('a2a_push_configs').addColumn('key_id', 'text').execute()
   await sql`update a2a_push_configs set key_id =

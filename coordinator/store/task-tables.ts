@@ -27,7 +27,7 @@ export interface A2aTaskRow {
   protocol_version: string | null
 }
 
-/** Where the client of a task wants its events; secrets in it are sealed. */
+/** Push configuration of a task: the address for its events, with secrets sealed. */
 export interface A2aPushConfigRow {
   tenant: string
   owner: string
@@ -35,11 +35,14 @@ export interface A2aPushConfigRow {
   config_id: string
   config_data: string | null
   protocol_version: string | null
-  /** Who made it: it is told no more than this key sees. Ours, beside what the library keeps. */
+  /**
+   * Key that created the configuration: events contain no more than this key may see. The column is
+   * ours, in addition to those of the library.
+   */
   key_id: Generated<string | null>
 }
 
-/** What a task does, for whom, and what it waits for. */
+/** Run of a task: its operation, its owner, and the input or approval that it waits for. */
 export interface TaskRunRow {
   task_id: string
   tenant_id: string

@@ -4,13 +4,16 @@ import type { LedgerTables } from './tables.ts'
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 type Writer = Pick<Kysely<LedgerTables>, 'insertInto' | 'deleteFrom'>
 
-/** Why the audit is in doubt, as some process has found it; undefined while nobody has. */
+/**
+ * Returns the reason why the audit is in doubt, as recorded by any process; undefined while none
+ * is.
+ */
 export const readTrouble = async (db: Reader): Promise<string | undefined> => {
   const row = await db.selectFrom('audit_trouble').select('reason').executeTakeFirst()
   return row?.reason
 }
 
-/** What was found first stays: the rest follows from it. */
+/** Records why the audit is in doubt. The first reason is kept: later ones follow from it. */
 export const markTrouble = async (db: Writer, reason: string, at: number): Promise<void> => {
   await db
     .insertInto('audit_trouble')
@@ -23,5 +26,5 @@ export const clearTrouble = async (db: Writer): Promise<void> => {
   await db.deleteFrom('audit_trouble').execute()
 }
 
-/** In the words in which every write is refused. */
+/** Returns the message with which every write is refused. */
 export const refusalFor = (reason: string): string => `the audit was tampered with: ${reason}`

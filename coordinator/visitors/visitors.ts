@@ -7,7 +7,7 @@ import { getTenant } from '../people/tenants.ts'
 import { count } from '../store/count.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 
-/** Whether and how people without a key may ask for one. */
+/** Settings of key requests by people without a key. */
 export const VisitorSettings = z.strictObject({
   public_request: z
     .boolean()
@@ -36,16 +36,16 @@ export type VisitorSettings = z.output<typeof VisitorSettings>
 export const CLAIM_PREFIX = 'shl_claim_'
 
 export interface Visitor {
-  /** Who asks at the gate: `visitor:` and the id of the token. */
+  /** Requester at the gate: `visitor:` and the id of the token. */
   requesterId: string
   tenantId: string
-  /** Shown once; its digest is kept. Who has it gets the key. */
+  /** Claim token, shown once; only its digest is stored. Its holder receives the key. */
   claimToken: string
 }
 
 /**
- * Visitors: a request of one belongs to nobody but who holds its claim token, so nothing has to be
- * believed of who they say they are.
+ * Visitors: a visitor's request belongs only to the holder of its claim token, so the identity that
+ * the visitor states need not be trusted.
  */
 export interface Visitors {
   /**
@@ -53,7 +53,7 @@ export interface Visitors {
    * the address has asked often, or too many requests are open.
    */
   admit(address: string, lifetimeMs: number): Promise<Visitor>
-  /** Whose claim token this is; undefined for one that is wrong or has expired. */
+  /** Returns the requester of a claim token; undefined when the token is wrong or has expired. */
   requesterOf(claimToken: string): Promise<string | undefined>
   /** Undoes `admit`. */
   dismiss(visitor: Visitor): Promise<void>

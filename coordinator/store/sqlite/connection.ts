@@ -15,7 +15,10 @@ export interface Connection {
 }
 
 const LOCK_WAIT_MS = 5000
-/** Per connection, of four; better-sqlite3 has 16,000, and the system caches the files too. */
+/**
+ * Cache size of each of four connections. The default of better-sqlite3 is 16,000, but the
+ * operating system caches the files too.
+ */
 const CACHE_KIB = 2048
 
 /** sqlite.org/pragma.html#pragma_synchronous */

@@ -46,8 +46,9 @@ class ImmediateDriver extends SqliteDriver {
   }
 
   /**
-   * After some failures SQLite has rolled back by itself (sqlite.org/lang_transaction.html). Must
-   * not throw, or kysely keeps the connection for ever; the next begin would try again.
+   * Rolls back unless SQLite already has, as it does after some failures
+   * (sqlite.org/lang_transaction.html). Must not throw, or Kysely never releases the connection;
+   * the next begin retries the rollback.
    */
   override async rollbackTransaction(): Promise<void> {
     try {
