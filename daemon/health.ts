@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 
-/** `waiting` is a service that will be tried again, or that has nobody to talk to right now. */
+/** State of a service; `waiting` means that it will be retried, or has no peer at the moment. */
 export type ServiceState = 'starting' | 'running' | 'waiting' | 'stopped'
 
 export interface ServiceHealth {

@@ -13,7 +13,7 @@ export interface LiveParts {
   logger: Logger
 }
 
-/** Bounds of what waits on the disk, class by class, out of those of the whole. */
+/** Limits of each class of spooled records, as shares of the total. */
 export const spoolLimits = ({ spool }: DaemonConfig): Required<SpoolLimits> => ({
   maxBytes: shareOf(spool, Math.min(spool.telemetry_percent, 100 - spool.ack_percent)),
   outboxBytes: shareOf(spool, spool.ack_percent),

@@ -107,12 +107,12 @@ const run = async (
     if (!leave.signal.aborted && !stop.signal.aborted) throw error
   } finally {
     stop.abort()
-    // all is done: what is open belongs to libraries
+    // shutdown is complete; handles still open belong to libraries
     endForSure(logger, STOP_TIMEOUT_MS, 0)
   }
 }
 
-/** SIGHUP has the configuration read again; what cannot be changed while running stays. */
+/** Reloads the configuration on SIGHUP; settings that cannot change at run time are kept. */
 const reloadOnHangup = (read: () => LoadedConfig<DaemonConfig>, logger: Logger) => {
   let reload = (_local: CellSettings): void => {
     logger.warn('nothing to reload: this cell belongs to no fleet')

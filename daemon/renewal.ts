@@ -47,7 +47,10 @@ export const settleCredential = async (
   else await discardNext(identity, questions)
 }
 
-/** One of the two is good: when both are refused, what refuses them is not to be believed. */
+/**
+ * Discards the next credential once the current one is confirmed. One of the two must be valid, so
+ * the rejection of both is not trusted.
+ */
 const discardNext = async (
   identity: OwnIdentity,
   { confirm }: Pick<RenewalQuestions, 'confirm'>,

@@ -16,7 +16,7 @@ export interface CommandPlan {
   /** Plan that people approve; `createWithin` takes it with their approval. */
   plan: ApprovedPlan['plan']
   hazard: Hazard
-  /** Gate that must approve the plan; absent when nobody has to. */
+  /** Gate that must approve the plan; absent if no approval is needed. */
   gate?: string
   /** Preconditions at the time of planning; the cell checks them again before it acts. */
   checks: Precondition[]

@@ -14,10 +14,10 @@ const isActing = ({ hazard }: CommandRecord): boolean => hazard === 'caution' ||
 export interface SenderParts extends AdmissionParts {
   ledger: Ledger
   signer: Signer
-  /** A cell that is away gets its commands when it comes. */
+  /** Whether the cell is connected; commands for a disconnected cell are sent after it connects. */
   isHere: (cellId: string) => boolean
   publish: (command: Command) => Promise<void>
-  /** Notes what is new of a command; answers the command as it is then. */
+  /** Applies the changes to a command and returns the updated record. */
   change: (record: CommandRecord, values: Partial<CommandRecord>) => CommandRecord
   /** Unix milliseconds. */
   now: () => number
@@ -36,7 +36,7 @@ export class CommandSender {
     this.#parts = parts
   }
 
-  /** Sends what is open for a cell that has come, the urgent ones first. */
+  /** Sends the open commands of a cell that has connected, urgent ones first. */
   sendAll(records: readonly CommandRecord[]): void {
     const { verbs } = this.#parts
     for (const record of records.filter(one => isUrgent(one, verbs))) this.send(record)
@@ -72,7 +72,10 @@ export class CommandSender {
     }
   }
 
-  /** The command as sent, when it may be; its cell may be another one since it was made. */
+  /**
+   * Marks a command as sent. Undefined if it must not be sent now; it is rejected if the cell's
+   * capability level is too low by now.
+   */
   #markSent(record: CommandRecord): CommandRecord | undefined {
     const { now, isHere, capability } = this.#parts
     if (!maySend(record, now()) || !isHere(record.cellId)) return undefined

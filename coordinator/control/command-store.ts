@@ -7,11 +7,14 @@ import { type CommandRecord, isFinal, recordOf, rowOf } from './command.ts'
 /** Ended commands are kept this long; the audit keeps its rows. */
 const KEPT_MS = 30 * 24 * 3600 * 1000
 
-/** The next number for a cell. It follows the clock too, so that an old copy of the store is no trap. */
+/**
+ * Returns the next fence of a cell. Fences also follow the clock, so that an old copy of the store
+ * does not reuse them.
+ */
 export const nextFence = (trx: SealedTrx, cellId: string, now: number): Promise<number> =>
   nextSequence(trx, `command-fence:${cellId}`, now)
 
-/** Keeps a new command, with the row of the audit. */
+/** Stores a new command together with its audit entry. */
 export const insertCommand = async (
   trx: SealedTrx,
   record: CommandRecord,
@@ -21,7 +24,7 @@ export const insertCommand = async (
   await appendAudit(trx, entry)
 }
 
-/** Keeps what changed; an end has a row in the audit. */
+/** Stores changed commands; a final state adds an audit entry. */
 export const updateCommands = (ledger: Ledger, records: readonly CommandRecord[]): Promise<void> =>
   ledger.sealed.write(async trx => {
     for (const record of records) {
@@ -55,7 +58,7 @@ const LISTED_RESULT_LENGTH = 32 * 1024
 const listedResult = sql<string | null>`
   case when length(result_json) <= ${LISTED_RESULT_LENGTH} then result_json end`
 
-/** Newest first; large results are left out. */
+/** Returns commands, newest first, without large results. */
 export const readCommands = async (
   { read }: Ledger,
   { cellId, before, limit }: { cellId?: string; before?: string; limit: number },

@@ -29,7 +29,7 @@ import { WriteBehind } from './write-behind.ts'
 export type { CommandRequest } from './command-request.ts'
 
 const PRUNE_EVERY_MS = 3600 * 1000
-/** A cell plans at once; a dry run waits for nothing there. */
+/** Time limit of a dry run; a cell plans immediately, without queueing. */
 const PLAN_SECONDS = 15
 
 export interface CommandsParts extends AdmissionParts, Omit<SenderParts, 'change'> {
@@ -44,7 +44,10 @@ export interface CommandFilter {
   limit: number
 }
 
-/** Commands from the wish to the cell's last word, on the disk at every step that matters. */
+/**
+ * Opens the commands; they are stored on disk at every step that matters, from request to final
+ * ack.
+ */
 export const createCommands = async (parts: CommandsParts): Promise<Commands> => {
   // a disk that is full, or an audit in doubt, must not keep the coordinator from starting
   await forgetOld(parts.ledger, parts.now()).catch(error =>
@@ -113,7 +116,9 @@ export class Commands {
     return request.mode === 'live' && this.#admission.prepare(request).hazard === 'unsafe'
   }
 
-  /** Resolves when the command is on the disk. Throws what a person can do about it. */
+  /**
+   * Creates a command and resolves when it is on the disk. Throws errors that a person can act on.
+   */
   async create(request: CommandRequest, by: Actor): Promise<CommandRecord> {
     const { ledger } = this.#parts
     const prepared = this.#admission.prepare(request)
@@ -144,7 +149,10 @@ export class Commands {
     return record
   }
 
-  /** Works of the sealed lane come one after another: this one sees what became of the one before. */
+  /**
+   * Whether the command was committed. Work of the sealed lane runs in order, so this sees the
+   * outcome of the transaction before it.
+   */
   async #becomesStored(record: CommandRecord): Promise<boolean> {
     const isThere = await this.#parts.ledger.sealed.write(trx => isStored(trx, record.id))
     if (isThere) this.#open.set(record)
@@ -163,7 +171,7 @@ export class Commands {
     return kept.map(one => this.#open.get(one.id) ?? this.#changed.get(one.id) ?? one)
   }
 
-  /** One body of the `ack` topic; what the cell has not signed is dropped. */
+  /** Applies a body of the `ack` topic; an ack that the cell has not signed is dropped. */
   async acknowledge(cellId: string, body: unknown): Promise<void> {
     const { cellKey, logger } = this.#parts
     const ack = Ack.parse(body)
@@ -181,12 +189,12 @@ export class Commands {
       this.#open.set({ ...record, progress, updatedAt: this.#parts.now() })
   }
 
-  /** The cell has come: what waits for it goes out, what was not acknowledged once more. */
+  /** Sends the queued commands of a cell that has connected, and resends unacknowledged ones. */
   connected(cellId: string): void {
     this.#sender.sendAll(this.#open.ofCell(cellId))
   }
 
-  /** Gives up what is over; call it about once a second. */
+  /** Gives up commands whose deadline has passed; call it about once a second. */
   sweep(): void {
     const now = this.#parts.now()
     for (const record of this.#open.all())
@@ -196,7 +204,7 @@ export class Commands {
     if (now - this.#prunedAt >= PRUNE_EVERY_MS) this.#prune()
   }
 
-  /** Resolves when everything that happened is on the disk. */
+  /** Resolves when all changes are on the disk. */
   async close(): Promise<void> {
     await this.#sender.settled()
     await this.#changed.settled()

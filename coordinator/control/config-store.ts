@@ -23,7 +23,7 @@ export interface ConfigChange {
   scope: ConfigDocument['scope']
   name: string
   document: Record<string, unknown>
-  /** The version the caller has seen; 0 for none. Absent: whatever there is. */
+  /** Version the caller has seen; 0 for none. Any version matches if absent. */
   ifVersion?: number
 }
 

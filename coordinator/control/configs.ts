@@ -85,7 +85,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
       const isMeant =
         scope === 'cell' ? cellId === name : (await parts.tagsOf(cellId))?.includes(name)
       if (isMeant) await tell(cellId)
-      // a tag of a whole fleet must not hold up everybody else
+      // Yields, so that a tag of a whole fleet does not block other work
       await setImmediate()
     }
   }

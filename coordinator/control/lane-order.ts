@@ -1,4 +1,4 @@
-/** Runs the steps of a lane one after another, in the order in which they came. */
+/** Runs the steps of a lane one at a time, in order of arrival. */
 export class LaneOrder {
   readonly #tails = new Map<string, Promise<void>>()
 

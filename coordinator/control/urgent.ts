@@ -1,7 +1,7 @@
 import type { VerbFacts } from '../../shared/wire/command.ts'
 import type { CommandRecord } from './command.ts'
 
-/** True for what passes every queue, as its cell announces it. */
+/** True for a live command that bypasses every queue, according to the facts its cell announces. */
 export const isUrgent = (
   { cellId, verb, mode }: Pick<CommandRecord, 'cellId' | 'verb' | 'mode'>,
   verbs: (cellId: string) => readonly VerbFacts[] | undefined,

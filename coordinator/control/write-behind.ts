@@ -1,12 +1,12 @@
 import { type CommandRecord, isFinal } from './command.ts'
 
-/** Ends that come within this time share one write. */
+/** Time during which final states are gathered into one write. */
 const GATHER_MS = 10
 
 /**
- * Changes of commands on their way to the disk. An end is written soon, the way to it with the
- * next `flush`: a coordinator that forgets it sends the command again, and the cell knows it. What
- * comes while the disk is busy is written together; what failed is tried again.
+ * Queue of command changes to be written to disk. Final states are written soon, other changes with
+ * the next `flush`: if a coordinator loses one it resends the command, and the cell recognizes it.
+ * Changes made during a write are batched; a failed write is retried.
  */
 export class WriteBehind {
   readonly #write: (records: readonly CommandRecord[]) => Promise<void>
@@ -39,7 +39,7 @@ export class WriteBehind {
     if (this.#waiting.size > 0) this.#running ??= this.#run()
   }
 
-  /** Writes what is left; resolves when nothing is under way any more. */
+  /** Flushes the remaining changes; resolves when no write is in progress. */
   async settled(): Promise<void> {
     this.flush()
     while (this.#running !== undefined) await this.#running

@@ -9,7 +9,7 @@ interface TrialHealthOptions {
   nowMs: () => number
 }
 
-/** Compares what runs during a trial with what ran before it. */
+/** Compares the health of services and engines during a trial with that before it. */
 export class TrialHealth {
   readonly #options: TrialHealthOptions
   /** Services and engines that were healthy when the trial began. */
@@ -20,7 +20,7 @@ export class TrialHealth {
     this.#options = options
   }
 
-  /** Records what is healthy now; must be called when a trial begins. */
+  /** Records the healthy services and engines; must be called when a trial begins. */
   begin(): void {
     this.#sound = this.#listHealthy('ready')
     this.#troubleSinceMs = undefined

@@ -12,7 +12,7 @@ export interface CallOrder {
 /** Messages from the daemon to a helper process. */
 export type HelperOrder =
   | CallOrder
-  /** The reader has consumed so many bytes of items: as many more may be sent. */
+  /** Number of bytes that the reader has consumed: as many more may be sent. */
   | { type: 'credit'; id: number; bytes: number }
   /** The call has no reader any more. The process sends `end` or `error` once it has ended. */
   | { type: 'cancel'; id: number }

@@ -29,7 +29,7 @@ export class ServedCall {
     this.#send = send
   }
 
-  /** Adds credit: the reader has consumed so many bytes. */
+  /** Adds credit for bytes that the reader has consumed. */
   grant(bytes: number): void {
     this.#credit += bytes
     this.#news.wake()

@@ -24,7 +24,7 @@ interface SeenGpus {
   takenAt?: number
 }
 
-/** @param sampleGpus undefined while nobody knows whether the cell has GPUs */
+/** @param sampleGpus returns undefined until the cell's GPUs are known */
 export const memoryReader =
   (sampleGpus: () => SeenGpus | undefined, procFolder = '/proc'): ReadMemory =>
   (device, pids) => {

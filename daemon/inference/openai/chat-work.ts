@@ -23,7 +23,7 @@ export const chatWork = (
   ...(active && { tools: active.tools }),
 })
 
-/** Work for each of the answers, with a seed of its own. */
+/** Returns the work for each answer, each with its own seed. */
 export const perChoice = (work: ChatWork, n: number): ChatWork[] =>
   Array.from({ length: n }, (_, index) => {
     const seed = seedOfChoice(work.sampling.seed, index)

@@ -46,7 +46,7 @@ export class Choice {
   end(reason: EndReason): { deltas: ChoiceDelta[]; finish: FinishReason } {
     const deltas = this.#deltas(this.#splitter?.end() ?? [], Number.POSITIVE_INFINITY)
     if (reason === 'length') return { deltas, finish: 'length' }
-    // a stop string within the arguments: what there is of the call cannot be made
+    // a call cut off by a stop string in its arguments cannot be executed
     const isCall = this.#calls > 0 && this.#splitter?.isCut !== true
     return { deltas, finish: isCall ? 'tool_calls' : 'stop' }
   }

@@ -67,7 +67,7 @@ export const completionPlan = (
     ...(topLogprobs !== undefined && { topLogprobs }),
   })
   const all = promptsOf(request)
-  // who waits for one answer holds all that the request has
+  // each queued answer keeps the whole request in memory
   const bytes = [...all, ...sampling.stop].reduce((sum, { length }) => sum + length, 0)
   const prompts = all.map(prompt =>
     Array.from({ length: made }, (_, answer) => ({ work: work(prompt, answer), bytes })),

@@ -99,7 +99,7 @@ const answerPieces = function* (
   yield ']}'
 }
 
-/** Resolves when the reader has taken what was written, or will never take it. */
+/** Resolves when the response has drained or its reader is gone. */
 const waitForDrain = (response: HttpResponse, gone: AbortSignal): Promise<unknown> =>
   once(response, 'drain', { signal: gone }).catch(() => {})
 

@@ -14,7 +14,7 @@ export class Judge {
   #seen = 0
   #ended = false
 
-  /** @param limit tokens that are held back; undefined when nobody judges */
+  /** @param limit number of tokens to hold back; undefined to hold back none */
   constructor(limit: number | undefined) {
     this.#limit = limit ?? 0
   }

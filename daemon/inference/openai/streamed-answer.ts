@@ -114,7 +114,7 @@ export class StreamedAnswer implements ChoicesListener {
     return { ...head, object: 'chat.completion.chunk', choices, ...(includeUsage && { usage }) }
   }
 
-  /** Gives out what was held back, once it is judged. */
+  /** Emits the tokens that were held back, once they are judged. */
   #release(): void {
     if (this.#held === undefined || !this.#judge.decided) return
     const held = this.#held

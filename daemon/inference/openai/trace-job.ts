@@ -22,7 +22,7 @@ export interface TracedJob {
   /** The validated request. */
   body: { model: string }
   request: HttpRequest
-  /** Aborts when the answer is over, or nobody wants it. */
+  /** Aborts when the answer has ended or its reader has disconnected. */
   gone: AbortSignal
 }
 
