@@ -17,8 +17,9 @@ export interface NewSession {
 }
 
 /**
- * Docks inside a transaction, with its row of the audit; answers also what has expired meanwhile.
- * Throws `conflict` for an agent that must be alone and when the tenant has enough sessions.
+ * Docks an agent inside a transaction, with its audit row; also returns the sessions that have
+ * expired meanwhile. Throws `conflict` for an agent that must be alone and when the tenant has
+ * enough sessions.
  */
 export const addSession = async (
   trx: Trx,

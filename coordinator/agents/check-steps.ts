@@ -4,7 +4,7 @@ import type { WaitingCheck } from './session.ts'
 import { readSession } from './session-rows.ts'
 import type { Commit, Decide } from './step.ts'
 
-/** A check that the policy allows, with the transaction that uses its approval up. */
+/** Check that the policy allows, with the transaction that uses its approval. */
 export interface PassedCheck extends WaitingCheck {
   commit?: Commit
 }
@@ -12,7 +12,7 @@ export interface PassedCheck extends WaitingCheck {
 export interface HeldCheck {
   actionType: string
   gateId: string | undefined
-  /** False when the policy denies it. */
+  /** False when the policy denies the check. */
   pending: boolean
 }
 

@@ -6,8 +6,8 @@ import { type AgentSession, overBecause } from './session.ts'
 import { holderOf } from './session-rows.ts'
 
 /**
- * Takes a scope for a session; its own again changes nothing but the task. Throws `conflict` that
- * names who holds it and until when, and for more scopes than one session may hold.
+ * Claims a scope for a session; claiming its own scope again changes only the task. Throws
+ * `conflict` that names the holder and its expiry, and for more scopes than one session may hold.
  */
 export const claimScope = async (
   trx: Trx,

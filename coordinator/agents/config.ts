@@ -4,7 +4,7 @@ import { AGENT_TYPES, VARIANTS } from './session.ts'
 
 const isRole = (id: string): boolean => AGENT_ROLES.some(role => role.id === id.trim())
 
-/** A shortcut: what an agent docks with that gives its name alone. */
+/** Profile: values that an agent docks with by default, selected by the name of the profile. */
 const Profile = z
   .strictObject({
     title: z.string().min(1).max(200).describe('What it is for.'),

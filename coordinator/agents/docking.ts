@@ -9,7 +9,7 @@ import { findSession, noSession, type Reader } from './session-rows.ts'
 export interface DockRequest {
   agentId: string
   agentType: AgentType
-  /** One role, or several with commas. */
+  /** Role, or several roles separated by commas. */
   role: string
   variant: Variant
   profileId: string | undefined
@@ -23,8 +23,8 @@ export const DOCK_DEFAULTS = {
 } as const satisfies Partial<DockRequest>
 
 /**
- * The request with what its profile says in place of what was left at its default. Throws
- * `invalid_request` for a profile that there is not.
+ * Returns the request with values left at their default taken from its profile. Throws
+ * `invalid_request` for an unknown profile.
  */
 export const withProfile = (
   request: DockRequest,
@@ -48,7 +48,9 @@ export const withProfile = (
   }
 }
 
-/** The ids of the roles, when roles, variant and supervisor fit each other. */
+/**
+ * Returns the ids of the roles after checking that roles, variant and supervisor fit each other.
+ */
 export const fittingRoles = ({ role, variant, supervisorId }: DockRequest): string[] => {
   const ids = rolesIn(role).map(({ id }) => id)
   if (ids.length > 1 && variant !== 'v1_multi_role')
@@ -65,8 +67,9 @@ const invalid = (param: string, message: string): ShoalError =>
   new ShoalError('invalid_request', message, { param })
 
 /**
- * A supervisor is a live session in the tenant that another person has docked with a key of kind
- * person: a program does not look after a program. Throws `not_found`, `forbidden` or `conflict`.
+ * Returns the supervisor session: a live session in the tenant that another person has docked with
+ * a key of kind person, since a program must not supervise a program. Throws `not_found`,
+ * `forbidden` or `conflict`.
  */
 export const requireSupervisor = async (
   db: Reader,
@@ -87,7 +90,7 @@ export const requireSupervisor = async (
   requireLive(supervisor, now)
 }
 
-/** Throws `conflict` when it is over. */
+/** Throws `conflict` when the session is over. */
 export const requireLive = (session: AgentSession, now: number): void => {
   const over = overBecause(session, now)
   if (over !== undefined) throw new ShoalError('conflict', `session ${session.id} is over: ${over}`)

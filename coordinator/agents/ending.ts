@@ -25,7 +25,7 @@ export const endSession = async (
     .execute()
 }
 
-/** Notes that sessions have expired, each with its row of the audit; answers which. */
+/** Marks sessions as expired, each with its audit row; returns them. */
 export const endDue = async (trx: Trx, at: number, tenantId?: string): Promise<Ended[]> => {
   const due = await dueSessions(trx, at, tenantId)
   for (const { id, tenantId, agentId, step, idleAt, expiresAt, claims } of due) {

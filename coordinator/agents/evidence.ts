@@ -24,16 +24,19 @@ export interface Evidence {
 
 export interface KeptEvidence extends Evidence {
   id: string
-  /** Unix milliseconds. */
+  /** Unix time in milliseconds. */
   at: number
   /** Scopes that were claimed for the work. */
   scopes: readonly string[]
 }
 
-/** Rounds of one session whose evidence is kept. */
+/** Maximum number of rounds with evidence kept per session. */
 const MAX_ROUNDS = 100
 
-/** Keeps it; answers what the audit says of it, its hash included. Throws `conflict` for too much. */
+/**
+ * Stores evidence; returns its audit details, including the hash. Throws `conflict` for too much
+ * evidence.
+ */
 export const keepEvidence = async (
   trx: Trx,
   { id, claims }: AgentSession,

@@ -6,15 +6,16 @@ import { holderOf, readSession } from './session-rows.ts'
 import { isOwn } from './step.ts'
 
 export interface TaskNote {
-  /** The caller's own name for it, such as `API-12`. */
+  /** Name of the task given by the caller, such as `API-12`. */
   taskId: string
   scope: string
   state: TaskState
 }
 
 /**
- * Notes how far the task is that a scope is held for, by the caller's live session that holds it:
- * a sign of life, but no step. Throws `not_found` when no session of this person holds the scope.
+ * Records the progress of the task for which a live session of the caller holds a scope. This
+ * renews the session but is not a step. Throws `not_found` when no session of this person holds the
+ * scope.
  */
 export const noteTask = async (
   trx: Trx,

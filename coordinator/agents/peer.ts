@@ -3,7 +3,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import type { OperatorPeerRow } from '../store/agent-tables.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
-/** Somebody who holds an operator role for a while. Times are unix milliseconds. */
+/** Holder of an operator role for a limited time. Times are Unix milliseconds. */
 export interface Peer {
   /** Identifies this claim; a claim after it has ended gets another id. */
   id: string
@@ -12,7 +12,7 @@ export interface Peer {
   keyId: string
   agentId: string
   terminalLabel: string | undefined
-  /** Grows with every new holder of the role, which identifies older holders. */
+  /** Number that grows with every new holder of the role, which identifies older holders. */
   fence: number
   claimedAt: number
   expiresAt: number
@@ -37,7 +37,7 @@ export const readHolders = async (db: Reader, tenantId: string, at: number): Pro
   return rows.map(peerOf)
 }
 
-/** Throws `not_found`, also for one of another tenant. */
+/** Throws `not_found`, also for a peer of another tenant. */
 export const readPeer = async (db: Reader, id: string, tenantId: string): Promise<Peer> => {
   const row = await db
     .selectFrom('operator_peers')
@@ -60,7 +60,7 @@ export const handshakeOf = async (db: Reader, id: string, other: string): Promis
   return rows.length === 2 ? 'mutual' : 'half'
 }
 
-/** Throws `conflict` for one that ended or was not renewed in time. */
+/** Throws `conflict` for a claim that has ended or was not renewed in time. */
 export const requireHolding = ({ id, role, fence, endedAt, expiresAt }: Peer, at: number): void => {
   if (endedAt === undefined && expiresAt > at) return
   const end = new Date(endedAt ?? expiresAt).toISOString()

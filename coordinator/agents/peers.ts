@@ -103,7 +103,7 @@ export class Peers {
     return [peer, state]
   }
 
-  /** The current holders of roles. */
+  /** Returns the current holders of roles. */
   holders(tenantId: string): Promise<Peer[]> {
     return readHolders(this.#parts.store.ledger.read, tenantId, this.#parts.now())
   }
@@ -147,7 +147,7 @@ const addPeer = async (
   return peer
 }
 
-/** Throws `conflict` for another holder. */
+/** Throws `conflict` when another holder has the role. */
 const renewPeer = async (trx: Trx, holder: Peer, claim: RoleClaim): Promise<Peer> => {
   const { asker, terminalLabel, at, expiresAt } = claim
   const { caller, agentId } = asker
@@ -158,7 +158,7 @@ const renewPeer = async (trx: Trx, holder: Peer, claim: RoleClaim): Promise<Peer
   return readPeer(trx, holder.id, caller.tenantId)
 }
 
-/** Throws `forbidden`. */
+/** Throws `forbidden` unless the key has the role. */
 const requireRole = ({ caller, role }: PeerAsker): void => {
   if (caller.person.roles.includes(role)) return
   throw new ShoalError('forbidden', `this needs a key with the role ${role}`)
@@ -183,7 +183,7 @@ const heldBy = ({ role, agentId, personId, terminalLabel, expiresAt }: Peer): Sh
   )
 }
 
-/** Number of newest claims of a role that are kept; older ones are not found any more. */
+/** Number of newest claims kept per role; older ones are deleted. */
 const KEPT = 100
 
 const forgetOld = async (trx: Trx, tenantId: string, role: string): Promise<void> => {

@@ -1,13 +1,13 @@
 import { type AgentRole, mayCall } from './roles.ts'
 
-/** All that a recommendation follows from; the same facts give the same answer. */
+/** Facts that determine a recommendation; equal facts give the same answer. */
 export interface Situation {
   roles: readonly AgentRole[]
   /** Skills that the key may call. */
   callable: ReadonlySet<string>
   /** Skill that was executed last in the caller's session. */
   lastSkill: string | undefined
-  /** Raised now; empty where the key may not see them. */
+  /** Alerts raised now; empty when the key may not see them. */
   alerts: readonly { rule: string; level: 'warn' | 'critical'; message: string }[]
   /** Requests that the caller could decide. */
   decidable: number
@@ -24,8 +24,8 @@ export interface Recommendation {
 const MOST = 5
 
 /**
- * The next calls: first those that examine trouble, then pending decisions, then the role's usual
- * skills after the one executed last.
+ * Recommends the next calls: first those that examine alerts, then pending decisions, then the
+ * role's usual skills after the one executed last.
  */
 export const recommend = (situation: Situation): Recommendation[] => {
   const { roles, callable } = situation

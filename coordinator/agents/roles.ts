@@ -28,10 +28,10 @@ export const AGENT_ROLES: readonly AgentRole[] = z
 
 export const DEFAULT_ROLE = 'coding'
 
-/** More make a session that may do nearly everything; that is role `administration`. */
+/** Maximum number of roles of a session; more would amount to role `administration`. */
 const MAX_ROLES = 5
 
-/** Throws `invalid_request` for a role that there is not. */
+/** Throws `invalid_request` for an unknown role. */
 export const roleOf = (id: string): AgentRole => {
   const role = AGENT_ROLES.find(each => each.id === id)
   if (role !== undefined) return role
@@ -40,7 +40,10 @@ export const roleOf = (id: string): AgentRole => {
   throw new ShoalError('invalid_request', message, { param: 'role' })
 }
 
-/** The roles of `coding,testing`, each once. Throws `invalid_request` for none and too many. */
+/**
+ * Parses roles such as `coding,testing`, each once. Throws `invalid_request` for none and for too
+ * many.
+ */
 export const rolesIn = (text: string): AgentRole[] => {
   const ids = [...new Set(text.split(',').map(id => id.trim()))]
   if (ids.length > MAX_ROLES)
@@ -48,7 +51,7 @@ export const rolesIn = (text: string): AgentRole[] => {
   return ids.map(roleOf)
 }
 
-/** Roles that still exist, of those named before. */
+/** Returns those of the given roles that still exist. */
 export const knownRoles = (ids: readonly string[]): AgentRole[] =>
   AGENT_ROLES.filter(({ id }) => ids.includes(id))
 

@@ -15,12 +15,12 @@ export interface SessionFilter {
   agentId?: string
   /** Restricts the result to sessions that are live at this time. */
   liveAt?: number
-  /** Ids below this one: the next page. */
+  /** Upper bound of the ids, exclusive: the cursor of the next page. */
   before?: string
   limit: number
 }
 
-/** Newest first. */
+/** Reads sessions, newest first. */
 export const readSessions = async (
   db: Reader,
   { tenantId, personId, agentId, liveAt, before, limit }: SessionFilter,
@@ -42,7 +42,7 @@ export const readSessions = async (
   return withClaims(db, await query.execute())
 }
 
-/** Undefined also for one of another tenant. */
+/** Reads a session; undefined also for one of another tenant. */
 export const findSession = async (
   db: Reader,
   id: string,
@@ -68,7 +68,7 @@ export const noSession = (id: string): never => {
   throw new ShoalError('not_found', `no session ${id}`)
 }
 
-/** Sessions that are over and do not say so yet. */
+/** Sessions that are over but not yet marked as such. */
 export const dueSessions = async (
   db: Reader,
   now: number,

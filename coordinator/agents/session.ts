@@ -2,7 +2,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { iso } from '../../shared/time.ts'
 import type { KeyKind } from '../keys/key.ts'
 
-/** The seven steps of the protocol, in their order. A session stands at the last one it has made. */
+/** The seven steps of the protocol, in order. A session is at the last step it has made. */
 export const STEPS = ['dock', 'brief', 'claim', 'check', 'execute', 'evidence', 'undock'] as const
 export type Step = (typeof STEPS)[number]
 
@@ -28,15 +28,15 @@ export interface Claim {
   claimedAt: number
 }
 
-/** A check that the policy lets through and that the supervisor has not confirmed. */
+/** Check that the policy allows and the supervisor has not confirmed yet. */
 export interface WaitingCheck {
   actionType: string
   context: string | undefined
-  /** The approval that was used up for it. */
+  /** Approval that was used for the check. */
   requestId: string | undefined
 }
 
-/** One docking of an agent. Times are unix milliseconds. */
+/** One docking of an agent. Times are Unix milliseconds. */
 export interface AgentSession {
   id: string
   tenantId: string
@@ -45,7 +45,7 @@ export interface AgentSession {
   keyId: string
   /** Kind of the key that docked. */
   kind: KeyKind
-  /** Labels of the agent; they give it no rights. */
+  /** Labels of the agent; they grant no rights. */
   agentId: string
   agentType: AgentType
   roles: readonly string[]
@@ -77,7 +77,7 @@ const FOLLOWING: Record<Step, readonly Step[]> = {
 
 type Times = Pick<AgentSession, 'idleAt' | 'expiresAt' | 'endedAt' | 'outcome'>
 
-/** Why a session is over; undefined for a live one. */
+/** Reason why a session is over; undefined for a live one. */
 export const overBecause = (session: Times, now: number): string | undefined => {
   const { idleAt, expiresAt, endedAt, outcome } = session
   const ran = expiresAt <= now ? 'its time was over' : 'nothing was done in it for too long'
@@ -87,7 +87,7 @@ export const overBecause = (session: Times, now: number): string | undefined => 
   return `it has expired at ${iso(endedAt)}`
 }
 
-/** The steps that may come next; none for a session that is over. */
+/** Returns the steps that may follow; none for a session that is over. */
 export const nextSteps = (session: Pick<AgentSession, 'step'> & Times, now: number): Step[] =>
   overBecause(session, now) === undefined ? [...FOLLOWING[session.step], 'undock'] : []
 
@@ -105,7 +105,7 @@ export const requireStep = (session: AgentSession, wanted: Step, now: number): v
   )
 }
 
-/** Throws `conflict`: a session is only done when it has shown what it did. */
+/** Throws `conflict`: a session is done only after it has provided evidence of its work. */
 export const requireOutcome = ({ id, step }: AgentSession, outcome: Outcome): void => {
   if (outcome !== 'done' || step === 'evidence') return
   throw new ShoalError(

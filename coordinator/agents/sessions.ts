@@ -48,8 +48,8 @@ export interface SessionParts {
 const DAY_MS = 86_400_000
 
 /**
- * The sessions of agents: the seven steps in their order, each written with its audit row. All
- * state is in the ledger, so sessions outlive the process and several coordinators share them.
+ * Sessions of agents: the seven steps in order, each written with its audit row. All state is in
+ * the ledger, so sessions outlive the process and several coordinators share them.
  */
 export class Sessions {
   readonly #parts: SessionParts
@@ -172,7 +172,7 @@ export class Sessions {
     })
   }
 
-  /** Notes the progress of the task that a claim of the caller is for. Throws `not_found`. */
+  /** Records the progress of the task that a claim of the caller is for. Throws `not_found`. */
   async noteTask(caller: Caller, note: TaskNote): Promise<AgentSession> {
     const times = { at: this.#parts.now(), idleMs: this.#idleMs }
     const { sealed } = this.#parts.store.ledger

@@ -13,7 +13,7 @@ export type Commit = <R>(work: (trx: Trx) => Promise<R>) => Promise<R>
 export interface Change {
   /** Last part of the event's type, such as `claimed`. */
   event: string
-  /** Step of the session afterwards; the step that was made by default. */
+  /** Step of the session afterwards; the step just made by default. */
   step?: Step
   set?: Partial<AgentSessionRow>
   details?: Record<string, unknown>

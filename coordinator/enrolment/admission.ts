@@ -9,7 +9,7 @@ import type { Cell } from './cell.ts'
 import { type Cells, quarantined } from './cells.ts'
 import type { Clones } from './clones.ts'
 
-/** A connection that presents the credential of a cell. */
+/** Connection that presents the credential of a cell. */
 export interface CellCaller {
   /** Identifies one start of its daemon. */
   bootId: string
@@ -33,7 +33,7 @@ export interface AdmissionParts {
 export class Admission {
   readonly #parts: AdmissionParts
   #quarantined: Set<string>
-  /** Cells whose quarantine is not in the store yet. */
+  /** Cells whose quarantine is not yet stored. */
   readonly #suspected = new Set<string>()
 
   constructor(parts: AdmissionParts) {
@@ -50,7 +50,7 @@ export class Admission {
   }
 
   /**
-   * The cell with this credential. Throws `forbidden` for a quarantined cell. A caller that
+   * Returns the cell with this credential. Throws `forbidden` for a quarantined cell. A caller that
    * presents a superseded credential is a copy and has the cell quarantined; without a caller the
    * credential is only refused.
    */
@@ -67,7 +67,9 @@ export class Admission {
     return cell
   }
 
-  /** Notes that a start of the cell's daemon connects. Throws `forbidden` for a cloned identity. */
+  /**
+   * Records that a start of the cell's daemon connects. Throws `forbidden` for a cloned identity.
+   */
   arrived(cellId: string, bootId: string): void {
     if (this.#parts.clones.arrived(cellId, bootId))
       throw this.#suspect(cellId, 'two machines use its identity')
@@ -126,7 +128,7 @@ export class Admission {
     this.#quarantined.add(cellId)
   }
 
-  /** The quarantine takes effect now; the store has it as soon as it can write. */
+  /** Quarantines a cell at once; the quarantine is stored as soon as the store can write. */
   #suspect(cellId: string, reason: string, from: { address?: string } = {}): ShoalError {
     if (!this.#suspected.has(cellId)) {
       this.#suspected.add(cellId)

@@ -14,7 +14,7 @@ export const requireCellRow = async (trx: SealedTrx, id: string): Promise<CellRo
   return row
 }
 
-/** The cell under each credential that is valid for it: the settled one and the next. */
+/** Returns the cell under each of its valid credentials: the settled one and the next. */
 export const readCredentials = async (
   db: Kysely<LedgerTables>,
   id: string,

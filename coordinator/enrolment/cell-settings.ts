@@ -4,18 +4,18 @@ import { bumpRevision } from '../store/revisions.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
-/** Settings of a cell by operators. */
+/** Settings of a cell made by operators. */
 export interface CellSettings {
   /** Unix time in milliseconds since which the cell gets no new requests. */
   drainedAt?: number
   labels: Record<string, string>
-  /** The tenant whose own it is; everybody's without. */
+  /** Tenant to which the cell is dedicated; absent for a shared cell. */
   owner?: CellOwner
 }
 
 export interface CellOwner {
   tenantId: string
-  /** The tenant's requests go to no other cells. */
+  /** Whether the tenant's requests go to no other cells. */
   exclusive: boolean
 }
 
@@ -24,10 +24,13 @@ export interface CellSettingsStore {
   setDrained(cellId: string, drained: boolean, by: Actor): Promise<CellSettings>
   /** Replaces all labels. */
   setLabels(cellId: string, labels: Record<string, string>, by: Actor): Promise<CellSettings>
-  /** Makes it a tenant's own, or everybody's again. `not_found` also for a tenant that is not there. */
+  /**
+   * Dedicates the cell to a tenant, or shares it again. Throws `not_found` also for an unknown
+   * tenant.
+   */
   setOwner(cellId: string, owner: CellOwner | undefined, by: Actor): Promise<CellSettings>
   get(cellId: string): Promise<CellSettings>
-  /** Settings by cell, of the cells that have some. */
+  /** Settings by cell, for cells that have any. */
   list(): Promise<Map<string, CellSettings>>
 }
 

@@ -1,6 +1,6 @@
 import type { CellRow } from '../store/cell-tables.ts'
 
-/** A machine that was enrolled: its identity, not its presence. */
+/** Identity of an enrolled machine; says nothing about its presence. */
 export interface Cell {
   id: string
   name: string
@@ -9,7 +9,7 @@ export interface Cell {
   tokenId: string
   enrolledAt: number
   revokedAt?: number
-  /** Set while nobody may connect as this cell. */
+  /** Set while connections as this cell are refused. */
   quarantinedAt?: number
   /** Unix time at which its credential was created, milliseconds. */
   renewedAt: number

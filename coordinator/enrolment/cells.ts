@@ -18,16 +18,19 @@ export type { Cell } from './cell.ts'
 
 export interface CellsOptions {
   store: Store
-  /** Gets the reason for a refused enrolment, which the requester does not. */
+  /** Called with the reason for a refused enrolment, which the requester does not receive. */
   logger?: Pick<Logger, 'warn'>
   /** Unix time, milliseconds. */
   now?: () => number
 }
 
-/** A cell that renews more often is faulty and costs disk writes. */
+/**
+ * Shortest interval between renewals; a cell that renews more often is faulty and costs disk
+ * writes.
+ */
 const RENEW_EVERY_MS = 2000
 
-/** The identities of cells: their credentials, epochs, revocation and quarantine. */
+/** Identities of cells: their credentials, epochs, revocation and quarantine. */
 export class Cells {
   readonly #store: Store
   readonly #logger: Pick<Logger, 'warn'> | undefined
@@ -80,8 +83,8 @@ export class Cells {
   }
 
   /**
-   * The cell with this credential, unless it is revoked. Synchronous when in memory. The first use
-   * of a new credential ends the previous one. Throws `forbidden` for a quarantined cell.
+   * Returns the cell with this credential, unless it is revoked. Synchronous when in memory. The
+   * first use of a new credential ends the previous one. Throws `forbidden` for a quarantined cell.
    */
   authenticate(cellId: string, credential: string): Cell | undefined | Promise<Cell | undefined> {
     if (!CELL_ID.test(cellId)) return undefined
@@ -167,7 +170,7 @@ export class Cells {
     return row && cellOf(row)
   }
 
-  /** Oldest first. */
+  /** Lists the cells, oldest first. */
   async list(): Promise<Cell[]> {
     const { read } = this.#store.ledger
     const query = read.selectFrom('cells').selectAll().orderBy('enrolled_at').orderBy('id')
@@ -217,7 +220,7 @@ export class Cells {
     return this.#change(cellId, entry, row => ({ revoked_at: row.revoked_at ?? this.#now() }))
   }
 
-  /** One audited change of one cell. */
+  /** Makes one audited change of one cell. */
   async #change(
     cellId: string,
     entry: Actor & { action: string; details?: Record<string, unknown> },
@@ -239,7 +242,7 @@ export class Cells {
   }
 }
 
-/** The error for a cell whose identity another machine shares; its operator reads it too. */
+/** Error for a cell whose identity another machine shares; operators read it too. */
 export const quarantined = (cellId: string): ShoalError =>
   new ShoalError(
     'forbidden',

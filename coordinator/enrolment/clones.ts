@@ -1,12 +1,12 @@
 /**
- * Tells a machine that was copied from one that only starts often. Every start of a daemon has a new
- * boot id, which it keeps in memory alone: an id that comes back after another one was seen belongs
- * to a second process that has lived all the time.
+ * Distinguishes a copied machine from one that restarts often. Every start of a daemon has a new
+ * boot id, kept only in memory: an id that returns after another one was seen belongs to a second
+ * process that has been running all the time.
  */
 export interface Clones {
-  /** A cell has connected. True when it is certain that two machines use its identity. */
+  /** Records a connection. Returns true when two machines certainly use the cell's identity. */
   arrived(cellId: string, bootId: string): boolean
-  /** True for the start of the daemon that has connected last. */
+  /** Whether this start of the daemon connected last. */
   isNewest(cellId: string, bootId: string): boolean
   /** Forgets all starts of a cell. */
   forget(cellId: string): void
@@ -16,11 +16,11 @@ export interface Clones {
 const TAKEOVERS = 3
 /** … within this time. */
 const WINDOW_MS = 60_000
-/** Boot ids that are remembered of a cell. */
+/** Number of boot ids remembered per cell. */
 const REMEMBERED = 16
 
 interface Seen {
-  /** The newest last. */
+  /** Boot ids, newest last. */
   bootIds: string[]
   takeovers: { atMs: number; back: boolean }[]
 }

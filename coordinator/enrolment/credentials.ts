@@ -12,7 +12,7 @@ import type { LedgerTables } from '../store/tables.ts'
  * one that both sides know: a new one is given beside the old; the first use of it ends the old.
  */
 
-/** Adds a second credential. One that was given before and never used is void. */
+/** Adds a second credential. An earlier one that was issued and never used becomes void. */
 export const giveCredential = async (
   trx: Transaction<LedgerTables>,
   cellId: string,

@@ -8,7 +8,7 @@ import type { SealedTrx } from '../store/store.ts'
 import { retire } from './credentials.ts'
 import { tokenFault, useToken } from './join-tokens.ts'
 
-/** Why the requester does not own the key it presents; undefined when it does. */
+/** Reason why the requester does not own the key it presents; undefined when it does. */
 export const keyFault = ({ token, name, public_key, proof }: EnrolRequest): string | undefined => {
   if (public_key === undefined) return undefined
   return isSignedBy(public_key, ENROL_PURPOSE, { token, name, public_key }, proof ?? '')
@@ -40,13 +40,13 @@ export interface Admittance {
   row: CellRow
   token: string
   now: number
-  /** Whether a refusal of this token for this reason is to be audited. */
+  /** Whether to audit a refusal of this token for this reason. */
   isNews: (tokenId: string, reason: string) => boolean
 }
 
 /**
- * Takes a use of the token and adds the cell, or gives the credential to the cell whose answer was
- * lost. Answers why not; that is audited too.
+ * Uses the token once and adds the cell, or returns a credential to the cell that lost the answer.
+ * Returns the reason of a refusal, which is audited too.
  */
 export const admit = async (
   trx: SealedTrx,
@@ -60,7 +60,7 @@ export const admit = async (
     await add(trx, row, now)
     return { cellId: row.id }
   }
-  // An invented token id leaves no row: anybody could fill the disk with them.
+  // An invented token id leaves no row, which would let anyone fill the disk.
   if (reason !== 'unknown' && isNews(row.token_id, reason)) {
     const actor = `token:${row.token_id}`
     const entry = { actor, at: now, action: 'token.use', subject: row.token_id }
@@ -70,8 +70,8 @@ export const admit = async (
 }
 
 /**
- * A machine that has not got the answer asks again: with the same token, which must still be good
- * but for its uses, and the same key, while nobody has come as that cell.
+ * Repeats an enrolment whose answer was lost: the request has the same token, which must still be
+ * valid except for its uses, and the same key, and the cell has not connected yet.
  */
 const giveAgain = async (
   trx: SealedTrx,

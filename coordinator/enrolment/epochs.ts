@@ -1,7 +1,10 @@
 import type { Logger } from 'pino'
 import type { Cells } from './cells.ts'
 
-/** Births of a whole fleet come at once after a restart, and a commit costs milliseconds. */
+/**
+ * Interval between writes; a whole fleet announces births at once after a restart, and a commit
+ * costs milliseconds.
+ */
 const FLUSH_EVERY_MS = 250
 
 export interface EpochsOptions {
@@ -11,10 +14,10 @@ export interface EpochsOptions {
   later?: (run: () => void, milliseconds: number) => void
 }
 
-/** Keeps the highest boot epoch of each cell on the disk, many cells with one commit. */
+/** Stores the highest boot epoch of each cell, many cells per commit. */
 export interface Epochs {
   note(cellId: string, epoch: number): void
-  /** Writes what is not written yet. */
+  /** Writes all pending epochs. */
   flush(): Promise<void>
 }
 

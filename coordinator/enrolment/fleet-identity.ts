@@ -7,17 +7,17 @@ import type { Fleet } from '../fleet/fleet.ts'
 import type { Signing } from '../signing/signing.ts'
 import type { Store } from '../store/store.ts'
 
-/** Identity of the coordinator towards cells, and how cells learn of changes. */
+/** Identity of the coordinator towards cells, and the notification of cells about changes. */
 export interface FleetIdentity {
   trust(): TrustBody
-  /** True for the key that signs now, and for one that vouches for it, step by step. */
+  /** Whether the key is the current signing key or one that vouches for it, step by step. */
   endorses(key: string): boolean
   /**
    * Creates a new signing key; connected cells are notified at once, the others when they connect.
    * Throws `rate_limited` after too many in a day.
    */
   rotateKey(by: Actor): Promise<TrustBody>
-  /** Notes the key that a cell has pinned. */
+  /** Records the key that a cell has pinned. */
   greeted(cellId: string, pinnedKey: string | undefined): void
   askToRenew(cellId: string, by: Actor): Promise<void>
   /** Fingerprint of our own certificate authority, for join tokens; undefined without one. */

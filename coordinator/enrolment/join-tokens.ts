@@ -5,7 +5,7 @@ import { digestOf, newSecret, TOKEN_PREFIX } from '../keys/secret.ts'
 import type { JoinTokenRow } from '../store/cell-tables.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 
-/** Lets machines become cells: a number of times, for a while. */
+/** Token that lets machines enrol as cells, for a number of uses and a limited time. */
 export interface JoinToken {
   id: string
   role: 'cell'
@@ -21,7 +21,7 @@ export interface JoinToken {
 export interface NewToken {
   uses: number
   tags?: string[]
-  /** Lifetime from now, minutes. */
+  /** Lifetime from now, in minutes. */
   ttlMinutes: number
 }
 
@@ -82,13 +82,13 @@ export const addToken = async (
   return { token: tokenOf(row), secret: text }
 }
 
-/** Oldest first. */
+/** Lists the tokens, oldest first. */
 export const listTokens = async (ledger: Ledger): Promise<JoinToken[]> => {
   const query = ledger.read.selectFrom('join_tokens').selectAll()
   return (await query.orderBy('created_at').orderBy('id').execute()).map(tokenOf)
 }
 
-/** Cells that joined with it stay. Throws `not_found`. */
+/** Revokes a token; cells that joined with it stay. Throws `not_found`. */
 export const revokeToken = (
   ledger: Ledger,
   id: string,
@@ -108,7 +108,7 @@ export const revokeToken = (
     return tokenOf(row)
   })
 
-/** Why the token is not valid for that id; undefined when it is. */
+/** Reason why the token is not valid for that id; undefined when it is. */
 export const tokenFault = async (
   trx: SealedTrx,
   id: string,
@@ -126,8 +126,9 @@ export const tokenFault = async (
 }
 
 /**
- * Takes one use, by one conditional UPDATE, so that no two callers get the last one. Answers
- * undefined when that worked, or why it did not: for the log and the audit, not for the caller.
+ * Uses the token once, by one conditional UPDATE, so that no two callers get the last use. Returns
+ * undefined on success, or the reason of the refusal, for the log and the audit but not for the
+ * caller.
  */
 export const useToken = async (
   trx: SealedTrx,

@@ -8,7 +8,7 @@ import {
   type FleetIdentityParts,
 } from './fleet-identity.ts'
 
-/** The keys with which the coordinator proves itself to cells. */
+/** Keys with which the coordinator proves its identity to cells. */
 export interface IdentityViews {
   identity: Omit<FleetIdentity, 'greeted'>
 }

@@ -29,9 +29,9 @@ export interface EnrolmentViews {
     create(token: NewToken, by: Actor): Promise<IssuedToken>
     /** Creates a token in the transaction that uses an approval. */
     createWithin(trx: SealedTrx, token: NewToken, by: Actor): Promise<IssuedToken>
-    /** Oldest first. */
+    /** Lists the tokens, oldest first. */
     list(): Promise<JoinToken[]>
-    /** Cells that joined with it stay. Throws `not_found`. */
+    /** Revokes a token; cells that joined with it stay. Throws `not_found`. */
     revoke(id: string, by: Actor): Promise<JoinToken>
   }
 }
@@ -129,7 +129,7 @@ const applySettings = async (
   router.assign(owners)
 }
 
-/** Settings that take effect in this process as soon as they are kept. */
+/** Settings that take effect in this process as soon as they are stored. */
 const createSetters = (
   settings: CellSettingsStore,
   fleet: Fleet,

@@ -4,7 +4,7 @@ import { ShoalError } from '../../shared/errors.ts'
 /** Limits what a holder of a token's id can add to the audit, which is kept for years. */
 const AUDIT_EVERY_MS = 3600 * 1000
 
-/** Refused enrolments: the log has the reason, the requester does not. */
+/** Refused enrolments: the reason is logged but not returned to the requester. */
 export class Refusals {
   readonly #logger: Pick<Logger, 'warn'> | undefined
   readonly #now: () => number
@@ -16,7 +16,7 @@ export class Refusals {
     this.#now = now
   }
 
-  /** Whether this refusal is to be audited: the first of its token and reason in an hour. */
+  /** Whether to audit this refusal: the first of its token and reason in an hour. */
   isNews(tokenId: string, reason: string): boolean {
     const key = `${tokenId} ${reason}`
     const at = this.#now()
@@ -26,7 +26,10 @@ export class Refusals {
     return true
   }
 
-  /** The same error for every invalid token, so that nobody learns which tokens exist. */
+  /**
+   * Returns the same error for every invalid token, so that callers cannot learn which tokens
+   * exist.
+   */
   refuse(reason: string, tokenId?: string): ShoalError {
     this.#logger?.warn({ token: tokenId, reason }, 'an enrolment was refused')
     return new ShoalError('auth_required', 'the join token is not valid')

@@ -6,9 +6,10 @@ import type { Policy } from './policy.ts'
 import { newestPolicy, putPolicy } from './policy-store.ts'
 
 /**
- * Puts the configured policy in the place of the one in the ledger, without a gate: for who runs
- * the machine, when the one in the ledger cannot be used or nobody is left who could approve
- * another. A row says who and why. Throws `conflict` when the configured one holds already.
+ * Replaces the policy in the ledger by the configured one, without a gate. Intended for the
+ * operator of the machine, when the policy in the ledger cannot be used or no approver for another
+ * one is left. A row records the actor and the reason. Throws `conflict` when the configured policy
+ * is already in force.
  */
 export const acceptPolicy = async (
   ledger: Ledger,

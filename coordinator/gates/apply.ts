@@ -5,7 +5,7 @@ import type { GateRequest } from './request.ts'
 import { columnsOf, readRequest, voteRowOf } from './rows.ts'
 import type { Change } from './rules.ts'
 
-/** Writes one change of a request with its row of the audit; answers the request as it is then. */
+/** Writes one change of a request with its audit row; returns the changed request. */
 export const applyChange = async (
   trx: Trx,
   request: GateRequest,

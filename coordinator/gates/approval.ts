@@ -9,7 +9,7 @@ export interface ApprovedUse {
   caller: Caller
 }
 
-/** A yes of people to one exact plan, which one call may use once. */
+/** Approval of one exact plan, valid for one call. */
 export class Approval {
   readonly requestId: string
   readonly #gates: Pick<GateKeeper, 'consume'>
@@ -32,8 +32,9 @@ export class Approval {
   }
 
   /**
-   * Does the work in the transaction that uses up the approval, so that neither happens without the
-   * other; `signed` is what a cell can check by itself. Throws `forbidden` when the approval does not cover the plan now.
+   * Does the work in the transaction that uses the approval, so that neither happens without the
+   * other; `signed` is the approval in a form that a cell can verify offline. Throws `forbidden`
+   * when the approval does not cover the plan now.
    */
   async use<R>(work: (trx: Trx, signed: SignedApproval) => Promise<R>): Promise<R> {
     const { requestId, plan, caller } = this.#use

@@ -19,7 +19,7 @@ export const CHECKS: readonly CheckData[] = z
 
 export interface CheckResult extends CheckData {
   passed: boolean
-  /** Why the check fails; undefined when it passes. */
+  /** Reason for the failure; undefined when the check passes. */
   reason: string | undefined
 }
 

@@ -3,7 +3,7 @@ import type { Scope } from '../store/scope.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import type { GateRequest, RequestState, Vote } from './request.ts'
 
-/** How a request was decided and used, without its plan, which may be large. */
+/** Decisions on a request and its use, without the plan, which may be large. */
 export type DecidedRequest = Pick<
   GateRequest,
   | 'id'

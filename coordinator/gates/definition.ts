@@ -1,18 +1,18 @@
 import * as z from 'zod'
 import { OPERATOR_ROLES } from '../keys/key.ts'
 
-/** `gate.major-release-approve`. */
+/** Id of a gate, such as `gate.major-release-approve`. */
 export const GateId = z
   .string()
   .max(128)
   .regex(/^gate\.[a-z0-9]+(-[a-z0-9]+)*$/, 'is no gate id')
 
-/** One approval that is needed: from a person with one of these roles. */
+/** One required approval, from a person with one of these roles. */
 const Seat = z.array(z.enum(OPERATOR_ROLES)).min(1)
 
 const MINUTES_OF_A_DAY = 24 * 60
 
-/** A rule that asks people before something is done. */
+/** Rule that requires approvals before an action. */
 export const GateDefinition = z.strictObject({
   purpose: z.string().min(1).max(200).describe('What passes this gate.'),
   approvals: z
@@ -37,7 +37,10 @@ export const GateDefinition = z.strictObject({
 })
 export type GateDefinition = z.output<typeof GateDefinition>
 
-/** Gates in front of what moves or changes things at once: an approval does not stay around. */
+/**
+ * Lifetime of approvals for actions with an immediate effect, in minutes; such an approval must not
+ * stay usable for long.
+ */
 const SHORT_MINUTES = 15
 
 const gate = (
@@ -50,7 +53,10 @@ const gate = (
   ...(approval_minutes === undefined ? {} : { approval_minutes }),
 })
 
-/** The eight of the interface specification, section 4.7, and those that shoal itself asks. */
+/**
+ * Shipped gates: the eight of the interface specification, section 4.7, and those of shoal's own
+ * operations.
+ */
 const SHIPPED: Record<string, z.input<typeof GateDefinition>> = {
   'gate.production-deploy': gate('Deployment to production.', [['operator_admin']]),
   'gate.campaign-stage-advance': gate('Next stage of a campaign.', [['reviewer']]),
@@ -79,7 +85,7 @@ const SHIPPED: Record<string, z.input<typeof GateDefinition>> = {
   'gate.repair-run': gate('Repair of a service that is down.', [['operator_admin']], SHORT_MINUTES),
 }
 
-/** The gates as a configuration key; each may be changed or added, none of the shipped removed. */
+/** Gates in the configuration; each may be changed or added, but no shipped gate can be removed. */
 export const Gates = z
   .record(GateId, GateDefinition)
   .default({})

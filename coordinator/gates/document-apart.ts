@@ -3,17 +3,19 @@ import { ShoalError } from '../../shared/errors.ts'
 import type { Parsed } from './document-worker.ts'
 
 const FILE = new URL('document-worker.ts', import.meta.url)
-/** A shipped policy takes a tenth of a second, most of it the start of the thread. */
+/**
+ * Time limit for parsing; a shipped policy takes a tenth of a second, mostly to start the thread.
+ */
 const MOST_MS = 10_000
 const MOST_MEMORY_MB = 128
-/** Beyond the one that is read. */
+/** Maximum number of documents waiting besides the one being parsed. */
 const MOST_WAITING = 4
 
 /**
- * The value of a text in YAML that somebody has sent, read in a thread of its own: 60 kB can keep the
- * parser busy for 15 seconds (each key of a map is compared with all others), in which nobody else
- * would be served. Throws `invalid_request` for what is no YAML, or takes too long or too much, and
- * `rate_limited` when others wait already.
+ * Parses YAML received from a client, in a thread of its own: 60 kB can occupy the parser for 15
+ * seconds (each key of a map is compared with all others), during which no other request would be
+ * served. Throws `invalid_request` for invalid YAML and for a document that exceeds the time or
+ * memory limit, and `rate_limited` when others wait already.
  */
 export const documentApart = async (text: string, mostMs: number = MOST_MS): Promise<unknown> => {
   if (waiting > MOST_WAITING)
@@ -28,7 +30,7 @@ export const documentApart = async (text: string, mostMs: number = MOST_MS): Pro
   throw new ShoalError('invalid_request', `document: ${answer.fault}`, { param: 'document' })
 }
 
-/** One after the other, so that many of them are no load either. */
+/** Tail of the queue: documents are parsed one at a time, which limits the load of many. */
 let last: Promise<unknown> = Promise.resolve()
 let waiting = 0
 

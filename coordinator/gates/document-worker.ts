@@ -13,7 +13,7 @@ const parsed = (text: string): Parsed => {
     if (bytes <= MAX_PLAN_BYTES) return { document }
     return { fault: `it is larger than ${MAX_PLAN_BYTES} bytes` }
   } catch (error) {
-    // a text of brackets alone is deeper than the stack
+    // a text of brackets alone nests deeper than the stack
     const [line = ''] = error instanceof RangeError ? ['it is too deep'] : String(error).split('\n')
     return { fault: line }
   }

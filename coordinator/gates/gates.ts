@@ -17,14 +17,14 @@ import { signedApproval } from './signed-approval.ts'
 import { noteRefusal, rolesNow, useUp } from './use.ts'
 
 export interface GateParts extends ChangeParts {
-  /** Read at each use: an approved policy may replace them. */
+  /** Definitions in force, read at each use because an approved policy may replace them. */
   readonly definitions: Definitions
   signer: Signer
 }
 
 /**
- * The gates: requests that are bound to one exact plan, decided by people, used once. All state is
- * in the ledger, so several coordinators share it.
+ * Gates: requests bound to one exact plan, decided by people, used once. All state is in the
+ * ledger, so several coordinators share it.
  */
 export class GateKeeper {
   readonly #parts: GateParts
@@ -87,7 +87,10 @@ export class GateKeeper {
     return countPending(this.#parts.store.ledger.read, scope, this.#parts.now())
   }
 
-  /** Why an open request can never pass: the rules of its gate have changed, or the gate is gone. */
+  /**
+   * Reason why an open request can never pass: the rules of its gate have changed, or the gate is
+   * gone.
+   */
   rulesFault(request: GateRequest): string | undefined {
     const isOpen = ['pending', 'approved'].includes(stateAt(request, this.#parts.now()))
     return isOpen ? rulesFault(request, this.#find(request.gateId)) : undefined
@@ -115,8 +118,8 @@ export class GateKeeper {
   }
 
   /**
-   * Uses an approval up: exactly one of many concurrent callers succeeds. Throws `forbidden` when
-   * the approval does not cover this plan now.
+   * Uses an approval: exactly one of many concurrent callers succeeds. Throws `forbidden` when the
+   * approval does not cover this plan now.
    */
   async consume(id: string, caller: Caller, use: Use): Promise<GateRequest> {
     await use.precondition?.()

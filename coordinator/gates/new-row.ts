@@ -55,7 +55,10 @@ export const openRequests = async (trx: Trx, row: NewRow, now: number): Promise<
   return found.filter(one => stateAt(one, now) === one.state)
 }
 
-/** More nobody looks through; and each may be as large as a plan may be. */
+/**
+ * Maximum number of pending requests per requester; approvers cannot review more, and each may hold
+ * a plan of the maximum size.
+ */
 const MAX_WAITING = 100
 
 export const requireRoom = async (trx: Trx, row: NewRow, now: number): Promise<void> => {
@@ -74,10 +77,13 @@ export const requireRoom = async (trx: Trx, row: NewRow, now: number): Promise<v
 export const isSame = (one: GateRequest, row: NewRow): boolean =>
   one.planHash === row.plan_hash && one.policyHash === row.policy_hash
 
-/** Requests stay, and each may hold twice the largest plan: nobody may fill the disk with them. */
+/**
+ * Maximum number of requests per requester, gate and day; each is kept and may hold two large plans,
+ * so that more could fill the disk.
+ */
 const MAX_A_DAY = 1000
 
-/** Ids begin with their time, so what is younger than a day has a greater one. */
+/** Counts by id: ids begin with their time, so requests of the last day have greater ids. */
 export const requireFewToday = async (trx: Trx, row: NewRow, now: number): Promise<void> => {
   const made = await count(
     trx

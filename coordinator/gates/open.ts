@@ -18,7 +18,7 @@ export interface GateViews {
     history(page: { before?: number | undefined; limit: number }): Promise<PolicyRow[]>
     byNumber(number: number): Promise<PolicyRow | undefined>
   }
-  /** Statements of the operator about controls that shoal cannot see. */
+  /** Declarations of the operator about controls that shoal cannot verify. */
   declarations: Declarations
 }
 

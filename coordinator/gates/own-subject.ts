@@ -3,8 +3,8 @@ import { planHash } from './plan-hash.ts'
 const BEGINNING = 'shoal:'
 
 /**
- * The subject of what shoal asks by itself. Requests that are made by hand cannot have one, so that
- * nobody's own words are taken for those of the operation that an approval lets through.
+ * Subject of shoal's own requests. Requests made by hand cannot have one, so that a
+ * requester's text is never mistaken for the description of an operation that an approval permits.
  */
 export const ownSubject = (plan: unknown, subject: string = planHash(plan)): string =>
   `${BEGINNING}${subject}`

@@ -2,13 +2,14 @@ import { hash } from 'node:crypto'
 import { canonicalJson } from '../../shared/canonical-json.ts'
 import { ShoalError } from '../../shared/errors.ts'
 
-/** Plans are read by people: more than this nobody reads. */
+/** Maximum size of a plan; people have to read it. */
 export const MAX_PLAN_BYTES = 64 * 1024
 
 /**
- * SHA-256 of a value in canonical JSON, hexadecimal: equal plans have equal hashes, whatever the
- * order of their members, and others have others. Throws `invalid_request` for what has no canonical
- * JSON, and for whole numbers that are not exact here: who carries the plan out may read them exactly.
+ * SHA-256 of a value in canonical JSON, hexadecimal: equal plans have equal hashes, regardless of
+ * the order of their members, and different plans have different ones. Throws `invalid_request` for
+ * a value without canonical JSON, and for integers that are not exact here, since the executor of
+ * the plan may read them exactly.
  */
 export const planHash = (plan: unknown): string => {
   if (hasInexact(plan))
@@ -20,7 +21,10 @@ export const planHash = (plan: unknown): string => {
   return hash('sha256', canonical(plan, 'plan'))
 }
 
-/** RFC 8259, section 6: only whole numbers within 2^53 are the same for everybody. */
+/**
+ * Whether a value contains an integer beyond 2^53, which implementations read differently (RFC
+ * 8259, section 6).
+ */
 const hasInexact = (value: unknown): boolean =>
   typeof value === 'object' && value !== null
     ? Object.values(value).some(hasInexact)

@@ -61,7 +61,7 @@ export const configuredPolicy = (file: string | undefined, gates: Gates): Config
 
 /**
  * Opens the policy in force: the configured one until another is approved, which then stays until
- * the next. Throws `config_invalid` when the policy of the ledger cannot be used with this
+ * the next. Throws `config_invalid` when the policy in the ledger cannot be used with this
  * configuration.
  */
 export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
@@ -80,7 +80,7 @@ export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
     publish('shoal.policy.changed', { number, version, hash, source }, `policy-${number}`)
   }
   const reloadLater = (): void => {
-    // what held before goes on to hold: an unreadable rule is no reason to have none
+    // the previous policy stays in force: an unreadable policy must not disable the rules
     reload().catch(error => logger.error({ err: error }, 'the new policy cannot be used'))
   }
   const requireCurrent: Policies['requireCurrent'] = async trx => {

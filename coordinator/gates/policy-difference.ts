@@ -3,8 +3,8 @@ import { PolicyDocument } from './policy-document.ts'
 import { movedRules } from './rule-moves.ts'
 
 /**
- * One difference; `before` and `after` are canonical JSON. `order` says where a moved, added or
- * removed rule is: `{"behind":"other-rule","place":2}`, places start at 1.
+ * One difference; `before` and `after` are canonical JSON. `order` gives the place of a moved,
+ * added or removed rule, such as `{"behind":"other-rule","place":2}`; places start at 1.
  */
 export interface PolicyChange {
   what: 'version' | 'order' | 'rule' | 'test' | 'gate'
@@ -15,8 +15,8 @@ export interface PolicyChange {
 }
 
 /**
- * The changes from one document to another, in the order of the rules, of which the first match
- * decides.
+ * Returns the changes from one document to another, in the order of the rules, of which the first
+ * match decides.
  */
 export const policyDifference = (before: unknown, after: unknown): PolicyChange[] => {
   const [old, wanted] = [PolicyDocument.parse(before), PolicyDocument.parse(after)]
@@ -48,7 +48,7 @@ const placesOf = (document: PolicyDocument): Map<string, Place> => {
 
 const rulesOf = ({ rules }: PolicyDocument) => new Map(rules.map(rule => [rule.id, rule]))
 const gatesOf = ({ gates = {} }: PolicyDocument) => new Map(Object.entries(gates))
-/** Tests have no names; their content identifies them. */
+/** Id of a test: tests have no names, so their content identifies them. */
 const testsOf = ({ tests }: PolicyDocument) =>
   new Map(tests.map(test => [canonicalJson(test), test]))
 
@@ -70,7 +70,7 @@ const shown = (all: ReadonlyMap<string, unknown>, key: string): string | null =>
 
 const nameOf = (test: unknown): string => (test as { action_type: string }).action_type
 
-/** `1 rule added, rule other-rule moved from place 2 to 1, 2 tests removed`. */
+/** Summary such as `1 rule added, rule other-rule moved from place 2 to 1, 2 tests removed`. */
 export const summaryOf = (difference: readonly PolicyChange[]): string => {
   if (difference.length === 0) return 'nothing changes'
   const isMove = ({ what, change }: PolicyChange) => what === 'order' && change === 'changed'
@@ -85,7 +85,7 @@ export const summaryOf = (difference: readonly PolicyChange[]): string => {
   return parts.length === 0 ? 'only the version differs' : parts.join(', ')
 }
 
-/** Further changes are only counted. */
+/** Maximum number of moves named in a summary; further ones are only counted. */
 const NAMED_MOVES = 3
 
 const movesOf = (moves: readonly PolicyChange[]): string[] => {

@@ -8,7 +8,7 @@ import { GateDefinition, GateId } from './definition.ts'
 const DECISIONS = ['allowed', 'needs_gate', 'denied'] as const
 export type Decision = (typeof DECISIONS)[number]
 
-/** An action such as `device.command.unsafe`, or a prefix that ends with a star. */
+/** Action such as `device.command.unsafe`, or a prefix that ends with a star. */
 const ActionPattern = z
   .string()
   .max(128)

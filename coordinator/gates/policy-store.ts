@@ -10,17 +10,17 @@ import type { Trx } from './asking.ts'
 
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
-/** The policy that holds, when one was ever put in the place of the configured one. */
+/** Newest policy that superseded the configured one; undefined if none ever did. */
 export const newestPolicy = (db: Reader): Promise<PolicyRow | undefined> =>
   db.selectFrom('policies').selectAll().orderBy('number', 'desc').limit(1).executeTakeFirst()
 
-/** 0 while the configured policy holds. */
+/** Number of the policy in force; 0 while it is the configured one. */
 export const newestNumber = async (db: Reader): Promise<number> => {
   const newest = db.selectFrom('policies').select('number').orderBy('number', 'desc').limit(1)
   return (await newest.executeTakeFirst())?.number ?? 0
 }
 
-/** Newest first. */
+/** Reads policies, newest first. */
 export const readPolicies = (
   db: Reader,
   { before, limit }: { before?: number | undefined; limit: number },
@@ -36,7 +36,7 @@ interface NewPolicy {
   version: string
   hash: string
   document: unknown
-  /** Number and hash of the one that it is to take the place of. */
+  /** Number and hash of the policy to be replaced. */
   replaces: { number: number; hash: string }
   configuredHash: string
   requestId: string | null
@@ -45,7 +45,7 @@ interface NewPolicy {
   reason: string
 }
 
-/** Throws `conflict` when the policy that it replaces does not hold any more. */
+/** Throws `conflict` when the policy that it replaces is no longer in force. */
 export const putPolicy = async (trx: Trx, wanted: NewPolicy, by: Actor): Promise<PolicyRow> => {
   const newest = await newestPolicy(trx)
   const { replaces, requestId, changedAt } = wanted

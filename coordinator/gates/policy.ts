@@ -12,33 +12,33 @@ import {
 } from './policy-document.ts'
 import { floorFaults } from './policy-floor.ts'
 
-/** The human-approval boundary: what may be done, what asks people first, what is never done. */
+/** Human-approval boundary: actions that are allowed, need approval, or are denied. */
 export interface Policy {
   version: string
   /** SHA-256 of the document in canonical JSON, hexadecimal. */
   hash: string
   /** The document as written, before defaults. */
   document: unknown
-  /** The gates that hold with it: its own, laid over the configured ones. */
+  /** Gates in force with the policy: its own, which override the configured ones. */
   gates: Gates
-  /** The first rule that fits decides; what no rule knows is denied. */
+  /** The first matching rule decides; the default is deny. */
   decide: Decide
 }
 
 export const SHIPPED_POLICY_FILE = new URL('policy.yaml', import.meta.url)
 
-/** Throws `config_invalid` for a file that cannot be read, and when one of its own tests fails. */
+/** Throws `config_invalid` for a file that cannot be read, and when one of its tests fails. */
 export const loadPolicy = (file: string | URL, configured: Gates): Policy =>
   policyOf(documentOfFile(file), configured, String(file))
 
-/** Throws `config_invalid` with what is wrong with a document. */
+/** Throws `config_invalid` with the faults of a document. */
 export const policyOf = (document: unknown, configured: Gates, name = 'policy'): Policy => {
   const read = readPolicy(document, configured)
   if ('policy' in read) return read.policy
   throw new ShoalError('config_invalid', `${name}: ${read.faults.join('; ')}`)
 }
 
-/** The policy of a document after its own table of tests has passed, or every fault that it has. */
+/** Returns the policy of a document after its table of tests has passed, or every fault found. */
 export const readPolicy = (
   document: unknown,
   configured: Gates,
@@ -62,7 +62,10 @@ export const readPolicy = (
   }
 }
 
-/** zod passes over such a member, so a rule would decide without a condition that people read. */
+/**
+ * Whether a member has the name of a prototype property; zod skips such members, so the rule would
+ * decide without a condition that readers see.
+ */
 const hasPrototypeName = (value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&

@@ -3,12 +3,12 @@ import type { Gates } from './definition.ts'
 import { documentApart } from './document-apart.ts'
 import { type Policy, readPolicy } from './policy.ts'
 
-/** More rows of a failing table nobody reads at once. */
+/** Maximum number of failing tests listed in an error. */
 const MAX_FAULTS = 20
 
 /**
- * The policy of a text in YAML or JSON, after its own table of tests has passed. Throws
- * `invalid_request` with what is wrong, each failing row of the table included.
+ * Parses a policy in YAML or JSON and runs its table of tests. Throws `invalid_request` with the
+ * faults, including each failing row of the table.
  */
 export const proposedPolicy = async (text: string, configured: Gates): Promise<Policy> => {
   const document = await documentApart(text)

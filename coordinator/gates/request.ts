@@ -39,7 +39,7 @@ export interface GateRequest {
   plan: unknown
   /** SHA-256 of the plan in canonical JSON, hexadecimal. */
   planHash: string
-  /** SHA-256 of the gate's definition when it was asked. */
+  /** SHA-256 of the gate's definition when the request was made. */
   policyHash: string
   /** Evidence for the audit: tickets, reports, labels of the caller. */
   evidence: unknown
@@ -47,16 +47,16 @@ export interface GateRequest {
   /** Reason for the end of the request, in plain words. */
   reason: string | undefined
   createdAt: number
-  /** A pending request ends then. */
+  /** Unix time at which a pending request expires. */
   expiresAt: number
   approvedAt: number | undefined
-  /** An approval ends then. */
+  /** Unix time at which an approval expires. */
   approvalExpiresAt: number | undefined
   consumedAt: number | undefined
   votes: readonly Vote[]
 }
 
-/** The state as of now: what has run out is expired, whether or not somebody has noted it. */
+/** Returns the state as of now: an overdue request is expired even before it is marked so. */
 export const stateAt = (
   request: Pick<GateRequest, 'state' | 'expiresAt' | 'approvalExpiresAt'>,
   now: number,
@@ -70,8 +70,8 @@ export const stateAt = (
 export type PublicStatus = 'approved' | 'pending' | 'blocked'
 
 /**
- * Status as reported to clients (interface specification, section 3); the reason tells the ends
- * apart.
+ * Status as reported to clients (interface specification, section 3); the reason distinguishes the
+ * ends.
  */
 export const publicStatus = (state: RequestState): PublicStatus =>
   state === 'approved' || state === 'pending' ? state : 'blocked'

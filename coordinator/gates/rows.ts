@@ -10,7 +10,7 @@ import type { Change } from './rules.ts'
 /** A transaction or the reading connection. */
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
-/** Throws `not_found`, also for one of another tenant. */
+/** Throws `not_found`, also for a request of another tenant. */
 export const readRequest = async (db: Reader, id: string, scope: Scope): Promise<GateRequest> => {
   const row = await db
     .selectFrom('gate_requests')
@@ -28,12 +28,12 @@ export interface RequestFilter {
   requesterId?: string
   states?: readonly RequestState[]
   subject?: string
-  /** Ids below this one: the next page. */
+  /** Upper bound of the ids, exclusive: the cursor of the next page. */
   before?: string
   limit: number
 }
 
-/** Newest first. */
+/** Reads requests, newest first. */
 export const readRequests = async (
   db: Reader,
   { gateId, requesterId, states, subject, before, limit }: RequestFilter,
@@ -49,7 +49,7 @@ export const readRequests = async (
   return withVotes(db, await query.execute())
 }
 
-/** Requests that wait, by gate. */
+/** Number of pending requests by gate. */
 export const countPending = async (
   db: Reader,
   scope: Scope,
@@ -113,7 +113,7 @@ const voteOf = (row: GateVoteRow): Vote => ({
   reason: row.reason,
 })
 
-/** The columns that a change touches. */
+/** Columns that a change may set. */
 export const columnsOf = ({
   state,
   reason,

@@ -1,5 +1,5 @@
 /**
- * The fewest rules that must be moved to turn one order into another, among those that are in both.
+ * Returns the fewest rules that must be moved to turn one order into another, among those in both.
  */
 export const movedRules = (before: readonly string[], after: readonly string[]): string[] => {
   const kept = before.filter(id => after.includes(id))

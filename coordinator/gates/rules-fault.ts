@@ -7,7 +7,9 @@ import type { GateRequest } from './request.ts'
 export const policyHash = (definition: GateDefinition): string =>
   hash('sha256', canonicalJson(definition))
 
-/** Why a request can never pass, with any approvers; undefined while its gate is unchanged. */
+/**
+ * Reason why a request can never pass, with any approvers; undefined while its gate is unchanged.
+ */
 export const rulesFault = (
   { gateId, policyHash: asked }: Pick<GateRequest, 'gateId' | 'policyHash'>,
   definition: GateDefinition | undefined,

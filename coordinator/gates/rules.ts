@@ -31,7 +31,7 @@ const requireState = (request: GateRequest, wanted: string, now: number): void =
     throw new ShoalError('conflict', `request ${request.id} is ${state}, not ${wanted}`)
 }
 
-/** Only persons decide, never programs, and never the requester. */
+/** Throws unless the judge may decide: a person, not a program, and not the requester. */
 const requireJudge = (request: GateRequest, wanted: readonly string[], judge: Person): void => {
   if (judge.kind !== 'person') refuse(`a key of kind ${judge.kind} cannot decide at a gate`)
   if (judge.personId === request.requesterId)
@@ -41,10 +41,10 @@ const requireJudge = (request: GateRequest, wanted: readonly string[], judge: Pe
 }
 
 /**
- * The change that an approval makes; none when this person has approved before. The request is
- * approved when different people fill all seats. Throws `forbidden` for a person without the right,
- * and `conflict` when the request is no longer pending, or when other roles are needed and too many
- * have approved.
+ * Returns the change that an approval makes; none when this person has approved before. The request
+ * is approved when different people fill all seats. Throws `forbidden` for a person without the
+ * right, and `conflict` when the request is no longer pending, or when other roles are needed and
+ * too many have approved.
  */
 export const approve = (
   request: GateRequest,
@@ -114,8 +114,8 @@ export interface UseFacts {
 }
 
 /**
- * Why an approval cannot be used now; undefined when it can. Everything is checked again: state,
- * time, plan, policy, and whether the approvers may still approve.
+ * Reason why an approval cannot be used now; undefined when it can. Everything is checked again:
+ * state, time, plan, policy, and whether the approvers may still approve.
  */
 export const useFault = (
   request: GateRequest,

@@ -1,4 +1,4 @@
-/** A person who has approved. */
+/** Person who has approved. */
 export interface Voter {
   personId: string
   roles: readonly string[]

@@ -2,7 +2,10 @@ import type { Signer } from '../../shared/signing.ts'
 import { type Approval, signApproval } from '../../shared/wire/approval.ts'
 import type { GateRequest } from './request.ts'
 
-/** The approval of a request as it travels; undefined for one that nobody has approved. */
+/**
+ * Returns the approval of a request in its transport form; undefined for a request without
+ * approvals.
+ */
 export const signedApproval = (request: GateRequest, signer: Signer): Approval | undefined => {
   const { id, gateId, planHash, policyHash, requesterId, votes } = request
   const { approvedAt, approvalExpiresAt = approvedAt } = request

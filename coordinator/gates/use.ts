@@ -8,7 +8,7 @@ import { auditOf } from './audit-of.ts'
 import type { GateRequest } from './request.ts'
 import { readRequest } from './rows.ts'
 
-/** The roles that the keys of those who approved have now. */
+/** Current roles of the approvers' keys. */
 export const rolesNow = async (
   trx: Trx,
   { votes }: GateRequest,
@@ -20,9 +20,7 @@ export const rolesNow = async (
   return new Map(keys.filter(key => isLive(key, now)).map(({ id, roles }) => [id, roles]))
 }
 
-/**
- * One conditional UPDATE decides who uses it; undefined for everybody else.
- */
+/** Uses an approval by one conditional UPDATE; undefined for all concurrent callers but one. */
 export const useUp = async (
   trx: Trx,
   found: GateRequest,
@@ -42,7 +40,7 @@ export const useUp = async (
   return readRequest(trx, found.id, 'all')
 }
 
-/** A use that was refused is on record, and its error. */
+/** Audits a refused use and returns its error. */
 export const noteRefusal = async (
   ledger: Ledger,
   found: GateRequest,

@@ -13,8 +13,8 @@ export interface FirstNames {
 }
 
 /**
- * The first tenant, and a person and key with the role operator_admin: everything else can be done
- * with that key. Throws `conflict` when it was done before.
+ * Creates the first tenant, and a person and key with the role operator_admin, which can do
+ * everything else. Throws `conflict` when this was done before.
  */
 export const initialise = (
   { ledger }: Store,
@@ -87,7 +87,7 @@ export const bootstrap = async (
   by: Actor = { actor: 'bootstrap' },
 ): Promise<{ keys: DemoKeys }> => demoKeys(store, {}, by)
 
-/** Keeps those of the known keys that are good, and issues the others. */
+/** Keeps the known keys that are still valid, and issues the others. */
 export const demoKeys = async (
   store: Store,
   known: Partial<DemoKeys>,

@@ -14,8 +14,9 @@ export interface IssuedKey {
 }
 
 /**
- * Issues a key inside a transaction. Throws `invalid_request` when its end is past, or when its
- * person or one of its tenants is not there or disabled: much may have changed since it was asked.
+ * Issues a key inside a transaction. Throws `invalid_request` when its expiry is past, or when its
+ * person or one of its tenants does not exist or is disabled, which may have changed since the
+ * request.
  */
 export const addKey = async (
   trx: SealedTrx,
@@ -43,7 +44,7 @@ const parsed = (input: KeySpec) => {
   throw new ShoalError('invalid_request', message, param === undefined ? {} : { param })
 }
 
-/** A key acts in the name of a person of its own tenant. */
+/** Checks that the person of a key belongs to its home tenant. */
 const requireOwner = async (
   trx: SealedTrx,
   { tenantId, furtherTenants, personId }: KeySpec & { furtherTenants: string[] },

@@ -30,7 +30,7 @@ export const requireKeyRow = async (trx: SealedTrx, id: string, scope: Scope): P
   return row
 }
 
-/** By id with a page, otherwise oldest first. */
+/** Reads keys: by id with a page, otherwise oldest first. */
 export const readKeyRows = (
   db: Kysely<LedgerTables>,
   scope: Scope,

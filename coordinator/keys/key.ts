@@ -26,14 +26,14 @@ export const KeySpec = z.strictObject({
   roles: z.array(z.enum(ROLES)).min(1).default(['client']),
   kind: z.enum(KEY_KINDS).default('person'),
   label: z.string().max(200).default(''),
-  /** Unix milliseconds. */
+  /** Unix time in milliseconds. */
   expiresAt: z.int().positive().exactOptional(),
 })
 export type KeySpec = z.input<typeof KeySpec>
 
 export interface Key extends z.output<typeof KeySpec> {
   id: string
-  /** Unix milliseconds, as all times here. */
+  /** Unix time in milliseconds, like all times here. */
   createdAt: number
   revokedAt?: number
   lastUsedAt?: number
@@ -48,20 +48,23 @@ export interface Key extends z.output<typeof KeySpec> {
 export const isOperator = ({ roles }: Pick<Key, 'roles'>): boolean =>
   roles.some(role => (OPERATOR_ROLES as readonly string[]).includes(role))
 
-/** Whether a key opens anything now: not revoked, not expired, its person and tenant enabled. */
+/** Whether a key is usable now: not revoked, not expired, its person and tenant enabled. */
 export const isLive = (
   { revokedAt, disabledAt, expiresAt = Infinity }: Key,
   now: number,
 ): boolean => revokedAt === undefined && disabledAt === undefined && expiresAt > now
 
-/** Whether a key acts for this tenant: its home, or another of its own that is not disabled. */
+/**
+ * Whether a key may act for a tenant: its home tenant, or one of its further tenants that is
+ * enabled.
+ */
 export const actsFor = (
   { tenantId, furtherTenants, disabledTenants = [] }: Key,
   wanted: string,
 ): boolean =>
   wanted === tenantId || (furtherTenants.includes(wanted) && !disabledTenants.includes(wanted))
 
-/** The public part of a key; its secret is not stored. */
+/** Public part of a key; its secret is not stored. */
 export const keyOf = (row: KeyRow): Key => ({
   id: row.id,
   tenantId: row.tenant_id,

@@ -23,7 +23,7 @@ export interface KeysOptions {
   /** Unix time, milliseconds. */
   now?: () => number
   later?: OpenAnswersParts['later']
-  /** How secrets are compared; tests count the comparisons. */
+  /** Functions that compare secrets; tests count the comparisons. */
   checking?: Pick<VerifierOptions<Key>, 'digestOf' | 'isEqual'>
 }
 
@@ -63,8 +63,8 @@ export class Keys {
   }
 
   /**
-   * The key with this secret, unless it is revoked or expired. Synchronous when the key is in
-   * memory; malformed input never reaches the store. Rejects with `store_unavailable`.
+   * Returns the key with this secret, unless it is revoked or expired. Synchronous when the key is
+   * in memory; malformed input never reaches the store. Rejects with `store_unavailable`.
    */
   authenticate(presented: string): Key | undefined | Promise<Key | undefined> {
     const id = parseSecret(KEY_PREFIX, presented)
@@ -150,13 +150,13 @@ export class Keys {
     return row && keyOf(row)
   }
 
-  /** The key as if it were presented now; undefined when it would be refused. */
+  /** Returns the key as if it were presented now; undefined when it would be refused. */
   async asNow(id: string): Promise<Key | undefined> {
     const [found] = await readShownKeys(this.#ledger.read, [id])
     return found !== undefined && isLive(found.key, this.#now()) ? found.key : undefined
   }
 
-  /** By id with a page, otherwise oldest first. */
+  /** Lists keys: by id with a page, otherwise oldest first. */
   async list(scope: Scope, page?: KeyPage): Promise<Key[]> {
     return (await readKeyRows(this.#ledger.read, scope, page)).map(keyOf)
   }
@@ -166,7 +166,7 @@ export class Keys {
     this.#open.close()
   }
 
-  /** Notes the use of a live key; undefined for another one. */
+  /** Records the use of a live key; undefined for another one. */
   #use(key: Key | undefined): Key | undefined {
     const at = this.#now()
     if (key === undefined || !isLive(key, at)) return undefined

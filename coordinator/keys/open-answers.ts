@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { actsFor, isLive, type Key } from './key.ts'
 
-/** An answer that is open under a key: a stream, a long call, a session. */
+/** Answer that is open under a key: a stream, a long call, a session. */
 export interface Held {
   /** Ends the answer; called at most once, and not after the release. */
   cut: (error: ShoalError) => void
@@ -13,9 +13,9 @@ export interface Held {
 }
 
 export interface OpenAnswersParts {
-  /** The keys as they are now, an entry for each live secret. */
+  /** Reads the current keys, one entry per live secret. */
   read: (ids: readonly string[]) => Promise<readonly Key[]>
-  /** Whether the key is as the cache has it now. */
+  /** Whether the key equals its cached state. */
   isCurrent: (key: Key) => boolean
   logger: Pick<Logger, 'warn'>
   now: () => number
@@ -23,23 +23,25 @@ export interface OpenAnswersParts {
   later?: ((run: () => void, milliseconds: number) => () => void) | undefined
 }
 
-/** Keys that one query asks for. */
+/** Number of keys per query. */
 const BATCH = 500
 const RETRY_MS = 250
-/** Shortest interval between two looks for expired keys, so that many of them cost little. */
+/**
+ * Shortest interval between two checks for expired keys, which limits the cost of many expiries.
+ */
 const LEAST_WAIT_MS = 50
-/** Longest wait for an expiry: the clock may be set meanwhile. */
+/** Longest wait for an expiry, since the clock may be set meanwhile. */
 const MOST_WAIT_MS = 1000
-/** Keys with an empty list that are kept, see `#release`. */
+/** Maximum number of keys kept with an empty list, see `#release`. */
 const MAX_IDLE = 1000
 
-/** `at`: index in the list of its key. */
+/** Open answer in the list of its key; `at` is its index. */
 type Entry = Held & { key: Key; at: number }
 
 /**
- * Answers, streams and sessions that are open under keys. Each ends when its key does: within a
- * second after the key was revoked, expired, lost the secret that was presented, or after its
- * person or tenant was disabled.
+ * Answers, streams and sessions that are open under keys. Each ends with its key: within a second
+ * after the key was revoked, expired, lost the secret that was presented, or after its person or
+ * tenant was disabled.
  */
 export class OpenAnswers {
   readonly #parts: OpenAnswersParts
@@ -62,7 +64,10 @@ export class OpenAnswers {
     this.#parts = parts
   }
 
-  /** Returns the release. A key that has changed since it was read is compared again. */
+  /**
+   * Returns a function that releases the answer. A key that has changed since it was read is
+   * compared again.
+   */
   hold(key: Key, held: Held): () => void {
     const entries = this.#byKey.get(key.id)
     const entry: Entry = { ...held, key, at: entries?.length ?? 0 }
@@ -80,7 +85,10 @@ export class OpenAnswers {
     return () => void this.#release(entry)
   }
 
-  /** Compares one key, or all that hold something, with the store and ends what is not allowed. */
+  /**
+   * Compares one key, or all keys with open answers, with the store and ends answers that are no
+   * longer allowed.
+   */
   look(id?: string): void {
     for (const each of id === undefined ? this.#byKey.keys() : [id])
       if ((this.#byKey.get(each)?.length ?? 0) > 0) this.#due.add(each)

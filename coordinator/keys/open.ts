@@ -2,7 +2,7 @@ import type { Base } from '../base/base.ts'
 import type { Store } from '../store/store.ts'
 import { Keys } from './keys.ts'
 
-/** Keys, and who may act with them. */
+/** API keys, and the persons and tenants that may act with them. */
 export interface KeyViews {
   keys: Pick<
     Keys,

@@ -1,30 +1,30 @@
 import { hash, randomBytes, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-/** Begins every API key (interface specification, section 5). */
+/** Prefix of every API key (interface specification, section 5). */
 export const KEY_PREFIX = 'svc-dev-'
-/** Begins every join token. */
+/** Prefix of every join token. */
 export const TOKEN_PREFIX = 'shl_join_'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const ID_CHARACTERS = 8
-/** 256 bits. */
+/** Length of the secret: 256 bits in base 62. */
 const SECRET_CHARACTERS = 43
-/** 32 bits. */
+/** Length of the checksum: 32 bits in base 62. */
 const CHECKSUM_CHARACTERS = 6
 
 export interface Secret {
   id: string
-  /** The whole text, shown once. */
+  /** Complete text, shown once. */
   text: string
-  /** Digest of the secret, as it is stored. */
+  /** Stored digest of the secret. */
   digest: string
 }
 
 /**
- * `<prefix><8 characters id>_<43 characters secret><6 characters checksum>`, all base 62. The
- * checksum is the CRC-32 of everything before it, so that noise is refused without a look-up, and
- * scanners for leaked secrets can tell a real one.
+ * Format `<prefix><8 characters id>_<43 characters secret><6 characters checksum>`, all base 62.
+ * The checksum is the CRC-32 of everything before it, so that noise is refused without a look-up,
+ * and scanners for leaked secrets can recognise a real one.
  */
 export const newSecret = (prefix: string, id: string = newSecretId()): Secret => {
   const body = `${prefix}${id}_${randomSecret()}`
@@ -32,7 +32,7 @@ export const newSecret = (prefix: string, id: string = newSecretId()): Secret =>
   return { id, text, digest: digestOf(text).toString('hex') }
 }
 
-/** The id of a secret that could be real; undefined for anything else. */
+/** Returns the id of a well-formed secret; undefined for any other text. */
 export const parseSecret = (prefix: string, text: string): string | undefined => {
   const idEnd = prefix.length + ID_CHARACTERS
   const bodyEnd = idEnd + 1 + SECRET_CHARACTERS
@@ -42,7 +42,7 @@ export const parseSecret = (prefix: string, text: string): string | undefined =>
   return text.slice(prefix.length, idEnd)
 }
 
-/** A whole secret, of its part before the checksum. */
+/** Completes a secret by appending the checksum to the part before it. */
 export const withChecksum = (body: string): string => body + checksum(body)
 
 const BASE62 = /^[0-9A-Za-z]+$/
@@ -50,11 +50,11 @@ const BASE62 = /^[0-9A-Za-z]+$/
 /** Format of a `randomSecret`. */
 export const SECRET: RegExp = new RegExp(`^[0-9A-Za-z]{${SECRET_CHARACTERS}}$`)
 
-/** 256 random bits as 43 characters of base 62. */
+/** Returns 256 random bits as 43 characters of base 62. */
 export const randomSecret = (): string =>
   base62(BigInt(`0x${randomBytes(32).toString('hex')}`), SECRET_CHARACTERS)
 
-/** SHA-256: enough for secrets of 256 random bits, which nobody can guess from a list. */
+/** Digest of a secret: SHA-256 suffices for 256 random bits, which no dictionary contains. */
 export const digestOf = (text: string): Buffer => hash('sha256', text, 'buffer')
 
 export const newSecretId = (): string => {
@@ -63,7 +63,7 @@ export const newSecretId = (): string => {
   return id
 }
 
-/** Plain numbers: this is on the path of every request, and 32 bits fit into one. */
+/** Plain numbers for speed: this is on the path of every request, and 32 bits fit into one. */
 const checksum = (text: string): string => {
   let digits = ''
   for (let rest = crc32(text); digits.length < CHECKSUM_CHARACTERS; rest = Math.floor(rest / 62))

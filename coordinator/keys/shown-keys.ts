@@ -2,21 +2,22 @@ import type { Kysely } from 'kysely'
 import type { LedgerTables } from '../store/tables.ts'
 import { type Key, keyOf } from './key.ts'
 
-/** A key under each secret that it has now; `digest` is SHA-256, hexadecimal. */
+/** A key under each of its current secrets; `digest` is SHA-256, hexadecimal. */
 export interface ShownKey {
   digest: string
   key: Key
 }
 
 /**
- * Enough to tell the secrets of one key apart; nothing follows from it. A piece of 13 or more would
- * keep the whole digest in memory (V8's sliced strings), for each key in the cache.
+ * Length of a secret's id: enough to distinguish the secrets of one key, and useless otherwise. A
+ * piece of 13 or more characters would keep the whole digest in memory (V8's sliced strings), for
+ * each key in the cache.
  */
 const SECRET_ID_CHARACTERS = 12
 
 /**
- * The keys of these ids as they are when one of their secrets is shown: whether person and tenants
- * are disabled is part of it. A key has two entries while it has two secrets.
+ * Returns the keys of these ids as they are when one of their secrets is presented, including
+ * whether person and tenants are disabled. A key has two entries while it has two secrets.
  */
 export const readShownKeys = async (
   db: Pick<Kysely<LedgerTables>, 'selectFrom'>,

@@ -31,10 +31,10 @@ const FILLER: Secret<never> = { value: undefined, digest: Buffer.alloc(32) }
 const NOTHING: Known<never> = Array.from({ length: COMPARED }, () => FILLER)
 
 /**
- * Checks secrets against their digests, from memory where it can. Each check is one digest and
- * `COMPARED` comparisons, whatever the id and the secret, so that its time tells nothing of either.
- * Ids that do not exist are remembered apart, so that a flood of invented ones cannot push out the
- * real ones.
+ * Checks secrets against their digests, from memory where possible. Each check is one digest and
+ * `COMPARED` comparisons, regardless of id and secret, so that its duration reveals nothing about
+ * either. Unknown ids are cached separately, so that a flood of invented ones cannot evict the real
+ * ones.
  */
 export class Verifier<T> {
   readonly #load: VerifierOptions<T>['load']
@@ -52,7 +52,7 @@ export class Verifier<T> {
     this.#known = new LRUCache({ max: capacity })
   }
 
-  /** The value when the secret is right. Synchronous when the id is in memory. */
+  /** Returns the value when the secret is right. Synchronous when the id is in memory. */
   verify(id: string, presented: string): T | undefined | Promise<T | undefined> {
     const digest = this.#digestOf(presented)
     const known = this.#known.get(id) ?? (this.#unknown.get(id) && NOTHING)
@@ -60,7 +60,10 @@ export class Verifier<T> {
     return this.#fetch(id).then(loaded => this.#check(loaded, digest))
   }
 
-  /** Whether this very value is in memory: nothing has changed since it was answered. */
+  /**
+   * Whether this very value is in memory, which means that it has not changed since it was
+   * returned.
+   */
   isKnown(id: string, value: T): boolean {
     return this.#known.get(id)?.some(secret => secret.value === value) === true
   }
@@ -84,7 +87,7 @@ export class Verifier<T> {
     return found
   }
 
-  /** One read serves all who ask meanwhile. What was forgotten meanwhile is not remembered. */
+  /** Shares one read among concurrent callers. An id forgotten during the read is not cached. */
   #fetch(id: string): Promise<Known<T>> {
     const running = this.#loading.get(id)
     if (running !== undefined) return running
