@@ -61,7 +61,10 @@ const invocationOf = (
   { operation, tell }: { operation: Operation; tell: Tell | undefined },
 ): Invocation => {
   const left = new AbortController()
-  reply.raw.once('close', () => left.abort())
+  // a response that was sent completely closes too: an abort would only cost an exception then
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) left.abort()
+  })
   const callKey = request.headers['idempotency-key']
   return {
     operation,
